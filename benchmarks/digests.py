@@ -16,6 +16,7 @@ from report import Report, median
 from rounds import take_turns, told
 
 from dbt.adapters.vcs.api import connect
+from dbt.adapters.vcs.commands.fsck import DataCheck, check_repository
 from dbt.adapters.vcs.core.model import Block, Field, Schema
 from dbt.adapters.vcs.core.store import Blobs, open_blobs
 from dbt.adapters.vcs.engines.dataframes import writes
@@ -23,8 +24,6 @@ from dbt.adapters.vcs.engines.dataframes.session_settings import VERIFY_PAGES
 from dbt.adapters.vcs.rows.files.block_reader import Files
 from dbt.adapters.vcs.rows.files.footers import check_footers, read_blocks, read_footer
 from dbt.adapters.vcs.rows.files.parquet import write_table
-from dbt.adapters.vcs.verbs.upkeep.data_check import DataCheck
-from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 
 SCHEMA = Schema.of(
     Field(id="", name=name, type=type_)

@@ -18,17 +18,16 @@ from synthetic import (
     touch,
 )
 
+from dbt.adapters.vcs.commands.clone import clone_from_snapshot
+from dbt.adapters.vcs.commands.log import read_log
+from dbt.adapters.vcs.commands.merge import merge
+from dbt.adapters.vcs.commands.refs import create_branch, create_tag, list_branches
+from dbt.adapters.vcs.commands.restore import restore_branch, restore_relation
 from dbt.adapters.vcs.core.model import Origin, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.handlers.contents.insert_handler import append_arrow
-from dbt.adapters.vcs.verbs.changing.clone import clone_from_snapshot
-from dbt.adapters.vcs.verbs.changing.merge import merge
-from dbt.adapters.vcs.verbs.changing.restore import restore_branch, restore_relation
-from dbt.adapters.vcs.verbs.reading.log import read_log
-from dbt.adapters.vcs.verbs.refs.branch import create_branch, list_branches
-from dbt.adapters.vcs.verbs.refs.tag import create_tag
 from dbt.adapters.vcs.workspace.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines import BranchLine
 from dbt.adapters.vcs.worktree.table_version import Version

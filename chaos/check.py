@@ -13,9 +13,9 @@ from chaos.journal import Line
 from chaos.shop import Known, look
 from chaos.worker import own_batches
 from chaos.worlds import Worlds
+from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 
 _SAMPLES = 5
 _CARRIED = 15

@@ -8,15 +8,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
+from dbt.adapters.vcs.commands.copy import copy_repository
+from dbt.adapters.vcs.commands.fsck import DataCheck, check_repository
+from dbt.adapters.vcs.commands.repair import fetch
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.ids import Clock
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
-from dbt.adapters.vcs.verbs.upkeep.copy import copy_repository
-from dbt.adapters.vcs.verbs.upkeep.data_check import DataCheck
-from dbt.adapters.vcs.verbs.upkeep.fetch import fetch
-from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 
 EVERYTHING: Final = DataCheck()
 """All files of rows are read."""

@@ -8,12 +8,11 @@ from typing import Any
 
 from chaos.copies import EVERYTHING, flipped
 from chaos.shop import TABLES
+from dbt.adapters.vcs.commands.fsck import DataCheck, check_repository
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
 from dbt.adapters.vcs.core.model import TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
-from dbt.adapters.vcs.verbs.upkeep.data_check import DataCheck
-from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 
 
 class EditedBlobs:

@@ -13,9 +13,9 @@ from chaos.faults import Trouble, TroubledBlobs
 from chaos.shop import Shop
 from chaos.worker import branch_of
 from chaos.worlds import PLACES
+from dbt.adapters.vcs.commands.gc import set_retention
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.verbs.upkeep.gc import set_retention
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ from chaos.copies import EVERYTHING
 from chaos.faults import Trouble
 from chaos.ground import Ground
 from chaos.shop import TABLES, Seen, Shop, look
+from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.core.errors import RetryError, VcsError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.verbs.erasing.purge import PurgeRequest, purge
-from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 
 _TRIES: Final = 3
 _RATE: Final = 0.002

@@ -26,19 +26,19 @@ from chaos.ground import Ground
 from chaos.journal import Journal
 from chaos.purges import versions_of
 from chaos.shop import TABLES, Shop, look
+from dbt.adapters.vcs.commands.clone import clone_from_snapshot
+from dbt.adapters.vcs.commands.exports import export
+from dbt.adapters.vcs.commands.fsck import check_repository
+from dbt.adapters.vcs.commands.gc import collect
+from dbt.adapters.vcs.commands.merge import merge
+from dbt.adapters.vcs.commands.refs import create_branch
 from dbt.adapters.vcs.core import turns
 from dbt.adapters.vcs.core.errors import RetryError, StorageError, VcsError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.opening import open_blobs
-from dbt.adapters.vcs.verbs.changing.clone import clone_from_snapshot
-from dbt.adapters.vcs.verbs.changing.merge import merge
 from dbt.adapters.vcs.verbs.erasing.purge import PurgeRequest, purge
-from dbt.adapters.vcs.verbs.refs.branch import create_branch
-from dbt.adapters.vcs.verbs.upkeep.export import export
-from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
-from dbt.adapters.vcs.verbs.upkeep.gc import collect
 
 _WRITERS: Final = 3
 _PURGES: Final = 8

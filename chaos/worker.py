@@ -12,6 +12,11 @@ from chaos.copies import Copies
 from chaos.journal import Line
 from chaos.shop import Known, Seen, Shop, look
 from chaos.worlds import PLACES, World, Worlds
+from dbt.adapters.vcs.commands.fsck import check_repository
+from dbt.adapters.vcs.commands.gc import collect
+from dbt.adapters.vcs.commands.merge import merge
+from dbt.adapters.vcs.commands.optimize import OptimizeRequest, optimize
+from dbt.adapters.vcs.commands.restore import restore_branch
 from dbt.adapters.vcs.core.errors import (
     ConflictError,
     DamagedError,
@@ -22,11 +27,6 @@ from dbt.adapters.vcs.core.errors import (
     VcsError,
 )
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.verbs.changing.merge import merge
-from dbt.adapters.vcs.verbs.changing.restore import restore_branch
-from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
-from dbt.adapters.vcs.verbs.upkeep.gc import collect
-from dbt.adapters.vcs.verbs.upkeep.optimize import OptimizeRequest, optimize
 
 REFUSED: Final = (ConflictError, RetryError, InputError)
 """Errors that say that nothing was changed, unless a file was not found, perhaps wrongly."""

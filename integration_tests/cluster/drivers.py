@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from dbt.adapters.vcs.api import Client, connect
+from dbt.adapters.vcs.commands.fsck import DataCheck, check_repository
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.verbs.upkeep.data_check import DataCheck
-from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 
 from .daemons import wait_for
 

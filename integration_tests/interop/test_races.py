@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 
 from dbt.adapters.vcs.client.lazy_table import open_table
+from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.core.model import RelationName
-from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 from tests.unit.iceberg.lake import Lake
 from tests.unit.serve.server_process import ServerProcess, serving
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dbt.adapters.vcs.api import Client
-from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
+from dbt.adapters.vcs.commands.fsck import check_repository
 from tests.unit.iceberg.lake import Lake
 from tests.unit.serve.server_process import serving
 

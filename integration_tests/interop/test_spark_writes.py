@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.api import Client
-from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
+from dbt.adapters.vcs.commands.fsck import check_repository
 from tests.property.test_iceberg_laws import rows_of
 from tests.unit.iceberg.lake import Lake
 from tests.unit.serve.server_process import serving

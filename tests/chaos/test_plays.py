@@ -19,10 +19,10 @@ from chaos.play import Killed, Play
 from chaos.plays import Plays
 from chaos.shop import Shop
 from chaos.worker import WEIGHTS
+from dbt.adapters.vcs.commands.copy import copy_repository
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
 from dbt.adapters.vcs.core.store.opening import open_blobs
-from dbt.adapters.vcs.verbs.upkeep.copy import copy_repository
 
 DEATHS = Weather(races=0.3)
 FAULTS = Weather(rate=0.02, races=0.3, skew=3 * HOUR)

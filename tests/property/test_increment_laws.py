@@ -17,6 +17,9 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dbt.adapters.vcs.commands.merge import MergeRequest, abort_merge, merge
+from dbt.adapters.vcs.commands.restore import restore_branch, restore_relation
+from dbt.adapters.vcs.commands.revert import revert
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import Micros, TableId
 from dbt.adapters.vcs.core.landing import Proposal
@@ -30,10 +33,6 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.diffs.row_diff import diff
 from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
-from dbt.adapters.vcs.verbs.changing.merge import MergeRequest, merge
-from dbt.adapters.vcs.verbs.changing.resolve import abort_merge
-from dbt.adapters.vcs.verbs.changing.restore import restore_branch, restore_relation
-from dbt.adapters.vcs.verbs.changing.revert import revert
 from dbt.adapters.vcs.worktree.increments import increment_of, record
 from dbt.adapters.vcs.worktree.overlay import Overlay
 from tests.property.oracle import Row, Table

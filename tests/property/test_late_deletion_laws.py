@@ -7,17 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaos.shop import Shop, look
+from dbt.adapters.vcs.commands.fsck import DataCheck, check_repository
+from dbt.adapters.vcs.commands.gc import collect, set_retention
+from dbt.adapters.vcs.commands.refs import create_branch
+from dbt.adapters.vcs.commands.restore import restore_branch
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import DAY
 from dbt.adapters.vcs.core.store import MemoryBlobs
 from dbt.adapters.vcs.core.store.condemned import Condemned
-from dbt.adapters.vcs.verbs.changing.restore import restore_branch
-from dbt.adapters.vcs.verbs.refs.branch import create_branch
-from dbt.adapters.vcs.verbs.upkeep.data_check import DataCheck
-from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
-from dbt.adapters.vcs.verbs.upkeep.gc import collect, set_retention
 from tests.unit.warehouse import Clock
 
 

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbt.adapters.vcs.cli.root import main
+from dbt.adapters.vcs.cli import main
 from dbt.adapters.vcs.core.errors import InputError, StorageError, VcsError
 from dbt.adapters.vcs.core.store import open_blobs
 from dbt.adapters.vcs.core.store.cloud import translated_cloud

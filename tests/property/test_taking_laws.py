@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dbt.adapters.vcs.commands.merge import MergeRequest, abort_merge, merge
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import Micros, SnapshotId, TableId
 from dbt.adapters.vcs.core.landing import Proposal
@@ -24,8 +25,6 @@ from dbt.adapters.vcs.core.origins.results import Result
 from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
 from dbt.adapters.vcs.reuse.derivation_key import DerivationKey
 from dbt.adapters.vcs.reuse.taken_versions import put_taken, settle_history
-from dbt.adapters.vcs.verbs.changing.merge import MergeRequest, merge
-from dbt.adapters.vcs.verbs.changing.resolve import abort_merge
 from dbt.adapters.vcs.workspace.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines import BranchLine
 from dbt.adapters.vcs.worktree.overlay import Overlay

@@ -6,11 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dbt.adapters.vcs.commands.refs import create_branch, create_snapshot, create_tag
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.treereader import check_name
-from dbt.adapters.vcs.verbs.refs.branch import create_branch
-from dbt.adapters.vcs.verbs.refs.named_snapshots import create_snapshot
-from dbt.adapters.vcs.verbs.refs.tag import create_tag
 from tests.unit.warehouse import Warehouse
 
 

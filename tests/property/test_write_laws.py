@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.api import Client
+from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.rows.types import arrow_type
-from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 from tests.unit.iceberg.lake import Lake
 from tests.unit.type_values import VALUES
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 from dbt.adapters.vcs import variables
 from dbt.adapters.vcs.client.given_frames import rows_of
 from dbt.adapters.vcs.client.lazy_table import LazyTable, open_table, relation_of_text
+from dbt.adapters.vcs.commands.write_rows import WriteMode, WriteReport, WriteRequest, write_rows
 from dbt.adapters.vcs.core.errors import NotFoundError
 from dbt.adapters.vcs.core.model import Origin
 from dbt.adapters.vcs.core.repository import Repository
@@ -24,12 +25,6 @@ from dbt.adapters.vcs.engines.server_address import REMOTE
 from dbt.adapters.vcs.reuse.circumstances import Circumstances
 from dbt.adapters.vcs.reuse.derivation_key import Surroundings
 from dbt.adapters.vcs.scope.answer import Outcome
-from dbt.adapters.vcs.verbs.changing.write_rows import (
-    WriteMode,
-    WriteReport,
-    WriteRequest,
-    write_rows,
-)
 from dbt.adapters.vcs.workspace.direct import landed, landed_commit
 from dbt.adapters.vcs.workspace.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines import BranchLine, Line, PinnedLine
@@ -40,10 +35,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from dbt.adapters.vcs.client.given_frames import Frame
+    from dbt.adapters.vcs.commands.diff_report import DiffReport
+    from dbt.adapters.vcs.commands.log import LogEntry
+    from dbt.adapters.vcs.commands.merge import MergeReport
     from dbt.adapters.vcs.statements.syntax.diff_call import DiffShape
-    from dbt.adapters.vcs.verbs.changing.merge import MergeReport
-    from dbt.adapters.vcs.verbs.reading.diff_report import DiffReport
-    from dbt.adapters.vcs.verbs.reading.log import LogEntry
 
 __all__ = ["Client", "connect"]
 
@@ -271,7 +266,7 @@ class Client:
             InputError: The name is taken, invalid or reserved.
             NotFoundError: There is no such revision, or its rows have been collected.
         """
-        from dbt.adapters.vcs.verbs.refs.branch import create_branch
+        from dbt.adapters.vcs.commands.refs import create_branch
 
         create_branch(self.repository, name, at or self._branch, author=self._author)
         return Client.on(
@@ -309,9 +304,9 @@ class Client:
                 resolved with `dbt-vcs resolve`. The branch was not changed.
             RetryError: Others moved the branch on every attempt; nothing was changed.
         """
+        from dbt.adapters.vcs.commands.merge import MergeRequest, merge
         from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
         from dbt.adapters.vcs.merges.conflicts.terms import Terms
-        from dbt.adapters.vcs.verbs.changing.merge import MergeRequest, merge
 
         mode = None if on_conflict is None else Mode.of(on_conflict, "on_conflict")
         request = MergeRequest(
@@ -353,7 +348,7 @@ class Client:
             UnsupportedError: Columns have types that can't be compared without Spark.
             TooLargeError: There are too many rows for this process; use SQL: `snapshot_diff`.
         """
-        from dbt.adapters.vcs.verbs.reading.diff import read_diff
+        from dbt.adapters.vcs.commands.diff import read_diff
 
         return read_diff(
             self.repository, words, branch=self._branch, columns=columns, shape=shape, limit=limit
@@ -369,7 +364,7 @@ class Client:
         Raises:
             NotFoundError: No commit changed the relation.
         """
-        from dbt.adapters.vcs.verbs.reading.log import read_log
+        from dbt.adapters.vcs.commands.log import read_log
 
         return read_log(self.repository, self._branch, limit=limit, relation=relation)
 

@@ -22,7 +22,6 @@ from dbt_common.events.functions import fire_event
 from dbt_common.events.types import Note
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.vcs.cli.operations import Caller, prepare_operation
 from dbt.adapters.vcs.column import VcsColumn
 from dbt.adapters.vcs.configs import VcsConfig
 from dbt.adapters.vcs.connections import VcsConnectionManager
@@ -30,6 +29,7 @@ from dbt.adapters.vcs.core.errors import InputError, VcsError
 from dbt.adapters.vcs.core.ids import datetime_of
 from dbt.adapters.vcs.core.model import Entry, Origin, RelationName, TableEntry
 from dbt.adapters.vcs.handlers.catalog.show_handler import columns_of_temporary
+from dbt.adapters.vcs.operations import Caller, prepare_operation
 from dbt.adapters.vcs.project import dbt_catalog
 from dbt.adapters.vcs.project.building.python_models import relations_of, run_python_model
 from dbt.adapters.vcs.project.building.reuse_modes import is_declared_repeatable

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.api import connect
+from dbt.adapters.vcs.commands.merge import MergeRequest, merge
+from dbt.adapters.vcs.commands.restore import restore_relation
+from dbt.adapters.vcs.commands.revert import revert
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Consumed
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store import open_blobs
-from dbt.adapters.vcs.verbs.changing.merge import MergeRequest, merge
-from dbt.adapters.vcs.verbs.changing.restore import restore_relation
-from dbt.adapters.vcs.verbs.changing.revert import revert
 
 from .models import TABLE, VIEW, config
 from .project import SPARK, Project

@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 
 from dbt.adapters.vcs.api import connect
+from dbt.adapters.vcs.commands.fsck import DataCheck, check_repository
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.local import LocalBlobs
-from dbt.adapters.vcs.verbs.upkeep.data_check import DataCheck
-from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 
 from .faltering import Faltering
 

@@ -9,9 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from dbt.adapters.vcs.cli import main
+from dbt.adapters.vcs.commands.merge import merge, promote
 from dbt.adapters.vcs.core.errors import ConflictError
-from dbt.adapters.vcs.verbs.changing.merge import merge
-from dbt.adapters.vcs.verbs.changing.promote import promote
 from tests.functional.life.shop import Shop, make_shop
 
 pytestmark = pytest.mark.spark

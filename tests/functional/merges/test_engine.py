@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.api import Client, connect
+from dbt.adapters.vcs.commands.merge import continue_merge
+from dbt.adapters.vcs.commands.resolve import resolve
 from dbt.adapters.vcs.core.errors import ConflictError, UnsupportedError
 from dbt.adapters.vcs.engines.factory import make_engine
 from dbt.adapters.vcs.handlers.versions import merge_handler
@@ -22,7 +24,6 @@ from dbt.adapters.vcs.merges.rowwise.repair import Question
 from dbt.adapters.vcs.merges.table_merge import merge_tables
 from dbt.adapters.vcs.rows.compare.located import Places
 from dbt.adapters.vcs.rows.limits import Limits
-from dbt.adapters.vcs.verbs.changing.resolve import continue_merge, resolve
 from tests.functional.life.shop import SPARK
 
 pytestmark = pytest.mark.spark

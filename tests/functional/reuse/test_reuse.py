@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from dbt.adapters.vcs.commands.log import read_log
+from dbt.adapters.vcs.commands.reuse import reuse_reasons
+from dbt.adapters.vcs.commands.show import show_commit
 from dbt.adapters.vcs.core.origins.results import Results
 from dbt.adapters.vcs.core.store import open_blobs
 from dbt.adapters.vcs.engines.spark.engine import SparkEngine
-from dbt.adapters.vcs.verbs.reading.log import read_log
-from dbt.adapters.vcs.verbs.reading.show_commit import show_commit
-from dbt.adapters.vcs.verbs.reusing.reuse_reasons import reuse_reasons
 from tests.functional.daily.models import TABLE, VIEW, config, incremental
 
 pytestmark = pytest.mark.spark

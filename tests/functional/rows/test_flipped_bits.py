@@ -10,12 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from dbt.adapters.vcs.api import Client, connect
+from dbt.adapters.vcs.commands.fsck import DataCheck, check_repository
+from dbt.adapters.vcs.commands.merge import merge
 from dbt.adapters.vcs.core.errors import DamagedError, VcsError
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.opening import open_blobs
-from dbt.adapters.vcs.verbs.changing.merge import merge
-from dbt.adapters.vcs.verbs.upkeep.data_check import DataCheck
-from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 from tests.functional.clients import SPARK
 
 pytestmark = pytest.mark.spark

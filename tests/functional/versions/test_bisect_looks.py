@@ -8,10 +8,9 @@ import pytest
 
 from dbt.adapters.vcs.api import Client
 from dbt.adapters.vcs.client.lazy_table import open_table
+from dbt.adapters.vcs.commands.bisect_condition import Looks, Means, condition_of
 from dbt.adapters.vcs.core.history.bisection import Mark
 from dbt.adapters.vcs.engines.port import Engine
-from dbt.adapters.vcs.verbs.bisecting.condition import condition_of
-from dbt.adapters.vcs.verbs.bisecting.looks import Looks, Means
 
 from .conftest import Sql
 

@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.vcs.cli.operations import Caller, run_operation
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
+from dbt.adapters.vcs.operations import Caller, run_operation
 from dbt.adapters.vcs.runs.run_branch import Status
 from tests.unit.warehouse import Warehouse
 

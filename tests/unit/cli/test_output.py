@@ -7,8 +7,8 @@ import pytest
 from click import Context
 from rich.console import Console
 
-from dbt.adapters.vcs.cli.output import print_lines, print_styled
-from dbt.adapters.vcs.cli.root import COMMANDS, main
+from dbt.adapters.vcs.cli import COMMANDS, main
+from dbt.adapters.vcs.commands.output import print_lines, print_styled
 from dbt.adapters.vcs.layout.styled import Grid, Span, line
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.vcs.cli.command_session import CommandSession
-from dbt.adapters.vcs.cli.options import Settings
-from dbt.adapters.vcs.cli.profile import read_target
+from dbt.adapters.vcs.commands.options import Settings
+from dbt.adapters.vcs.commands.profile import read_target
+from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.store import Blobs
 from dbt.adapters.vcs.engines import factory, methods

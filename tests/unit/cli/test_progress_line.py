@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.vcs.cli.progress_line import ProgressLine
+from dbt.adapters.vcs.commands.session import ProgressLine
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.local import LocalBlobs
 from tests.screens import screen
@@ -24,7 +24,7 @@ from tests.unit.warehouse import Warehouse
 # Every look at a file takes long, as in a store far away.
 SLOW = """
 import sys, time
-from dbt.adapters.vcs.cli import progress_line
+from dbt.adapters.vcs.commands import session
 from dbt.adapters.vcs.core.store.local import LocalBlobs
 
 def slowly(name):
@@ -36,8 +36,8 @@ def slowly(name):
 
 for name in ("get", "range", "exists", "modified_at", "create_all"):
     slowly(name)
-progress_line.ProgressLine.__init__.__kwdefaults__["after"] = {after}
-from dbt.adapters.vcs.cli.root import main
+session.ProgressLine.__init__.__kwdefaults__["after"] = {after}
+from dbt.adapters.vcs.cli import main
 sys.argv[0] = "dbt-vcs"
 main()
 """

@@ -13,6 +13,7 @@ from tests.unit.warehouse import Warehouse
 PACKAGE = "dbt.adapters.vcs."
 ROOMS = {
     "cli",
+    "commands",
     "core",
     "diffs.change_summary",
     "diffs.matched_columns",
@@ -29,9 +30,7 @@ ROOMS = {
     "rows.limits",
     "runs",
     "statements.syntax",
-    "text",
     "variables",
-    "verbs",
     "worktree.moments",
     "worktree.overlay",
     "worktree.points",
@@ -127,7 +126,7 @@ def test_a_profile_without_jinja_is_read_with_yaml_alone(
         check=True,
     )
     modules = set(done.stderr.split())
-    assert f"{PACKAGE}cli.profile" in modules
+    assert f"{PACKAGE}commands.profile" in modules
     assert not strays_of(modules)
     assert packages_of(modules) <= PACKAGES | {"cython_runtime", "yaml"}
 
@@ -145,4 +144,4 @@ def test_the_version_is_shown_without_looking_for_installed_packages() -> None:
     modules = set(done.stderr.split())
     assert done.stdout.startswith("dbt-vcs, version ")
     assert not {"importlib.metadata", "msgspec", "obstore", "yaml", "rich"} & modules
-    assert not any(name.startswith(f"{PACKAGE}verbs") for name in modules)
+    assert not any(name.startswith(f"{PACKAGE}commands.session") for name in modules)

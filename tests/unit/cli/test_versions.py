@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, _NamedTextIOWrapper
 
 from dbt.adapters.vcs.cli import main
-from dbt.adapters.vcs.cli.command_session import CommandSession
+from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.core.retention import DAY, read_retention
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Warehouse

@@ -11,13 +11,13 @@ import pyarrow as pa
 import pytest
 
 from dbt.adapters.vcs.api import Client, connect
+from dbt.adapters.vcs.commands.merge import MergeRequest, continue_merge, merge
+from dbt.adapters.vcs.commands.resolve import resolve
+from dbt.adapters.vcs.commands.revert import revert
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
 from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
 from dbt.adapters.vcs.merges.rowwise.choice import Choice
-from dbt.adapters.vcs.verbs.changing.merge import MergeRequest, merge
-from dbt.adapters.vcs.verbs.changing.resolve import continue_merge, resolve
-from dbt.adapters.vcs.verbs.changing.revert import revert
 
 KEY = "alter table t set tblproperties (primary_key = 'id')"
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 
 from dbt.adapters.vcs.api import Client, connect
+from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.core.errors import (
     ConflictError,
     InputError,
@@ -28,7 +29,6 @@ from dbt.adapters.vcs.core.errors import (
 from dbt.adapters.vcs.core.model.field_number import field_number
 from dbt.adapters.vcs.core.repository import Protection
 from dbt.adapters.vcs.rows.files.footers import read_footer
-from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 from tests.unit.iceberg.lake import Lake
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)

@@ -10,6 +10,8 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dbt.adapters.vcs.commands.fsck import check_repository
+from dbt.adapters.vcs.commands.gc import collect
 from dbt.adapters.vcs.core.ids import CommitId, SegmentId, SnapshotId, TableId
 from dbt.adapters.vcs.core.landing import Proposal, TreeConflictError
 from dbt.adapters.vcs.core.model import (
@@ -26,8 +28,6 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.core.retention import DAY, GRACE, KEEP
 from dbt.adapters.vcs.core.store import MemoryBlobs
-from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
-from dbt.adapters.vcs.verbs.upkeep.gc import collect
 from tests.unit.warehouse import BYTES, Clock, Warehouse
 
 BRANCHES = st.sampled_from(["main", "x", "y"])

@@ -11,12 +11,12 @@ import pyarrow.parquet as pq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dbt.adapters.vcs.commands.optimize import OptimizeRequest, optimize
 from dbt.adapters.vcs.core.model import Snapshot
 from dbt.adapters.vcs.core.model.segment import FILE_COLUMN
 from dbt.adapters.vcs.core.plan.compaction import contents_of
 from dbt.adapters.vcs.core.plan.delta import Deletion, delta
 from dbt.adapters.vcs.rows.files.block_reader import Files
-from dbt.adapters.vcs.verbs.upkeep.optimize import OptimizeRequest, optimize
 from tests.unit.shelf import Shelf, _no_engine
 
 STEPS = st.lists(

@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dbt.adapters.vcs.commands.refs import DIVERGENCE_LIMIT, divergence
 from dbt.adapters.vcs.core.ids import CommitId
-from dbt.adapters.vcs.verbs.refs.branch import DIVERGENCE_LIMIT, divergence
 
 Graph = dict[CommitId, tuple[CommitId, ...]]
 

@@ -10,7 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from chaos.shop import Shop, look
-from dbt.adapters.vcs.cli.root import main
+from dbt.adapters.vcs.cli import main
+from dbt.adapters.vcs.commands.fsck import DataCheck, check_repository
+from dbt.adapters.vcs.commands.gc import collect
 from dbt.adapters.vcs.core.codec import (
     COMPRESS_ABOVE,
     decode,
@@ -40,9 +42,6 @@ from dbt.adapters.vcs.core.store.branch_names import MAX_LENGTH, MAX_QUOTED, quo
 from dbt.adapters.vcs.core.store.condemned import Condemned, CondemnedLists
 from dbt.adapters.vcs.core.store.header import FORMAT_VERSION, Header
 from dbt.adapters.vcs.core.store.objects import object_path
-from dbt.adapters.vcs.verbs.upkeep.data_check import DataCheck
-from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
-from dbt.adapters.vcs.verbs.upkeep.gc import collect
 
 PAGE = (Path(__file__).parents[3] / "docs" / "format.md").read_text(encoding="utf-8")
 EXAMPLES = dict(re.findall(r"```(?:json|text) ([^\n]+)\n(.*?)\n```", PAGE, re.DOTALL))

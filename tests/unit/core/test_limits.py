@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from dbt.adapters.vcs.cli.options import Settings
-from dbt.adapters.vcs.cli.profile import read_target
+from dbt.adapters.vcs.commands.options import Settings
+from dbt.adapters.vcs.commands.profile import read_target
+from dbt.adapters.vcs.commands.reflog import read_reflog
 from dbt.adapters.vcs.core.codec import MAX_BYTES, decode, pack, unpack
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, VcsError
 from dbt.adapters.vcs.core.model import Commit
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store import MemoryBlobs
 from dbt.adapters.vcs.merges.protection import read_rules
-from dbt.adapters.vcs.verbs.reading.reflog import read_reflog
 from tests.unit.warehouse import Warehouse
 
 MOVE = b'{"action":"create","at":1,"by":"ann","commit":null,"name":"main"%s}'

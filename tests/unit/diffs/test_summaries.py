@@ -8,6 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dbt.adapters.vcs.commands.diff import read_diff
+from dbt.adapters.vcs.commands.diff_report import diff_text
+from dbt.adapters.vcs.commands.merge import MergeRequest, merge, merge_text
+from dbt.adapters.vcs.commands.revert import revert
 from dbt.adapters.vcs.core.ids import SegmentId, SnapshotId, new_table_id
 from dbt.adapters.vcs.core.model import Absent, RelationName, Schema, SegmentRef, Snapshot
 from dbt.adapters.vcs.core.model.tree import TableEntry
@@ -19,11 +23,6 @@ from dbt.adapters.vcs.diffs.summaries import list_changes, summarize
 from dbt.adapters.vcs.layout.styled import plain_lines
 from dbt.adapters.vcs.project.publication import published
 from dbt.adapters.vcs.rows.limits import Limits
-from dbt.adapters.vcs.text.diff_text import diff_text
-from dbt.adapters.vcs.text.merge_text import merge_text
-from dbt.adapters.vcs.verbs.changing.merge import MergeRequest, merge
-from dbt.adapters.vcs.verbs.changing.revert import revert
-from dbt.adapters.vcs.verbs.reading.diff import read_diff
 from tests.unit.cli.conftest import Call, call, folder, vcs, warehouse  # noqa: F401
 from tests.unit.tables import Rows, Tables
 from tests.unit.warehouse import Warehouse

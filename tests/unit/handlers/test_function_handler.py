@@ -2,16 +2,16 @@
 
 import pytest
 
+from dbt.adapters.vcs.commands.diff import read_diff
+from dbt.adapters.vcs.commands.fsck import check_repository
+from dbt.adapters.vcs.commands.merge import merge
+from dbt.adapters.vcs.commands.status import read_status
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.ids import FunctionId
 from dbt.adapters.vcs.core.model import Entry, Function, FunctionEntry, RelationName
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.tableversions import find_version
 from dbt.adapters.vcs.diffs.summaries import list_changes
-from dbt.adapters.vcs.verbs.changing.merge import merge
-from dbt.adapters.vcs.verbs.reading.diff import read_diff
-from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
-from dbt.adapters.vcs.verbs.upkeep.status import read_status
 from tests.unit.warehouse import Warehouse
 
 

@@ -11,6 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from dbt.adapters.vcs.commands.optimize import (
+    OptimizeReport,
+    OptimizeRequest,
+    optimize,
+    parse_size,
+)
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
 from dbt.adapters.vcs.core.model import Origin, RelationName, Snapshot
 from dbt.adapters.vcs.core.plan.collect import files_of
@@ -22,12 +28,6 @@ from dbt.adapters.vcs.handlers.contents.optimize_handler import (
 )
 from dbt.adapters.vcs.rows.files.footers import read_blocks
 from dbt.adapters.vcs.rows.types import arrow_type
-from dbt.adapters.vcs.verbs.upkeep.optimize import (
-    OptimizeReport,
-    OptimizeRequest,
-    optimize,
-    parse_size,
-)
 from dbt.adapters.vcs.writes.versions import changed, put_segments
 from tests.unit.shelf import Shelf, _no_engine
 
@@ -234,7 +234,7 @@ def test_rows_that_others_add_and_delete_meanwhile_stay(
         planned.append(found)
         return found
 
-    monkeypatch.setattr("dbt.adapters.vcs.verbs.upkeep.optimize.rewrite_table", slow)
+    monkeypatch.setattr("dbt.adapters.vcs.commands.optimize.rewrite_table", slow)
     run(shelf)
     assert sorted(shelf.rows("t"))[-1] == (77, "theirs")
     assert shelf.snapshot("t").rows == 20
@@ -252,7 +252,7 @@ def test_what_was_written_serves_after_an_insert_of_others(
         shelf.append("t", id=[77], v=["theirs"])
         return planned[-1]
 
-    monkeypatch.setattr("dbt.adapters.vcs.verbs.upkeep.optimize.rewrite_table", slow)
+    monkeypatch.setattr("dbt.adapters.vcs.commands.optimize.rewrite_table", slow)
     run(shelf)
     assert len(planned) == 1
     assert [block.rows for block in shelf.blocks("t")] == [1, 20]

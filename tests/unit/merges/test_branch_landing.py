@@ -7,6 +7,14 @@ from typing import Any
 
 import pytest
 
+from dbt.adapters.vcs.commands.merge import (
+    MergeRequest,
+    abort_merge,
+    continue_merge,
+    merge,
+    promote,
+)
+from dbt.adapters.vcs.commands.resolve import resolve
 from dbt.adapters.vcs.core.errors import ConflictError, NotFoundError, ProtectedError
 from dbt.adapters.vcs.core.model import NodeRun, Run, TableEntry
 from dbt.adapters.vcs.core.repository import Protection
@@ -16,9 +24,6 @@ from dbt.adapters.vcs.merges.conflicts.open_merges import find_open_merge, open_
 from dbt.adapters.vcs.merges.conflicts.terms import Terms
 from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.runs.run_branch import Status, find_run
-from dbt.adapters.vcs.verbs.changing.merge import MergeRequest, merge
-from dbt.adapters.vcs.verbs.changing.promote import promote
-from dbt.adapters.vcs.verbs.changing.resolve import abort_merge, continue_merge, resolve
 from tests.unit.verbs.test_promote import seen_by_test
 from tests.unit.warehouse import SECOND, Warehouse
 

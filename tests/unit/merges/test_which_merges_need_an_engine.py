@@ -12,6 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from dbt.adapters.vcs.commands import revert as revert_module
+from dbt.adapters.vcs.commands.merge import MergeRequest, continue_merge, merge, promote
+from dbt.adapters.vcs.commands.resolve import resolve
+from dbt.adapters.vcs.commands.revert import revert
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.engines.port import Engine
@@ -21,11 +25,6 @@ from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
 from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.merges.table_merge import merge_tables
 from dbt.adapters.vcs.rows.limits import Limits
-from dbt.adapters.vcs.verbs.changing import revert as revert_module
-from dbt.adapters.vcs.verbs.changing.merge import MergeRequest, merge
-from dbt.adapters.vcs.verbs.changing.promote import promote
-from dbt.adapters.vcs.verbs.changing.resolve import continue_merge, resolve
-from dbt.adapters.vcs.verbs.changing.revert import revert
 from tests.unit.warehouse import Warehouse
 
 Make = Callable[[], Engine]
@@ -112,8 +111,7 @@ def test_the_command_merges_rows_without_java_and_without_pyspark(tmp_path: Path
     warehouse = Warehouse(LocalBlobs(tmp_path / "w", fsync=False))
     fork(warehouse)
     program = (
-        "import sys; sys.modules['pyspark'] = None; "
-        "from dbt.adapters.vcs.cli.root import main; main()"
+        "import sys; sys.modules['pyspark'] = None; from dbt.adapters.vcs.cli import main; main()"
     )
     arguments = ["--repository", str(tmp_path / "w"), "--on-conflict", "accept"]
     done = subprocess.run(

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from dbt.adapters.vcs.commands.merge import merge
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.model import NodeRun, RelationName, Run
 from dbt.adapters.vcs.core.origins.lineage import introductions
@@ -13,7 +14,6 @@ from dbt.adapters.vcs.project import dbt_catalog
 from dbt.adapters.vcs.project.freshness import loaded_at
 from dbt.adapters.vcs.relation import VcsRelation
 from dbt.adapters.vcs.scope.mounts import External
-from dbt.adapters.vcs.verbs.changing.merge import merge
 from dbt.adapters.vcs.worktree.overlay import Overlay
 from tests.unit.shelf import Shelf
 from tests.unit.tables import Tables

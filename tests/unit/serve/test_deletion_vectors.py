@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.client.lazy_table import open_table
+from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.core.plan.compaction import contents_of
 from dbt.adapters.vcs.rows.files.block_reader import Files
-from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 from tests.unit.iceberg.lake import Lake
 from tests.unit.iceberg.readers import duckdb_connection, duckdb_rows, pyiceberg_rows
 

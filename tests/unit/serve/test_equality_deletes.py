@@ -11,12 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dbt.adapters.vcs.commands.client_files import equality_deletions
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.core.model.field_number import field_number
 from dbt.adapters.vcs.iceberg.client_manifests import EqualityFile
 from dbt.adapters.vcs.rows.limits import Limits
-from dbt.adapters.vcs.verbs.changing.equality_deletes import equality_deletions
 from dbt.adapters.vcs.worktree.table_version import Version
 from tests.unit.iceberg.lake import Lake
 

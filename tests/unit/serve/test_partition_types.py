@@ -25,11 +25,11 @@ from pyiceberg.types import (
     TimestamptzType,
 )
 
+from dbt.adapters.vcs.commands.client_files import client_blocks
+from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.iceberg.client_manifests import client_folder
 from dbt.adapters.vcs.rows.files.parquet import parquet_bytes
-from dbt.adapters.vcs.verbs.changing.client_blocks import client_blocks
-from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
 from tests.unit.iceberg.lake import Lake
 from tests.unit.iceberg.readers import duckdb_connection
 from tests.unit.serve.server_process import serving

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
+from dbt.adapters.vcs.commands.fsck import check_repository
 from tests.unit.iceberg.lake import Lake
 from tests.unit.iceberg.readers import pyiceberg_rows
 from tests.unit.serve.hand_writer import Record, Writer

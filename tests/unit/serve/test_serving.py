@@ -241,7 +241,7 @@ def test_what_pyiceberg_is_told_to_type_works(call: Call, folder: Path) -> None:
 def test_a_package_that_is_missing_is_named_with_what_to_install(
     call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dbt.adapters.vcs.cli.upkeep import serve_command
+    from dbt.adapters.vcs.commands import serve as serve_command
 
     found = serve_command.find_spec
     monkeypatch.setattr(

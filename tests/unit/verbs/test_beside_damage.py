@@ -6,23 +6,21 @@ from collections.abc import Callable
 
 import pytest
 
+from dbt.adapters.vcs.commands.clone import clone_from_snapshot
+from dbt.adapters.vcs.commands.fsck import check_repository
+from dbt.adapters.vcs.commands.gc import collect
+from dbt.adapters.vcs.commands.log import read_log
+from dbt.adapters.vcs.commands.merge import merge, promote
+from dbt.adapters.vcs.commands.refs import create_branch, create_tag, delete_branch, list_branches
+from dbt.adapters.vcs.commands.restore import restore_branch, restore_relation
+from dbt.adapters.vcs.commands.revert import revert
+from dbt.adapters.vcs.commands.status import read_status
 from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.model import TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import DAY
 from dbt.adapters.vcs.core.store import MemoryBlobs
 from dbt.adapters.vcs.handlers.catalog.metadata_tables import table_of
-from dbt.adapters.vcs.verbs.changing.clone import clone_from_snapshot
-from dbt.adapters.vcs.verbs.changing.merge import merge
-from dbt.adapters.vcs.verbs.changing.promote import promote
-from dbt.adapters.vcs.verbs.changing.restore import restore_branch, restore_relation
-from dbt.adapters.vcs.verbs.changing.revert import revert
-from dbt.adapters.vcs.verbs.reading.log import read_log
-from dbt.adapters.vcs.verbs.refs.branch import create_branch, delete_branch, list_branches
-from dbt.adapters.vcs.verbs.refs.tag import create_tag
-from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
-from dbt.adapters.vcs.verbs.upkeep.gc import collect
-from dbt.adapters.vcs.verbs.upkeep.status import read_status
 from dbt.adapters.vcs.worktree.overlay import Overlay
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Clock, Warehouse

@@ -11,16 +11,14 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.client.lazy_table import open_table
+from dbt.adapters.vcs.commands.bisect import BisectReport, bisect
+from dbt.adapters.vcs.commands.bisect_condition import Means, condition_of, find_test
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import NodeRun, Run
 from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.runs.run_branch import Status
-from dbt.adapters.vcs.verbs.bisecting.bisect import BisectReport, bisect
-from dbt.adapters.vcs.verbs.bisecting.condition import condition_of
-from dbt.adapters.vcs.verbs.bisecting.dbt_test import find_test
-from dbt.adapters.vcs.verbs.bisecting.looks import Means
 from tests.unit.warehouse import Warehouse
 
 NO_BAD = "select count(*) = 0 from shop.t where v = 'bad'"

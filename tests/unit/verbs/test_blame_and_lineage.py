@@ -7,14 +7,13 @@ from datetime import datetime, timezone
 import msgspec
 import pytest
 
+from dbt.adapters.vcs.commands.blame import BlameReport, blame, blame_text
+from dbt.adapters.vcs.commands.lineage import read_lineage
+from dbt.adapters.vcs.commands.merge import merge
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.model import Run
 from dbt.adapters.vcs.layout.styled import fitted_lines
-from dbt.adapters.vcs.text.history_text import blame_text
-from dbt.adapters.vcs.verbs.changing.merge import merge
-from dbt.adapters.vcs.verbs.reading.blame import BlameReport, blame
-from dbt.adapters.vcs.verbs.reading.lineage_tree import read_lineage
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Warehouse
 

@@ -12,6 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dbt.adapters.vcs.commands.fsck import (
+    DataCheck,
+    DataProgress,
+    FsckReport,
+    check_repository,
+    chosen,
+)
+from dbt.adapters.vcs.commands.refs import create_snapshot
 from dbt.adapters.vcs.core.errors import InputError, StorageError
 from dbt.adapters.vcs.core.model import Block, Segment, Tombstone
 from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
@@ -23,9 +31,6 @@ from dbt.adapters.vcs.rows.files.file_digests import digest
 from dbt.adapters.vcs.rows.files.footers import read_blocks
 from dbt.adapters.vcs.rows.files.parquet import write_table
 from dbt.adapters.vcs.rows.files.tombstone_files import write_tombstone
-from dbt.adapters.vcs.verbs.refs.named_snapshots import create_snapshot
-from dbt.adapters.vcs.verbs.upkeep.data_check import DataCheck, DataProgress, chosen
-from dbt.adapters.vcs.verbs.upkeep.fsck import FsckReport, check_repository
 from tests.unit.tables import SCHEMA, Tables
 from tests.unit.warehouse import Clock, Warehouse
 

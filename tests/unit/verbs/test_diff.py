@@ -7,14 +7,18 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
+from dbt.adapters.vcs.commands.diff import Ends, read_diff, read_ends
+from dbt.adapters.vcs.commands.diff_report import (
+    ColumnDiff,
+    DiffReport,
+    diff_schema_text,
+    diff_summary_text,
+    diff_text,
+)
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.layout.styled import plain_lines
 from dbt.adapters.vcs.rows.limits import Limits, TooLargeError
-from dbt.adapters.vcs.text.diff_text import diff_schema_text, diff_summary_text, diff_text
-from dbt.adapters.vcs.verbs.reading.diff import read_diff
-from dbt.adapters.vcs.verbs.reading.diff_range import Ends, read_ends
-from dbt.adapters.vcs.verbs.reading.diff_report import ColumnDiff, DiffReport
 from tests.unit.shelf import Shelf
 from tests.unit.warehouse import Warehouse
 

@@ -1,5 +1,8 @@
 import pytest
 
+from dbt.adapters.vcs.commands.exports import export, export_after
+from dbt.adapters.vcs.commands.fsck import check_repository
+from dbt.adapters.vcs.commands.gc import collect, is_stale
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.plan.collect import Needed
@@ -11,9 +14,6 @@ from dbt.adapters.vcs.iceberg.manifest_files import read_list
 from dbt.adapters.vcs.iceberg.metadata_place import FOLDER, place_of
 from dbt.adapters.vcs.merges.export_rules import ExportRule
 from dbt.adapters.vcs.verbs.erasing.purge import PurgeRequest, purge
-from dbt.adapters.vcs.verbs.upkeep.export import export, export_after
-from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
-from dbt.adapters.vcs.verbs.upkeep.gc import collect, is_stale
 from tests.unit.warehouse import Warehouse
 
 RULE = ExportRule(pattern="main")
@@ -79,7 +79,7 @@ def test_any_failure_of_an_export_is_a_warning(
     def fail(*_: object, **__: object) -> None:
         raise OSError("the disk left")
 
-    monkeypatch.setattr("dbt.adapters.vcs.verbs.upkeep.export.export_branch", fail)
+    monkeypatch.setattr("dbt.adapters.vcs.commands.exports.export_branch", fail)
     said: list[str] = []
     export_after(warehouse.repository, "main", RULE, said.append)
     assert "OSError: the disk left" in said[0]

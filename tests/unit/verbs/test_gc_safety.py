@@ -13,6 +13,11 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
+from dbt.adapters.vcs.commands import gc
+from dbt.adapters.vcs.commands.exports import export
+from dbt.adapters.vcs.commands.fsck import check_repository
+from dbt.adapters.vcs.commands.gc import collect, set_retention
+from dbt.adapters.vcs.commands.refs import create_snapshot
 from dbt.adapters.vcs.core.errors import (
     DamagedError,
     NoSpaceError,
@@ -30,11 +35,6 @@ from dbt.adapters.vcs.core.store.lease import TERM
 from dbt.adapters.vcs.core.store.objects import has_object, object_path
 from dbt.adapters.vcs.iceberg.avro_files import read_avro
 from dbt.adapters.vcs.runs.run_branch import Status
-from dbt.adapters.vcs.verbs.refs.named_snapshots import create_snapshot
-from dbt.adapters.vcs.verbs.upkeep import gc
-from dbt.adapters.vcs.verbs.upkeep.export import export
-from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
-from dbt.adapters.vcs.verbs.upkeep.gc import collect, set_retention
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Clock, Warehouse
 

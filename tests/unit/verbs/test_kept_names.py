@@ -2,18 +2,21 @@
 
 import pytest
 
+from dbt.adapters.vcs.commands.refs import (
+    create_snapshot,
+    create_tag,
+    delete_snapshot,
+    delete_tag,
+    list_snapshots,
+    list_tags,
+    protect_snapshot,
+    protect_tag,
+    rename_tag,
+)
 from dbt.adapters.vcs.core.branches import Names
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError, ProtectedError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.repository import Protection
-from dbt.adapters.vcs.verbs.refs.named_snapshots import (
-    create_snapshot,
-    delete_snapshot,
-    list_snapshots,
-    protect_snapshot,
-)
-from dbt.adapters.vcs.verbs.refs.rename import rename_tag
-from dbt.adapters.vcs.verbs.refs.tag import create_tag, delete_tag, list_tags, protect_tag
 from tests.unit.warehouse import Warehouse
 
 

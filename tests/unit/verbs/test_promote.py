@@ -2,6 +2,8 @@ from typing import Any
 
 import pytest
 
+from dbt.adapters.vcs.commands.merge import MergeReport, MergeRequest, continue_merge, promote
+from dbt.adapters.vcs.commands.resolve import resolve
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Input, NodeRun, Run, TableEntry
@@ -11,9 +13,6 @@ from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
 from dbt.adapters.vcs.merges.conflicts.terms import Terms
 from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.runs.run_branch import Status
-from dbt.adapters.vcs.verbs.changing.merge import MergeReport, MergeRequest
-from dbt.adapters.vcs.verbs.changing.promote import promote
-from dbt.adapters.vcs.verbs.changing.resolve import continue_merge, resolve
 from tests.unit.warehouse import Warehouse
 
 

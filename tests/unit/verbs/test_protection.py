@@ -1,10 +1,10 @@
 import pytest
 
+from dbt.adapters.vcs.commands.merge import MergeRequest, merge
+from dbt.adapters.vcs.commands.refs import delete_branch
 from dbt.adapters.vcs.core.errors import ProtectedError
 from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.repository import Protection
-from dbt.adapters.vcs.verbs.changing.merge import MergeRequest, merge
-from dbt.adapters.vcs.verbs.refs.branch import delete_branch
 from tests.unit.warehouse import Warehouse
 
 

@@ -12,6 +12,13 @@ import msgspec
 import pytest
 import zstandard
 
+from dbt.adapters.vcs.commands.clone import clone_from_snapshot
+from dbt.adapters.vcs.commands.exports import export
+from dbt.adapters.vcs.commands.fsck import DataCheck, check_repository
+from dbt.adapters.vcs.commands.gc import collect, set_retention
+from dbt.adapters.vcs.commands.merge import continue_merge, merge
+from dbt.adapters.vcs.commands.refs import create_snapshot
+from dbt.adapters.vcs.commands.resolve import resolve
 from dbt.adapters.vcs.core.errors import (
     ConflictError,
     InputError,
@@ -41,16 +48,8 @@ from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
 from dbt.adapters.vcs.merges.protection import BranchRule, Rules
 from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.runs.run_branch import Status
-from dbt.adapters.vcs.verbs.changing.clone import clone_from_snapshot
-from dbt.adapters.vcs.verbs.changing.merge import merge
-from dbt.adapters.vcs.verbs.changing.resolve import continue_merge, resolve
 from dbt.adapters.vcs.verbs.erasing.purge import PurgeRequest, purge
 from dbt.adapters.vcs.verbs.erasing.purge_report import PurgeReport
-from dbt.adapters.vcs.verbs.refs.named_snapshots import create_snapshot
-from dbt.adapters.vcs.verbs.upkeep.data_check import DataCheck
-from dbt.adapters.vcs.verbs.upkeep.export import export
-from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
-from dbt.adapters.vcs.verbs.upkeep.gc import collect, set_retention
 from dbt.adapters.vcs.workspace.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines import BranchLine
 from tests.contract.faulty import Crash

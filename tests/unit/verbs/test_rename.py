@@ -2,15 +2,20 @@
 
 import pytest
 
+from dbt.adapters.vcs.commands.merge import merge
+from dbt.adapters.vcs.commands.refs import (
+    create_tag,
+    delete_branch,
+    protect_branch,
+    rename_branch,
+    rename_tag,
+    undelete_branch,
+)
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError, ProtectedError
 from dbt.adapters.vcs.core.model import RefMove
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.merges.conflicts.open_merges import open_merges
 from dbt.adapters.vcs.runs.run_branch import Status, find_run
-from dbt.adapters.vcs.verbs.changing.merge import merge
-from dbt.adapters.vcs.verbs.refs.branch import delete_branch, protect_branch, undelete_branch
-from dbt.adapters.vcs.verbs.refs.rename import rename_branch, rename_tag
-from dbt.adapters.vcs.verbs.refs.tag import create_tag
 from tests.unit.warehouse import Warehouse
 
 ODD = ("main~1", "x^", "x@{1}", "a..b", "..", "@", "a b", "cafe")

@@ -8,6 +8,9 @@ import pyarrow as pa
 import pytest
 
 from dbt.adapters.vcs.api import Client
+from dbt.adapters.vcs.commands.fsck import DataCheck, check_repository
+from dbt.adapters.vcs.commands.gc import collect
+from dbt.adapters.vcs.commands.repair import fetch, go_back, survey
 from dbt.adapters.vcs.core.errors import (
     DamagedError,
     InputError,
@@ -21,11 +24,6 @@ from dbt.adapters.vcs.core.retention import DAY
 from dbt.adapters.vcs.core.store import MemoryBlobs
 from dbt.adapters.vcs.rows.files.footers import read_blocks
 from dbt.adapters.vcs.rows.files.parquet import write_table
-from dbt.adapters.vcs.verbs.upkeep.data_check import DataCheck
-from dbt.adapters.vcs.verbs.upkeep.fetch import fetch
-from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
-from dbt.adapters.vcs.verbs.upkeep.gc import collect
-from dbt.adapters.vcs.verbs.upkeep.standing_up import go_back, survey
 from tests.unit.fake_engine import FakeEngine
 from tests.unit.tables import SCHEMA, Tables
 from tests.unit.verbs.test_beside_damage import DAMAGES, damaged, place_of

@@ -1,21 +1,21 @@
 import pytest
 
+from dbt.adapters.vcs.commands.conflicts import OpenMergeReport, conflicts_text, list_conflicts
+from dbt.adapters.vcs.commands.merge import (
+    MergeReport,
+    MergeRequest,
+    abort_merge,
+    continue_merge,
+    merge,
+)
+from dbt.adapters.vcs.commands.refs import create_branch, list_branches
+from dbt.adapters.vcs.commands.resolve import Resolution, resolve
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.layout.styled import fitted_lines, plain_lines
 from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
 from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
 from dbt.adapters.vcs.merges.rowwise.choice import Choice
-from dbt.adapters.vcs.text.conflict_text import conflicts_text
-from dbt.adapters.vcs.verbs.changing.merge import MergeReport, MergeRequest, merge
-from dbt.adapters.vcs.verbs.changing.resolve import (
-    Resolution,
-    abort_merge,
-    continue_merge,
-    resolve,
-)
-from dbt.adapters.vcs.verbs.reading.waiting_merges import OpenMergeReport, list_conflicts
-from dbt.adapters.vcs.verbs.refs.branch import create_branch, list_branches
 from tests.contract.faulty import Crash, FaultyBlobs, under
 from tests.unit.warehouse import Warehouse
 

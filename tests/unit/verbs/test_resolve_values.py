@@ -10,7 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dbt.adapters.vcs.cli.operations import Caller, run_operation
+from dbt.adapters.vcs.commands.conflicts import list_conflicts
+from dbt.adapters.vcs.commands.merge import continue_merge, merge
+from dbt.adapters.vcs.commands.resolve import resolve
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import Micros, SegmentId, SnapshotId, TableId
 from dbt.adapters.vcs.core.model import (
@@ -25,10 +27,8 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
 from dbt.adapters.vcs.merges.rowwise.choice import Choice
+from dbt.adapters.vcs.operations import Caller, run_operation
 from dbt.adapters.vcs.rows.files.parquet import arrow_schema
-from dbt.adapters.vcs.verbs.changing.merge import merge
-from dbt.adapters.vcs.verbs.changing.resolve import continue_merge, resolve
-from dbt.adapters.vcs.verbs.reading.waiting_merges import list_conflicts
 from tests.unit.warehouse import START, Warehouse
 
 Row = tuple[int, str, str | None, str]

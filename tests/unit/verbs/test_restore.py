@@ -4,6 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from dbt.adapters.vcs.commands.clone import clone_from_snapshot
+from dbt.adapters.vcs.commands.merge import MergeRequest, merge
+from dbt.adapters.vcs.commands.refs import (
+    create_snapshot,
+    delete_snapshot,
+    list_snapshots,
+    undelete_branch,
+)
+from dbt.adapters.vcs.commands.restore import restore_branch, restore_relation
+from dbt.adapters.vcs.commands.revert import revert
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError, ProtectedError
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Entry, RelationName, Run, TableEntry
@@ -13,16 +23,6 @@ from dbt.adapters.vcs.core.origins.staleness import inputs_of
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.repository import Protection
 from dbt.adapters.vcs.runs.run_branch import Status
-from dbt.adapters.vcs.verbs.changing.clone import clone_from_snapshot
-from dbt.adapters.vcs.verbs.changing.merge import MergeRequest, merge
-from dbt.adapters.vcs.verbs.changing.restore import restore_branch, restore_relation
-from dbt.adapters.vcs.verbs.changing.revert import revert
-from dbt.adapters.vcs.verbs.refs.branch import undelete_branch
-from dbt.adapters.vcs.verbs.refs.named_snapshots import (
-    create_snapshot,
-    delete_snapshot,
-    list_snapshots,
-)
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Warehouse
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pytest
 
-from dbt.adapters.vcs.verbs.row_set import RowSet
+from dbt.adapters.vcs.commands.output import RowSet
 
 TABLE = pa.table({"id": [1, 2, 3], "name": ["a", "b", None]})
 

@@ -1,12 +1,17 @@
 import pytest
 
+from dbt.adapters.vcs.commands.gc import set_retention
+from dbt.adapters.vcs.commands.runs import (
+    discard_expired,
+    discard_run,
+    find_run,
+    list_runs,
+    runs_text,
+)
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
 from dbt.adapters.vcs.core.retention import DAY, KEEP
 from dbt.adapters.vcs.layout.styled import plain_lines
 from dbt.adapters.vcs.runs.run_branch import Status
-from dbt.adapters.vcs.text.run_text import runs_text
-from dbt.adapters.vcs.verbs.left_runs import discard_expired, discard_run, find_run, list_runs
-from dbt.adapters.vcs.verbs.upkeep.gc import set_retention
 from tests.unit.warehouse import SECOND, Warehouse
 
 

@@ -1,11 +1,10 @@
 import pytest
 
+from dbt.adapters.vcs.commands.log import read_log
+from dbt.adapters.vcs.commands.merge import merge
+from dbt.adapters.vcs.commands.refs import create_branch, create_tag, delete_tag, list_tags
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.model import Run
-from dbt.adapters.vcs.verbs.changing.merge import merge
-from dbt.adapters.vcs.verbs.reading.log import read_log
-from dbt.adapters.vcs.verbs.refs.branch import create_branch
-from dbt.adapters.vcs.verbs.refs.tag import create_tag, delete_tag, list_tags
 from tests.unit.warehouse import Warehouse
 
 

@@ -5,6 +5,19 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from dbt.adapters.vcs.commands import gc
+from dbt.adapters.vcs.commands.clone import clone_from_snapshot
+from dbt.adapters.vcs.commands.fsck import check_repository
+from dbt.adapters.vcs.commands.gc import collect, gc_text, set_retention
+from dbt.adapters.vcs.commands.log import read_log
+from dbt.adapters.vcs.commands.merge import merge, promote
+from dbt.adapters.vcs.commands.refs import (
+    create_branch,
+    create_snapshot,
+    create_tag,
+    undelete_branch,
+)
+from dbt.adapters.vcs.commands.restore import restore_branch, restore_relation
 from dbt.adapters.vcs.core.errors import (
     DamagedError,
     InputError,
@@ -25,18 +38,6 @@ from dbt.adapters.vcs.core.retention import (
 from dbt.adapters.vcs.core.store import MemoryBlobs
 from dbt.adapters.vcs.layout.styled import plain_lines
 from dbt.adapters.vcs.runs.run_branch import Status
-from dbt.adapters.vcs.text.upkeep_text import gc_text
-from dbt.adapters.vcs.verbs.changing.clone import clone_from_snapshot
-from dbt.adapters.vcs.verbs.changing.merge import merge
-from dbt.adapters.vcs.verbs.changing.promote import promote
-from dbt.adapters.vcs.verbs.changing.restore import restore_branch, restore_relation
-from dbt.adapters.vcs.verbs.reading.log import read_log
-from dbt.adapters.vcs.verbs.refs.branch import create_branch, undelete_branch
-from dbt.adapters.vcs.verbs.refs.named_snapshots import create_snapshot
-from dbt.adapters.vcs.verbs.refs.tag import create_tag
-from dbt.adapters.vcs.verbs.upkeep import gc
-from dbt.adapters.vcs.verbs.upkeep.fsck import check_repository
-from dbt.adapters.vcs.verbs.upkeep.gc import collect, set_retention
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Clock, Warehouse
 

@@ -111,7 +111,7 @@ class Publication:
             self.say(f"  {line}")
         if self.publishing.export is not None:
             # Most projects do without.
-            from dbt.adapters.vcs.verbs.upkeep.export import export_after
+            from dbt.adapters.vcs.commands.exports import export_after
 
             export_after(repository, run.target, self.publishing.export, self.say)
 

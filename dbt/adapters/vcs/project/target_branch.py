@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from dbt.adapters.vcs.commands.revisions import check_free
 from dbt.adapters.vcs.core.branches import Branch
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.credentials import VcsCredentials
 from dbt.adapters.vcs.runs.run_branch import PREFIX, check_mergeable
-from dbt.adapters.vcs.verbs.revision_names import check_free
 
 
 def make_target(

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from dbt.adapters.vcs.commands.adopt import AddedSnapshot, adopt
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.model import Commit, RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
@@ -39,7 +40,6 @@ from dbt.adapters.vcs.serve.writing.table_definitions import (
     redefine,
     staged_id,
 )
-from dbt.adapters.vcs.verbs.changing.adopt import AddedSnapshot, adopt
 from dbt.adapters.vcs.worktree.overlay import Overlay
 from dbt.adapters.vcs.writes.keys import PRIMARY_KEY
 

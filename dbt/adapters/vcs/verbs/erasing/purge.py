@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
+from dbt.adapters.vcs.commands.revisions import parse_relation
+from dbt.adapters.vcs.commands.session import sessions_of
 from dbt.adapters.vcs.core.branches import is_protected
 from dbt.adapters.vcs.core.errors import NotFoundError, ProtectedError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, new_write_id
@@ -43,8 +45,6 @@ from dbt.adapters.vcs.verbs.erasing.redacted_logs import (
 )
 from dbt.adapters.vcs.verbs.erasing.rewritten_history import History
 from dbt.adapters.vcs.verbs.erasing.rows_to_erase import find_rows
-from dbt.adapters.vcs.verbs.reading.log import parse_relation
-from dbt.adapters.vcs.verbs.sessions import sessions_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

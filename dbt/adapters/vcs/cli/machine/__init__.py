@@ -1,1 +1,0 @@
-"""Commands that change nothing in a repository, and something on this machine."""

@@ -1,0 +1,561 @@
+"""`dbt-vcs bisect`: the commit, run and model that broke a condition."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dbt.adapters.vcs import variables
+from dbt.adapters.vcs.client.lazy_table import LazyTable, open_table
+from dbt.adapters.vcs.commands.bisect_condition import (
+    FORMS,
+    BisectCondition,
+    Looks,
+    Means,
+    OpenTable,
+    condition_of,
+    find_test,
+)
+from dbt.adapters.vcs.commands.failure import NOT_DONE
+from dbt.adapters.vcs.commands.options import json_option
+from dbt.adapters.vcs.commands.session import CommandSession, with_session
+from dbt.adapters.vcs.core.errors import DamagedError, InputError
+from dbt.adapters.vcs.core.history.bisection import Mark, first_bad
+from dbt.adapters.vcs.core.ids import CommitId, datetime_of
+from dbt.adapters.vcs.core.model import Commit, Entry, RelationName, TableEntry
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.layout.styled import Span, age, brief, counted, entry, line, short
+from dbt.adapters.vcs.yaml_text import load_yaml
+
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.layout.styled import Block
+
+Tell = Callable[[int, int], None]
+"""Is told how many looks are done, and how many commits are left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skipped:
+    """A commit on which the condition can't be evaluated.
+
+    Attributes:
+        commit: The commit.
+        reason: Why.
+    """
+
+    commit: CommitId
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BisectReport:
+    """What a bisection found.
+
+    Attributes:
+        condition: The condition as text, or the test's id.
+        good: The good commit.
+        bad: The bad commit.
+        base: Their merge base, if that was taken as the good one; else None.
+        commits: Commits that are in the history of the bad one and not of the good one.
+        first_bad: The first bad commit; None if skipped commits leave several.
+        candidates: The commits of which one is the first bad one, newest first, if it is not
+            known which.
+        skipped: Commits among the candidates on which the condition can't be evaluated.
+        looks: How often the condition was computed.
+    """
+
+    condition: str
+    good: CommitId
+    bad: CommitId
+    base: CommitId | None
+    commits: int
+    first_bad: Suspect | None
+    candidates: tuple[Suspect, ...]
+    skipped: tuple[Skipped, ...]
+    looks: int
+
+
+def bisect(
+    repository: Repository,
+    good: str,
+    bad: str,
+    condition: BisectCondition,
+    means: Means,
+    tell: Tell = lambda looks, left: None,
+) -> BisectReport:
+    """Find the commit that broke a condition, and the model, by looking at as few as possible.
+
+    The graph of commits between the two is halved, merges included. If the good commit is no
+    ancestor of the bad one, their merge base has to be good as well. Commits on which the
+    condition reads the same versions have one answer.
+
+    Args:
+        repository: The repository.
+        good: A revision on which the condition holds.
+        bad: A revision on which it doesn't.
+        condition: The condition.
+        means: What to look with.
+        tell: Is told how far it is, before each look.
+
+    Raises:
+        NotFoundError: There is no such revision, or the two have no common ancestor.
+        InputError: The revisions are the same commit or the wrong way round, the condition doesn't
+            hold at the good one or holds at the bad one, or it can't be evaluated there.
+    """
+    ends = _Ends(good, bad, repository.resolve(good), repository.resolve(bad))
+    base = _base(repository, ends)
+    with closing(Looks(repository, condition, means)) as looks:
+        return _Bisection(repository, looks, ends, tell).report(condition, base)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ends:
+    """The two revisions as written, and their commits."""
+
+    good_text: str
+    bad_text: str
+    good: CommitId
+    bad: CommitId
+
+
+class _Bisection:
+    """One bisection."""
+
+    def __init__(self, repository: Repository, looks: Looks, ends: _Ends, tell: Tell) -> None:
+        self._repository = repository
+        self._looks = looks
+        self._ends = ends
+        self._tell = tell
+        self._reasons: dict[CommitId, str] = {}
+
+    def report(self, condition: BisectCondition, base: CommitId | None) -> BisectReport:
+        ends = self._ends
+        commits = self._repository.only_reached(ends.bad, [ends.good])
+        self._check_differ()
+        self._check_good(len(commits))
+        self._check_bad(len(commits))
+        if base is not None:
+            self._check_base(base, len(commits))
+        found = self._first_bad(commits)
+        suspects = tuple(map(self._suspect, found))
+        is_one = len(found) == 1
+        return BisectReport(
+            condition=condition.label,
+            good=ends.good,
+            bad=ends.bad,
+            base=base,
+            commits=len(commits),
+            first_bad=suspects[0] if is_one else None,
+            candidates=() if is_one else suspects,
+            skipped=tuple(
+                Skipped(commit=commit, reason=self._reasons[commit])
+                for commit in ([] if is_one else found)
+                if commit in self._reasons
+            ),
+            looks=self._looks.done,
+        )
+
+    def _first_bad(self, commits: list[CommitId]) -> list[CommitId]:
+        """Return the first bad commits of those that the bad one reaches, newest first."""
+        good = self._looks.digest(self._ends.good)
+        as_good = [commit for commit in commits if self._looks.digest(commit) == good]
+        suspects = self._repository.only_reached(self._ends.bad, [self._ends.good, *as_good])
+        return self._search(suspects, self._parents)
+
+    def _search(
+        self, suspects: list[CommitId], parents_of: Callable[[CommitId], tuple[CommitId, ...]]
+    ) -> list[CommitId]:
+        known = set(suspects)
+        twins: dict[CommitId, CommitId] = {}
+        for commit in suspects:
+            digest = self._looks.digest(commit)
+            for parent in parents_of(commit):
+                if parent in known and digest is not None and self._looks.digest(parent) == digest:
+                    twins[commit] = parent
+        return first_bad(suspects, parents_of, twins, self._look)
+
+    def _suspect(self, commit: CommitId) -> Suspect:
+        return suspect_of(self._repository, self._looks, commit, self._bad_steps(commit))
+
+    def _bad_steps(self, commit: CommitId) -> list[CommitId]:
+        """Return the step of the commit's run that broke it, several if that is open.
+
+        Nothing is returned if the steps are gone, or none of them broke it by itself.
+        """
+        steps = _steps_of_published(self._repository, commit)
+        if len(steps) < 2:
+            return []
+        head, fork = steps[0], steps[-1]
+        if self._look(fork, len(steps)) is not Mark.GOOD:
+            return []
+        if self._look(head, len(steps)) is not Mark.BAD:
+            return []
+        return self._search(steps[:-1], lambda step: self._parents(step)[:1])
+
+    def _look(self, commit: CommitId, left: int) -> Mark:
+        self._tell(self._looks.done, left)
+        answer = self._looks.at(commit)
+        if answer.mark is Mark.SKIPPED:
+            self._reasons[commit] = answer.reason
+        return answer.mark
+
+    def _parents(self, commit: CommitId) -> tuple[CommitId, ...]:
+        return self._repository.objects.commit(commit).parents
+
+    def _check_differ(self) -> None:
+        ends, read = self._ends, self._looks.versions(self._ends.bad)
+        same = self._looks.digest(ends.good) == self._looks.digest(ends.bad)
+        if read is None or read.missing or not same:
+            return
+        names = ", ".join(str(name) for name, _ in read.entries)
+        if not names:
+            raise InputError(
+                "The condition reads no table of the repository, so it is the same on every "
+                f"commit. Write {FORMS}."
+            )
+        raise InputError(
+            f"The condition reads {names}, which {_named(ends.good_text, ends.good)} and "
+            f"{_named(ends.bad_text, ends.bad)} show in the same versions, so it is the same "
+            "on both. Give other revisions, or look at what changed: "
+            f"dbt-vcs diff {ends.good[:12]}..{ends.bad[:12]}"
+        )
+
+    def _check_good(self, left: int) -> None:
+        ends = self._ends
+        where = _named(ends.good_text, ends.good)
+        mark = self._look(ends.good, left)
+        if mark is Mark.BAD:
+            raise InputError(
+                f"The condition is already bad at {where}, which should be good. Give an older "
+                f"commit as the good one: dbt-vcs log {ends.good[:12]}. A condition is {FORMS}."
+            )
+        self._check_told(mark, ends.good, where)
+
+    def _check_bad(self, left: int) -> None:
+        ends = self._ends
+        where = _named(ends.bad_text, ends.bad)
+        mark = self._look(ends.bad, left)
+        if mark is Mark.GOOD:
+            raise InputError(
+                f"The condition is good at {where}, which should be bad, so nothing broke it. "
+                "Give a commit on which it is broken, or check the condition there: dbt-vcs sql "
+                f'"<query>" --branch {ends.bad[:12]}'
+            )
+        self._check_told(mark, ends.bad, where)
+
+    def _check_base(self, base: CommitId, left: int) -> None:
+        ends = self._ends
+        if self._look(base, left) is Mark.BAD:
+            raise InputError(
+                f"{ends.good_text!r} is no ancestor of {ends.bad_text!r}, and the condition is "
+                f"already bad at {base[:12]}, where the two parted: it was mended on the way to "
+                f"{ends.good_text!r}, not broken on the way to {ends.bad_text!r}. Give an older "
+                f"commit as the good one: dbt-vcs log {base[:12]}"
+            )
+
+    def _check_told(self, mark: Mark, commit: CommitId, where: str) -> None:
+        if mark is Mark.SKIPPED:
+            raise InputError(
+                f"The condition can't be evaluated at {where}: {self._reasons[commit]}. Give a "
+                "commit that has what it reads, or change the condition."
+            )
+
+
+def _base(repository: Repository, ends: _Ends) -> CommitId | None:
+    """Return the merge base of revisions that parted; None if the good one is an ancestor."""
+    if ends.good == ends.bad:
+        raise InputError(
+            f"{ends.good_text!r} and {ends.bad_text!r} are the same commit {ends.good[:12]}. Give "
+            f"an older commit as the good one: dbt-vcs log {ends.bad[:12]}"
+        )
+    if repository.is_ancestor(ends.good, ends.bad):
+        return None
+    if repository.is_ancestor(ends.bad, ends.good):
+        raise InputError(
+            f"{ends.good_text!r} should be good and older, and {ends.bad_text!r} bad and later, "
+            f"but the good one comes after the bad one. If the condition broke between them, swap "
+            f"them: dbt-vcs bisect {ends.bad_text} {ends.good_text}"
+        )
+    base = repository.merge_base(ends.good, ends.bad)
+    if base is None:
+        raise InputError(
+            f"{ends.good_text!r} and {ends.bad_text!r} have no common ancestor, so nothing lies "
+            "between them. Give a good commit from the history of the bad one: dbt-vcs log "
+            f"{ends.bad[:12]}"
+        )
+    return base
+
+
+def _named(text: str, commit: CommitId) -> str:
+    return repr(text) if commit.startswith(text) else f"{text!r} ({commit[:12]})"
+
+
+def _steps_of_published(repository: Repository, published: CommitId) -> list[CommitId]:
+    """Return the steps of the run that a commit publishes, newest first.
+
+    The last one is the commit that the run started from. Nothing is returned if it publishes none,
+    or if the run's branch and its steps have been collected.
+    """
+    commit = repository.objects.commit(published)
+    if commit.run is None or commit.run.head is None or not commit.parents:
+        return []
+    steps = [commit.run.head]
+    with suppress(DamagedError):
+        while not repository.is_ancestor(steps[-1], commit.parents[0]):
+            parents = repository.objects.commit(steps[-1]).parents
+            if not parents:
+                return []
+            steps.append(parents[0])
+        return steps if len(steps) > 1 else []
+    return []
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changed:
+    """A relation that the condition reads, and that a commit changed.
+
+    Attributes:
+        relation: `schema.identifier`.
+        node: dbt's unique id of what made the version; None if no node did, as for a drop.
+        before: The version before; None if there was none.
+        after: The version after; None if there is none.
+    """
+
+    relation: str
+    node: str | None
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspect:
+    """A commit that may be the first bad one.
+
+    Attributes:
+        commit: The commit.
+        parents: Its parents.
+        summary: First line of its message.
+        author: Who made it.
+        committed_at: When.
+        invocation: Id of the dbt run that it publishes; None if it publishes none.
+        command: dbt's sub-command of the run, or None.
+        steps: The step of the run that broke it, several if that is open, none if steps are gone
+            or none of them broke it by itself.
+        nodes: dbt's unique ids of the nodes that changed what the condition reads, in these steps
+            or else in the commit.
+        changed: The relations that the condition reads and that these steps, or else the commit,
+            changed; for a merge relative to its first parent.
+    """
+
+    commit: CommitId
+    parents: tuple[CommitId, ...]
+    summary: str
+    author: str
+    committed_at: datetime
+    invocation: str | None
+    command: str | None
+    steps: tuple[CommitId, ...]
+    nodes: tuple[str, ...]
+    changed: tuple[Changed, ...]
+
+
+def suspect_of(
+    repository: Repository, looks: Looks, id: CommitId, steps: Sequence[CommitId]
+) -> Suspect:
+    """Return a commit as a suspect; `steps` are the steps of its run that may have broken it."""
+    commit = repository.objects.commit(id)
+    own = _nodes_of(commit)
+    changed: dict[Changed, None] = {}
+    for step in reversed(steps):
+        made = repository.objects.commit(step)
+        changed.update(dict.fromkeys(_changes(repository, looks, step, own | _nodes_of(made))))
+    if not steps:
+        changed.update(dict.fromkeys(_changes(repository, looks, id, own)))
+    nodes = dict.fromkeys(item.node for item in changed if item.node is not None)
+    return Suspect(
+        commit=id,
+        parents=commit.parents,
+        summary=commit.summary,
+        author=commit.author,
+        committed_at=datetime_of(commit.committed_at),
+        invocation=commit.run.invocation if commit.run else None,
+        command=commit.run.command if commit.run else None,
+        steps=tuple(steps),
+        nodes=tuple(nodes),
+        changed=tuple(changed),
+    )
+
+
+def _nodes_of(commit: Commit) -> dict[str, str]:
+    """Return the nodes of the run that a commit records, by the relation that each built."""
+    nodes = commit.run.nodes if commit.run else ()
+    return {node.relation: node.id for node in nodes if node.relation is not None}
+
+
+def _changes(
+    repository: Repository, looks: Looks, id: CommitId, nodes: dict[str, str]
+) -> Iterator[Changed]:
+    """Yield what a commit changed of what the condition reads, by name."""
+    parents = repository.objects.commit(id).parents
+    new, old = looks.versions(id), looks.versions(parents[0]) if parents else None
+    after = dict(new.entries) if new is not None else {}
+    before = dict(old.entries) if old is not None else {}
+    for name in sorted({*after, *before}):
+        was, now = before.get(name), after.get(name)
+        if was != now:
+            yield Changed(
+                relation=str(name),
+                node=_maker(repository, name, now, nodes),
+                before=was.version if was else None,
+                after=now.version if now else None,
+            )
+
+
+def _maker(
+    repository: Repository, name: RelationName, entry: Entry | None, nodes: dict[str, str]
+) -> str | None:
+    """Return the node that made a version: the run's record says so, else the version's own."""
+    if isinstance(entry, TableEntry):
+        node = repository.objects.snapshot(entry.snapshot).origin.node
+        return nodes.get(str(name)) if node is None else node
+    return nodes.get(str(name))
+
+
+@click.command("bisect")
+@click.argument("good")
+@click.argument("bad", required=False)
+@click.option("--sql", metavar="CONDITION", help="What holds at GOOD and not at BAD.")
+@click.option("--test", metavar="NAME", help="A test of the dbt project that passes at GOOD only.")
+@json_option
+@with_session
+def bisect_command(
+    session: CommandSession, good: str, bad: str | None, sql: str | None, test: str | None
+) -> None:
+    """Find the commit, run and model that broke a condition.
+
+    GOOD and BAD are revisions; BAD defaults to the branch in the dbt profile, else the default
+    branch. The commits between them are halved as by `git bisect`, and the steps of a dbt run as
+    well. CONDITION is one boolean, good while it is true, or a query of wrong rows, good while
+    there are none. NAME is a test's name or unique id, as dbt last compiled it.
+
+    Exit codes: 0 found; 1 several commits are left since some can't be evaluated, or there is no
+    such revision or test; 2 wrong usage, or an error.
+    """
+    means = Means(
+        schema=session.schema,
+        engine=session.engine,
+        open_table=_opener(session),
+    )
+    report = bisect(
+        session.repository,
+        good,
+        bad or session.branch,
+        _condition(session, sql, test),
+        means,
+        lambda looks, left: session.progress.show(
+            f"{counted(looks, 'look')} done, {counted(left, 'commit')} left"
+        ),
+    )
+    session.show(report, _bisect_text(report, session.now))
+    if report.first_bad is None:
+        raise click.exceptions.Exit(NOT_DONE)
+
+
+def _condition(session: CommandSession, sql: str | None, test: str | None) -> BisectCondition:
+    if (sql is None) == (test is None):
+        raise click.UsageError(
+            session.spelled("Give what to look for: either --sql CONDITION or --test NAME.")
+        )
+    if sql is not None:
+        return condition_of(sql)
+    assert test is not None
+    return find_test(_target_folder(session), test)
+
+
+def _target_folder(session: CommandSession) -> Path:
+    """Return the folder that dbt writes to, of the project in the current folder."""
+    given = session.settings.project_dir or os.environ.get(variables.PROJECT_DIR) or "."
+    project = session.target.project if session.target else Path(given)
+    said = os.environ.get(variables.TARGET_PATH)
+    if said is None:
+        said = _project_settings(project / "dbt_project.yml").get("target-path")
+    return project / str(said or "target")
+
+
+def _project_settings(path: Path) -> dict[str, Any]:
+    try:
+        found = load_yaml(path.read_text(encoding="utf-8"), str(path))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"Can't read {path}: {error}.") from error
+    return found if isinstance(found, dict) else {}
+
+
+def _opener(session: CommandSession) -> OpenTable:
+    def opened(name: RelationName, commit: CommitId) -> LazyTable:
+        return open_table(session.repository, name, commit)
+
+    return opened
+
+
+def _bisect_text(report: BisectReport, now: datetime) -> Iterator[Block]:
+    """Yield the first bad commit, or those of which one is it, and what to do next."""
+    if report.base is not None:
+        yield line(
+            short(report.good),
+            " is no ancestor of ",
+            short(report.bad),
+            ": good is where they parted, ",
+            short(report.base),
+        )
+    if report.first_bad is not None:
+        yield from _suspect_text(report.first_bad, now, " is the first bad commit: ")
+    else:
+        yield line("The first bad commit is one of these, since some could not be evaluated:")
+        reasons = {skipped.commit: skipped.reason for skipped in report.skipped}
+        for suspect in report.candidates:
+            yield from _suspect_text(suspect, now, " ")
+            if suspect.commit in reasons:
+                yield line(f"  skipped: {brief(reasons[suspect.commit], 200)}")
+    looks, commits = counted(report.looks, "look"), counted(report.commits, "commit")
+    yield line(f"{looks}; {commits} between good and bad")
+    if report.first_bad is not None:
+        yield line(f"Next: {_next_step(report.first_bad)}")
+
+
+def _suspect_text(suspect: Suspect, now: datetime, verb: str) -> Iterator[Block]:
+    yield entry(
+        short(suspect.commit),
+        verb,
+        suspect.summary,
+        Span(f"  {suspect.author}, {age(suspect.committed_at, now)}", "faint"),
+        gives=2,
+    )
+    if suspect.invocation is not None:
+        yield line(f"  run {suspect.invocation} (dbt {suspect.command})")
+    if len(suspect.parents) > 1:
+        yield line(f"  a merge of {' and '.join(id[:12] for id in suspect.parents)}")
+    if suspect.steps:
+        word = "step" if len(suspect.steps) == 1 else "one of the steps"
+        yield line(f"  {word} {', '.join(step[:12] for step in suspect.steps)}")
+    for item in suspect.changed:
+        before = "nothing" if item.before is None else item.before[:12]
+        after = "nothing" if item.after is None else item.after[:12]
+        by = f" by {item.node}" if item.node else ""
+        yield line("  ", Span(item.relation, "name"), f" {before} -> {after}{by}")
+
+
+def _next_step(suspect: Suspect) -> str:
+    at = suspect.steps[0] if len(suspect.steps) == 1 else suspect.commit
+    tables = [item for item in suspect.changed if item.before and item.after]
+    if len(tables) == 1 and suspect.parents:
+        return f"dbt-vcs diff {at[:12]}^..{at[:12]} {tables[0].relation}"
+    return f"dbt-vcs show {suspect.commit[:12]}"

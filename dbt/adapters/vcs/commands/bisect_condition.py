@@ -1,0 +1,593 @@
+"""Conditions of a bisect: a dbt test or a query, answered for one commit."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import operator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
+
+import pyarrow as pa
+
+from dbt.adapters.vcs.core.errors import DamagedError, EngineError, InputError, NotFoundError
+from dbt.adapters.vcs.core.history.bisection import Mark
+from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.model import (
+    Block,
+    Entry,
+    Function,
+    FunctionEntry,
+    Origin,
+    RelationName,
+    TableEntry,
+    View,
+    ViewEntry,
+)
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.treereader import TreeReader
+from dbt.adapters.vcs.engines.port import Engine, Rows
+from dbt.adapters.vcs.rows.limits import LIMITS
+from dbt.adapters.vcs.statements.families.command import SparkCommand
+from dbt.adapters.vcs.statements.parser import read, split
+from dbt.adapters.vcs.statements.syntax.excerpts import excerpt
+from dbt.adapters.vcs.statements.syntax.lexer import Token, tokenize
+from dbt.adapters.vcs.statements.syntax.query import Query
+from dbt.adapters.vcs.statements.syntax.relations import is_name
+from dbt.adapters.vcs.statements.syntax.scan import QUERY_WORDS
+from dbt.adapters.vcs.workspace.line_workspace import Connection, Workspace
+from dbt.adapters.vcs.workspace.lines import PinnedLine
+from dbt.adapters.vcs.worktree.pins import query_of_body, query_of_view
+
+Kind: TypeAlias = Literal["truth", "failures", "by columns"]
+"""How a result is read. `truth`: one boolean, good if true. `failures`: the rows that are wrong,
+good if there are none. `by columns`: the first if the only column is boolean, else the second."""
+
+
+FORMS: Final = (
+    'one boolean, good while it is true: "select count(*) = 0 from analytics.orders where amount '
+    '< 0"; or a query of the wrong rows, good while there are none: "select * from '
+    'analytics.orders where amount < 0"'
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BisectCondition:
+    """What is asked of each commit.
+
+    Attributes:
+        label: What the user named: the text, or the test's id.
+        text: The query, one statement without a semicolon.
+        kind: How its result is read.
+    """
+
+    label: str
+    text: str
+    kind: Kind
+
+
+def condition_of(text: str) -> BisectCondition:
+    """Return the condition that a text is: a query, or an expression that is true or false.
+
+    Raises:
+        InputError: It is neither, or more than one statement.
+    """
+    parts = split(text)
+    if len(parts) != 1:
+        raise InputError(
+            f"Expected one condition in --sql, found {len(parts) or 'no'} statements. Write "
+            f"{FORMS}."
+        )
+    (part,) = parts
+    if not isinstance(read(part).statement, Query | SparkCommand):
+        raise InputError(
+            f"Expected a condition in --sql, found `{excerpt(part)}`, which is no query. "
+            f"Write {FORMS}."
+        )
+    if tokenize(part)[0].word in QUERY_WORDS:
+        return BisectCondition(label=part, text=part, kind="by columns")
+    # On lines of its own, since the text may end in a comment.
+    return BisectCondition(label=part, text=f"select (\n{part}\n) as is_good", kind="truth")
+
+
+_SHOWN: Final = 10
+_PLAIN: Final = ("count(*)", "!= 0")
+
+
+def find_test(target: Path, name: str) -> BisectCondition:
+    """Return a test as the condition that it passes.
+
+    A test with the severity `warn` passes if it doesn't warn, another one if it is no error.
+
+    Args:
+        target: The folder that dbt writes to, `target`.
+        name: Name of the test, or its unique id.
+
+    Raises:
+        NotFoundError: There is no such test.
+        InputError: dbt has written nothing there, has not compiled the test, or several tests have
+            the name.
+    """
+    tests = _tests(target)
+    wanted = name.strip()
+    found = [test for test in tests if wanted in (test["unique_id"], test.get("name"))]
+    if not found:
+        raise NotFoundError(
+            f"There is no test {wanted!r} in {target / 'manifest.json'}. {_known(wanted, tests)}"
+        )
+    if len(found) > 1:
+        ids = ", ".join(sorted(test["unique_id"] for test in found))
+        raise InputError(f"{len(found)} tests are named {wanted!r}. Give the id of one: {ids}.")
+    (test,) = found
+    text = test.get("compiled_code") or _compiled(target, test)
+    statements = split(text or "")
+    if len(statements) != 1:
+        raise InputError(
+            f"The test {wanted!r} is not compiled in {target}. Run: dbt compile --select "
+            f"{test.get('name')}"
+        )
+    return _condition(test, statements[0])
+
+
+def _condition(test: Mapping[str, Any], text: str) -> BisectCondition:
+    config: Mapping[str, Any] = test.get("config") or {}
+    warns = str(config.get("severity") or "error").lower() == "warn"
+    counts = str(config.get("fail_calc") or "count(*)").strip()
+    fails = str(config.get("warn_if" if warns else "error_if") or "!= 0").strip()
+    label = str(test["unique_id"])
+    if (counts.lower(), fails) == _PLAIN:
+        return BisectCondition(label=label, text=text, kind="failures")
+    limit = f"\nlimit {int(config['limit'])}" if config.get("limit") else ""
+    # As in dbt, a test without a number of failures passes.
+    wrapped = (
+        f"select coalesce(not ({counts} {fails}), true) as is_good from (\n"
+        f"select * from (\n{text}\n) as dbt_internal_rows{limit}\n) as dbt_internal_test"
+    )
+    return BisectCondition(label=label, text=wrapped, kind="truth")
+
+
+def _tests(target: Path) -> list[Mapping[str, Any]]:
+    path = target / "manifest.json"
+    try:
+        nodes = json.loads(path.read_text(encoding="utf-8"))["nodes"]
+    except FileNotFoundError:
+        raise InputError(
+            f"Expected what dbt compiled in {path}, found no such file. Run dbt compile in the "
+            "project, or give --project-dir."
+        ) from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path} can't be read: {error}. Run: dbt compile") from error
+    return [node for node in nodes.values() if node.get("resource_type") == "test"]
+
+
+def _compiled(target: Path, test: Mapping[str, Any]) -> str | None:
+    """Return what dbt wrote when it last compiled the test; a later manifest may lack it."""
+    source, path = Path(test["original_file_path"]), Path(test["path"])
+    inner = source if source.name == path.name else source / path
+    file = target / "compiled" / test["package_name"] / inner
+    return file.read_text(encoding="utf-8") if file.is_file() else None
+
+
+def _known(wanted: str, tests: Iterable[Mapping[str, Any]]) -> str:
+    names = sorted(str(test.get("name")) for test in tests)
+    near = [name for name in names if wanted.lower() in name.lower()] or names
+    if not near:
+        return "The project has no tests."
+    more = f" and {len(near) - _SHOWN} more" if len(near) > _SHOWN else ""
+    return f"There are {', '.join(near[:_SHOWN])}{more}. For new tests run: dbt compile"
+
+
+_FEW: Final = 2
+"""Rows that are enough to tell one row from several."""
+
+
+class Answer(NamedTuple):
+    """What a look found.
+
+    Attributes:
+        mark: Good, bad, or that it can't be told.
+        reason: Why it can't be told; else empty.
+    """
+
+    mark: Mark
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Means:
+    """What looks are done with.
+
+    Attributes:
+        schema: The schema of names without one.
+        engine: Makes the engine, when a look first needs it.
+        open_table: Opens a table for this process; None to leave every look to the engine.
+    """
+
+    schema: str
+    engine: Callable[[], Engine]
+    open_table: OpenTable | None = None
+
+
+class Looks:
+    """Answers a condition on commits.
+
+    Attributes:
+        done: How many commits were computed on.
+    """
+
+    def __init__(self, repository: Repository, condition: BisectCondition, means: Means) -> None:
+        """Take a condition; nothing is looked at yet."""
+        self.done = 0
+        self._condition = condition
+        self._means = means
+        self._versions = ReadVersions(repository, condition.text, means.schema)
+        self._plain = plain_query(self._versions.query) if means.open_table else None
+        self._read: dict[CommitId, VersionsRead | None] = {}
+        self._answers: dict[str, Answer] = {}
+        self._workspace = Workspace(
+            repository,
+            PinnedLine(lambda: _no_head(), "a bisection only reads"),
+            means.engine,
+            schema=means.schema,
+        )
+        self._connection: Connection | None = None
+
+    def versions(self, commit: CommitId) -> VersionsRead | None:
+        """Return what the condition reads on a commit; None if the commit can't be read."""
+        if commit not in self._read:
+            try:
+                self._read[commit] = self._versions.on(commit)
+            except DamagedError:
+                self._read[commit] = None
+        return self._read[commit]
+
+    def digest(self, commit: CommitId) -> str | None:
+        """Return one text for the versions read on a commit; None if it can't be read."""
+        read = self.versions(commit)
+        return None if read is None else read.digest
+
+    def at(self, commit: CommitId) -> Answer:
+        """Return whether a commit is good.
+
+        Raises:
+            InputError: The result of the query is in no form that says so.
+        """
+        read = self.versions(commit)
+        if read is None:
+            return Answer(Mark.SKIPPED, "what it shows has been collected or is damaged")
+        if read.missing:
+            gone = ", ".join(map(str, read.missing))
+            return Answer(Mark.SKIPPED, f"there is no {gone}")
+        if read.digest not in self._answers:
+            self._answers[read.digest] = self._found(read, commit)
+        return self._answers[read.digest]
+
+    def close(self) -> None:
+        """Release the engine."""
+        if self._connection is not None:
+            self._connection.close()
+        self._workspace.close()
+
+    def _found(self, read: VersionsRead, commit: CommitId) -> Answer:
+        self.done += 1
+        try:
+            is_good = self._here(read, commit)
+            rows = None if is_good is not None else self._rows(commit)
+            values = rows.fetch(_FEW) if rows is not None else []
+        except (DamagedError, EngineError, InputError) as error:
+            return Answer(Mark.SKIPPED, str(error))
+        if rows is not None:
+            is_good = _told(self._condition, [column.type for column in rows.columns], values)
+        if is_good is None:
+            return Answer(Mark.SKIPPED, "the condition is NULL")
+        return Answer(Mark.GOOD if is_good else Mark.BAD)
+
+    def _here(self, read: VersionsRead, commit: CommitId) -> bool | None:
+        open_table = self._means.open_table
+        if self._plain is None or open_table is None:
+            return None
+        return plain_answer(self._plain, self._condition.kind, read, commit, open_table)
+
+    def _rows(self, commit: CommitId) -> Rows:
+        if self._connection is None:
+            self._connection = self._workspace.connect("bisect")
+        overlay = self._workspace.begin(commit)
+        outcome = self._connection.execute(
+            self._condition.text, overlay, origin=Origin(), read_only=True
+        )
+        assert outcome.rows is not None, "a query has rows"
+        return outcome.rows
+
+
+def _told(
+    condition: BisectCondition, types: list[str], rows: list[tuple[object, ...]]
+) -> bool | None:
+    """Return what a result says; None if it is NULL.
+
+    Raises:
+        InputError: It is one boolean, but not of one row.
+    """
+    if condition.kind == "failures" or (condition.kind == "by columns" and types != ["boolean"]):
+        return not rows
+    if len(rows) != 1:
+        found = "no row" if not rows else "several rows"
+        raise InputError(
+            f"Expected one row with one boolean from the condition, found {found}. Write {FORMS}."
+        )
+    value = rows[0][0]
+    return None if value is None else bool(value)
+
+
+def _no_head() -> CommitId:
+    raise AssertionError("each look names its commit")
+
+
+_COUNT: Final = re.compile(r"count \( [*1] \) ([<>=! ]+) ([0-9]{1,18})( as)?( \w+)?", re.ASCII)
+_COMPARED: Final[Mapping[str, Callable[[int, int], bool]]] = {
+    "=": operator.eq,
+    "==": operator.eq,
+    "<>": operator.ne,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+class ScannedTable(Protocol):
+    """A version of a table whose rows this process can read."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Its columns.
+
+        Raises:
+            InputError: A column has a type that Arrow lacks.
+        """
+
+    @property
+    def blocks(self) -> Iterable[Block]:
+        """The files in which rows may pass its filter."""
+
+    def scan(
+        self, columns: Sequence[str] | None = None, filter: str | None = None
+    ) -> ScannedTable:
+        """Return it with fewer columns and rows.
+
+        Raises:
+            InputError: It can't be read so without an engine.
+        """
+
+    def count(self) -> int:
+        """Return the number of rows."""
+
+    def to_batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows; no batch is empty."""
+
+
+OpenTable = Callable[[RelationName, CommitId], ScannedTable]
+"""Opens a table as a commit shows it."""
+
+
+class PlainQuery(NamedTuple):
+    """`select <columns> from t [where c]`, or `select count(*) = 0 from t [where c]`.
+
+    Attributes:
+        columns: The columns; empty for all.
+        where: The condition, as written; None for none.
+        compared: The operator and the number that the count is compared with; None for rows.
+    """
+
+    columns: tuple[str, ...]
+    where: str | None
+    compared: tuple[str, int] | None
+
+
+def plain_query(query: Query) -> PlainQuery | None:
+    """Return a query as a plain one; None if it is more than that."""
+    if len(query.reads) != 1 or query.files or query.diffs or query.reads[0].at is not None:
+        return None
+    before, after = _around(query)
+    if before[0].word != "select" or before[-1].word != "from":
+        return None
+    if after and after[0].word != "where":
+        return None
+    where = query.text[after[0].end : after[-1].end] if after else None
+    compared = _compared(before[1:-1])
+    columns = () if compared is not None else _columns(before[1:-1])
+    return None if columns is None else PlainQuery(columns, where, compared)
+
+
+def _around(query: Query) -> tuple[list[Token], list[Token]]:
+    """Return the tokens before and after the one relation of a query."""
+    (read,) = query.reads
+    tokens = tokenize(query.text)[:-1]
+    return (
+        [token for token in tokens if token.end <= read.start],
+        [token for token in tokens if token.start >= read.end],
+    )
+
+
+def plain_answer(
+    plain: PlainQuery, kind: Kind, read: VersionsRead, commit: CommitId, open_: OpenTable
+) -> bool | None:
+    """Return whether a commit is good; None if an engine has to tell.
+
+    Raises:
+        DamagedError: A file of the table is damaged.
+        NotFoundError: A file of the table is gone.
+    """
+    if len(read.entries) != 1 or not isinstance(read.entries[0][1], TableEntry):
+        return None
+    ((name, _),) = read.entries
+    table = _scanned(plain, kind, open_(name, commit))
+    if table is None:
+        return None
+    if plain.compared is None:
+        return next(table.to_batches(), None) is None
+    sign, number = plain.compared
+    return _COMPARED[sign](table.count(), number)
+
+
+def _scanned(plain: PlainQuery, kind: Kind, table: ScannedTable) -> ScannedTable | None:
+    """Return what a query reads; None if this process can't read it, or not in a short time."""
+    if plain.compared is not None and kind == "failures":
+        return None
+    try:
+        found = table.scan(list(plain.columns) or None, plain.where)
+        types = [] if plain.compared is not None else found.schema.types
+    except InputError:
+        return None
+    if kind != "failures" and types == [pa.bool_()]:
+        return None
+    if plain.compared is not None and plain.where is None:
+        return found
+    return found if sum(block.rows for block in found.blocks) <= LIMITS.rows else None
+
+
+def _compared(tokens: Sequence[Token]) -> tuple[str, int] | None:
+    """Return the comparison of `count(*) <> 0 [as name]`, None if tokens are anything else."""
+    found = _COUNT.fullmatch(" ".join(token.word for token in tokens))
+    sign = found[1].replace(" ", "") if found is not None else ""
+    return (sign, int(found[2])) if found is not None and sign in _COMPARED else None
+
+
+def _columns(tokens: Sequence[Token]) -> tuple[str, ...] | None:
+    if [token.word for token in tokens] == ["*"]:
+        return ()
+    names, commas = tokens[::2], tokens[1::2]
+    if len(tokens) % 2 == 0 or any(token.word != "," for token in commas):
+        return None
+    return tuple(token.text for token in names) if all(map(is_name, names)) else None
+
+
+_METADATA: Final = "vcs"
+"""The schema of tables about the repository, which no tree has."""
+
+
+class VersionsRead(NamedTuple):
+    """What a query reads on one commit.
+
+    Attributes:
+        entries: The tables, views and functions, through views, by name.
+        missing: Relations that the commit doesn't have, by name.
+        moment: The commit, if the query reads more of it than these versions; else None.
+    """
+
+    entries: tuple[tuple[RelationName, Entry], ...]
+    missing: tuple[RelationName, ...]
+    moment: CommitId | None
+
+    @property
+    def digest(self) -> str:
+        """One text for what was read: the same answer belongs to it."""
+        told = [f"{name} {entry.noun} {entry.version}" for name, entry in self.entries]
+        lost = [f"{name} missing" for name in self.missing]
+        text = "\n".join([*told, *lost, f"at {self.moment}"])
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def version(self, name: RelationName) -> str | None:
+        """Return the version of a relation that was read; None if it wasn't."""
+        entry = dict(self.entries).get(name)
+        return None if entry is None else entry.version
+
+
+class ReadVersions:
+    """Finds what a query reads on each commit."""
+
+    def __init__(self, repository: Repository, text: str, schema: str) -> None:
+        """Take a query, and the schema of names without one.
+
+        Raises:
+            InputError: It can't be parsed.
+        """
+        self._repository = repository
+        statement, calls = read(text)
+        assert isinstance(statement, Query)
+        self.query = statement
+        self._calls = {call.relation(schema) for call in calls}
+        self._reads = {r.name.relation(schema) for r in statement.reads if r.at is None}
+        self._reads_more = _reads_more(statement)
+
+    def on(self, commit: CommitId) -> VersionsRead:
+        """Return what the query reads on a commit.
+
+        Raises:
+            DamagedError: The commit, or a view that it shows, has been collected or is damaged.
+        """
+        walk = _Walk(self._repository, commit)
+        walk.reads_more = self._reads_more
+        for name in sorted(self._reads):
+            walk.read(name)
+        for name in sorted(self._calls):
+            walk.call(name)
+        return walk.found()
+
+
+class _Walk:
+    """Follows a query's relations on one commit, each once."""
+
+    def __init__(self, repository: Repository, commit: CommitId) -> None:
+        self._objects = repository.objects
+        self._commit = commit
+        self._tree: TreeReader = repository.tree(commit)
+        self._entries: dict[RelationName, Entry] = {}
+        self._missing: set[RelationName] = set()
+        self.reads_more = False
+
+    def found(self) -> VersionsRead:
+        return VersionsRead(
+            entries=tuple(sorted(self._entries.items())),
+            missing=tuple(sorted(self._missing)),
+            moment=self._commit if self.reads_more else None,
+        )
+
+    def call(self, name: RelationName) -> None:
+        """Follow a call, which means a function of the branch or one of the engine."""
+        if isinstance(self._tree.entry(name), FunctionEntry):
+            self.read(name)
+
+    def read(self, name: RelationName) -> None:
+        """Follow a relation."""
+        if name in self._entries:
+            return
+        entry = self._tree.entry(name)
+        if entry is not None:
+            self._entries[name] = entry
+            self._follow(entry)
+        elif name.schema == _METADATA:
+            self.reads_more = True
+        else:
+            self._missing.add(name)
+
+    def _follow(self, entry: Entry) -> None:
+        if isinstance(entry, TableEntry):
+            return
+        below: View | Function
+        if isinstance(entry, ViewEntry):
+            below = self._objects.view(entry.view)
+            query = query_of_view(below.text)
+        else:
+            below = self._objects.function(entry.function)
+            if below.language != "sql":
+                return
+            query = query_of_body(below.text)
+        self.reads_more = self.reads_more or _reads_more(query)
+        for text in below.reads:
+            self.read(_name(text))
+        for text in below.calls:
+            self.call(_name(text))
+
+
+def _reads_more(query: Query) -> bool:
+    """Return whether a query reads files, differences, or versions that it names."""
+    return bool(query.files or query.diffs or any(read.at is not None for read in query.reads))
+
+
+def _name(text: str) -> RelationName:
+    schema, _, identifier = text.partition(".")
+    return RelationName(schema, identifier)

@@ -1,0 +1,92 @@
+"""`dbt-vcs cat`: the rows of a version of a table, without Spark."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import click
+
+from dbt.adapters.vcs.commands.options import gathered
+from dbt.adapters.vcs.commands.session import CommandSession, with_session
+
+
+@dataclass(frozen=True)
+class CatOptions:
+    """Its argument and options."""
+
+    relation: str
+    at: str | None
+    columns: str | None
+    where: str | None
+    limit: int | None
+    format: str
+    output: str | None
+
+
+@click.command("cat")
+@click.argument("relation")
+@click.option("--at", metavar="REVISION", help="Which version.  [default: the branch's]")
+@click.option("--columns", metavar="A,B", help="Only these columns, in this order.")
+@click.option("--where", metavar="CONDITION", help="Only rows that meet it: id = 7 and day > '…'.")
+@click.option("--limit", "-n", type=click.IntRange(min=1), help="At most so many rows.")
+@click.option(
+    "--format",
+    type=click.Choice(("csv", "json", "arrow", "parquet")),
+    default="csv",
+    show_default=True,
+    help="json is one object a line.",
+)
+@click.option("--output", "-o", metavar="FILE", help="Write a file instead of standard output.")
+@with_session
+@gathered(CatOptions)
+def cat_command(session: CommandSession, options: CatOptions) -> None:
+    """Write the rows of RELATION, a table, as they are read.
+
+    Neither Spark nor Java is needed. CONDITION is comparisons of columns with constants, joined
+    by `and`, `or`, `not`. A view can't be read: use `dbt-vcs sql`.
+    """
+    from dbt.adapters.vcs.client.lazy_table import open_table, relation_of_text
+    from dbt.adapters.vcs.client.row_output import write_output
+
+    if options.output is None and options.format in ("arrow", "parquet") and sys.stdout.isatty():
+        raise click.UsageError(
+            f"--format {options.format} is not for terminals. Add --output FILE."
+        )
+    if options.output is None and sys.stdout.isatty():
+        session.progress.end()
+    repository = session.repository
+    table = open_table(
+        repository,
+        relation_of_text(options.relation, session.schema),
+        repository.resolve(session.branch),
+        options.at,
+    )
+    columns = options.columns
+    names = None if columns is None else [name.strip() for name in columns.split(",")]
+    table = table.scan(names, options.where)
+    with _sink(options.output) as sink:
+        write_output(table, options.format, sink, limit=options.limit)
+
+
+@contextmanager
+def _sink(output: str | None) -> Iterator[IO[bytes]]:
+    """Yield standard output, or a file that is there only once it is whole."""
+    if output is None:
+        stream = sys.stdout.buffer
+        yield stream
+        stream.flush()
+        return
+    part = Path(f"{output}.part-{os.getpid()}")
+    try:
+        with part.open("xb") as file:
+            yield file
+        part.replace(output)
+    finally:
+        with suppress(FileNotFoundError):
+            part.unlink()

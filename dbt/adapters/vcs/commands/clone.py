@@ -1,0 +1,158 @@
+"""`dbt-vcs clone`: create a table from a version of another table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from dbt.adapters.vcs.commands.options import json_option
+from dbt.adapters.vcs.commands.restore import head_of
+from dbt.adapters.vcs.commands.revisions import parse_relation
+from dbt.adapters.vcs.commands.session import CommandSession, with_session
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
+from dbt.adapters.vcs.core.landing import Proposal
+from dbt.adapters.vcs.core.model import Input, Origin
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.retention import hold
+from dbt.adapters.vcs.core.tableversions import find_version
+from dbt.adapters.vcs.handlers.definitions.table_handler import put_clone
+from dbt.adapters.vcs.layout.styled import Span, counted, line, short
+from dbt.adapters.vcs.worktree.overlay import Overlay
+
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.layout.styled import Block
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CloneReport:
+    """What a clone did.
+
+    Attributes:
+        branch: The branch.
+        source: The table that was cloned.
+        target: The new table.
+        at: The requested version; None for the branch's current one.
+        snapshot: Id of the version that was cloned.
+        rows: Its rows.
+        before: The branch's head before.
+        after: Its head now.
+    """
+
+    branch: str
+    source: str
+    target: str
+    at: str | None
+    snapshot: SnapshotId
+    rows: int
+    before: CommitId
+    after: CommitId
+
+
+def clone_from_snapshot(
+    repository: Repository,
+    source: str,
+    target: str,
+    at: str | None = None,
+    *,
+    branch: str,
+    author: str,
+    replace: bool = False,
+) -> CloneReport:
+    """Create a table from a version of another table (MatrixOne paper, section 4.2).
+
+    The two share their history. The schema of the new table is created if it doesn't exist.
+
+    Raises:
+        NotFoundError: There is no such source or version, or its rows have been collected.
+        InputError: The target exists and `replace` is not set, or it is a view.
+        ConflictError: Somebody else created the target in the meantime.
+    """
+    head = head_of(repository, branch)
+    old, new = parse_relation(source), parse_relation(target)
+    overlay = Overlay(repository=repository, base=head, tree=repository.tree(head))
+    if overlay.entry(new) is not None:
+        if not replace:
+            raise InputError(
+                f"{new} already exists on {branch!r}. Drop it first, use another name, or "
+                "use --replace."
+            )
+        overlay.require_table(new)
+    version, commit = find_version(repository, old, branch if at is None else at)
+    hold(repository, commit, [version], author=author, known=head)
+    if not overlay.has_schema(new.schema):
+        overlay.put_schema(new.schema, comment=None, properties={})
+    origin = Origin(inputs=(Input(relation=str(old), snapshot=version),))
+    put_clone(overlay, new, version, origin=origin)
+    landed = repository.land(
+        Proposal(
+            branch=branch,
+            base=head,
+            tree=repository.edit(overlay.tree.id, overlay.changes),
+            author=author,
+            message=f"Clone {old} at {at or branch} to {new}",
+            action="clone",
+        )
+    )
+    return CloneReport(
+        branch=branch,
+        source=str(old),
+        target=str(new),
+        at=at,
+        snapshot=version,
+        rows=repository.objects.snapshot(version).rows,
+        before=landed.before,
+        after=landed.commit,
+    )
+
+
+def clone_text(report: CloneReport) -> Iterator[Block]:
+    """Yield what a clone did."""
+    at = f" at {report.at}" if report.at else ""
+    yield line(
+        "Cloned ",
+        Span(report.source, "name"),
+        f"{at} to ",
+        Span(report.target, "name"),
+        f" on {report.branch}: {counted(report.rows, 'row')}, nothing copied. ",
+        short(report.before),
+        " -> ",
+        short(report.after),
+    )
+
+
+@click.command("clone")
+@click.argument("source")
+@click.argument("target")
+@click.argument("at", required=False)
+@click.option("--branch", "-b", metavar="NAME", help="The branch for the new table.")
+@click.option("--replace", is_flag=True, help="Replace an existing table.")
+@json_option
+@with_session
+def clone_command(
+    session: CommandSession,
+    source: str,
+    target: str,
+    at: str | None,
+    branch: str | None,
+    replace: bool,
+) -> None:
+    """Create a table from a version of another table.
+
+    TARGET gets the content of SOURCE at AT; no rows are copied. AT is a named snapshot of SOURCE
+    or any revision; the default is the branch itself. The branch defaults to the one in the dbt
+    profile, else the default branch.
+    """
+    report = clone_from_snapshot(
+        session.repository,
+        source,
+        target,
+        at,
+        branch=session.bound(branch or session.branch),
+        author=session.author,
+        replace=replace,
+    )
+    session.show(report, clone_text(report))

@@ -1,0 +1,278 @@
+"""`dbt-vcs conflicts`: merges that wait for their conflicts to be resolved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from dbt.adapters.vcs.commands.options import check_only, json_option, limit_option
+from dbt.adapters.vcs.commands.output import RowSet, cell_of
+from dbt.adapters.vcs.commands.session import CommandSession, with_session
+from dbt.adapters.vcs.core.errors import DamagedError, InputError
+from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.layout.styled import Grid, Span, line
+from dbt.adapters.vcs.merges.conflicts.open_merges import OpenMerge, open_merges
+
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.layout.styled import Block
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConflictSummary:
+    """The conflicts of one relation.
+
+    Attributes:
+        relation: Its name; `schema s` for a schema's comment and properties.
+        what: What both sides did.
+        conflicts: How many there are.
+        resolved: How many are resolved.
+        whole: True if it is resolved as a whole rather than row by row: it has no rows to show.
+    """
+
+    relation: str
+    what: str
+    conflicts: int
+    resolved: int
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenMergeReport:
+    """A merge that is waiting for its conflicts to be resolved, or the fact that there is none.
+
+    Attributes:
+        source: The revision that is merged; None if no merge into the target is waiting.
+        target: The branch that it is merged into.
+        branch: The branch with the conflict tables, or None.
+        relations: The relations in conflict, by name.
+        key: If one relation was requested, the names of its key columns; none without a key.
+        rows: If one relation was requested, its conflicts, by column name.
+    """
+
+    source: str | None
+    target: str
+    branch: str | None
+    relations: tuple[ConflictSummary, ...] = ()
+    key: tuple[str, ...] = ()
+    rows: RowSet = field(default_factory=RowSet.none)
+
+    @property
+    def conflicts(self) -> int:
+        """Number of conflicts in all relations."""
+        return sum(item.conflicts for item in self.relations)
+
+    @property
+    def left(self) -> int:
+        """Number of unresolved conflicts."""
+        return self.conflicts - sum(item.resolved for item in self.relations)
+
+
+def list_conflicts(
+    repository: Repository, target: str, relation: str | None = None, *, limit: int | None = 20
+) -> OpenMergeReport:
+    """Return the conflicts of the merge into a branch, with the rows of a relation if given.
+
+    If no merge is waiting, the report says so. A relation that conflicts as a whole has no rows.
+    The limit applies to rows; None for all.
+
+    Raises:
+        NotFoundError: There is no such branch.
+        InputError: A merge is waiting, and the relation has no conflict in it.
+    """
+    merge = next((item for item in open_merges(repository) if item.target == target), None)
+    if merge is None:
+        repository.branch(target)
+        return OpenMergeReport(source=None, target=target, branch=None)
+    rows, key = RowSet.none(), tuple[str, ...]()
+    if relation is not None:
+        # To find that no merge waits takes neither Parquet nor what reads it.
+        from dbt.adapters.vcs.merges.conflicts.stored_conflicts import tables_of
+
+        name = relation_of(relation)
+        tables = tables_of(repository, merge)
+        if name in tables:
+            rows, key = RowSet.of(tables[name].rows, limit), tables[name].key
+        elif name not in merge.whole:
+            known = ", ".join(sorted(map(shown_name, [*merge.whole, *tables])))
+            raise InputError(f"{relation} has no conflicts; expected one of: {known}.")
+    return _report(repository, merge, rows, key)
+
+
+def list_open_merges(
+    repository: Repository, on_damage: Callable[[DamagedError], None]
+) -> tuple[OpenMergeReport, ...]:
+    """Return every merge that is waiting for its conflicts to be resolved, by target.
+
+    Those whose conflicts can't be read are reported to `on_damage` and left out.
+    """
+    found: list[OpenMergeReport] = []
+    for merge in open_merges(repository):
+        try:
+            found.append(_report(repository, merge))
+        except DamagedError as error:
+            on_damage(error)
+    return tuple(found)
+
+
+def _report(
+    repository: Repository,
+    merge: OpenMerge,
+    rows: RowSet | None = None,
+    key: tuple[str, ...] = (),
+) -> OpenMergeReport:
+    return OpenMergeReport(
+        source=merge.source,
+        target=merge.target,
+        branch=merge.branch,
+        relations=summarize_conflicts(repository, merge),
+        key=key,
+        rows=RowSet.none() if rows is None else rows,
+    )
+
+
+def summarize_conflicts(repository: Repository, merge: OpenMerge) -> tuple[ConflictSummary, ...]:
+    """Return the relations in conflict in a waiting merge, by name."""
+    # To find that no merge waits takes neither Parquet nor what reads it.
+    from dbt.adapters.vcs.merges.conflicts.stored_conflicts import tables_of
+
+    found = [
+        ConflictSummary(
+            relation=shown_name(name),
+            what=what,
+            conflicts=1,
+            resolved=int(name in merge.choices),
+            whole=True,
+        )
+        for name, what in merge.whole.items()
+    ]
+    for name, table in tables_of(repository, merge).items():
+        count = len(table.rows)
+        found.append(
+            ConflictSummary(
+                relation=str(name),
+                what="rows changed differently",
+                conflicts=count,
+                resolved=count - table.open,
+            )
+        )
+    return tuple(sorted(found, key=lambda item: item.relation))
+
+
+def shown_name(name: RelationName) -> str:
+    """Return a relation's name, or `schema s` for a schema's own properties."""
+    return str(name) if name.identifier else f"schema {name.schema}"
+
+
+def relation_of(text: str) -> RelationName:
+    """Return the relation; a bare schema name means the schema's own properties."""
+    schema, _, identifier = text.lower().partition(".")
+    return RelationName(schema, identifier)
+
+
+_OWN: Final = ("our_diff_type", "their_diff_type", "resolution")
+"""Columns of a conflict table in addition to those of the table itself."""
+
+
+def conflicts_text(report: OpenMergeReport) -> Iterator[Block]:
+    """Yield the conflicts, the requested rows and the next step."""
+    target = Span(report.target, "name")
+    if report.source is None:
+        yield line("No merge into ", target, " is waiting for conflicts to be resolved.")
+        return
+    yield line("Merging ", Span(report.source, "name"), " into ", target, " is waiting for:")
+    yield Grid(
+        heads=("RELATION", "CONFLICTS", "RESOLVED", "WHAT"),
+        rows=tuple(
+            (
+                Span(item.relation, "name"),
+                Span(str(item.conflicts)),
+                Span(str(item.resolved), "good" if item.resolved == item.conflicts else "bad"),
+                Span(item.what),
+            )
+            for item in report.relations
+        ),
+        right=frozenset({"CONFLICTS", "RESOLVED"}),
+        whole=frozenset({"RELATION"}),
+        first=("RELATION",),
+    )
+    if report.rows:
+        yield _rows(report)
+    yield from _next(report)
+
+
+def _rows(report: OpenMergeReport) -> Grid:
+    """Return the rows in conflict; the key and the values that differ come first."""
+    columns = report.rows.columns
+    places = {name: place for place, name in enumerate(columns)}
+    names = [name.removeprefix("our_") for name in columns if name.startswith("our_")]
+    sides = [
+        (places[f"our_{name}"], places[f"their_{name}"])
+        for name in names
+        if f"their_{name}" in places and f"base_{name}" in places
+    ]
+
+    def cells(values: tuple[Any, ...]) -> tuple[Span, ...]:
+        differing = {
+            place for pair in sides if values[pair[0]] != values[pair[1]] for place in pair
+        }
+        return tuple(
+            cell_of(value, marked=place in differing) for place, value in enumerate(values)
+        )
+
+    keys = (f"{side}_{name}" for name in report.key for side in ("our", "their"))
+    return Grid(
+        heads=columns,
+        rows=map(cells, report.rows.values()),
+        right=report.rows.numeric,
+        first=(*(name for name in _OWN if name in places), *keys),
+    )
+
+
+def _next(report: OpenMergeReport) -> Iterator[Block]:
+    """Yield how to resolve what is left: whole relations one by one, rows by table."""
+    if not report.left:
+        yield line(
+            f"No conflict is left. To finish the merge: dbt-vcs merge --continue {report.target}"
+        )
+        return
+    for item in report.relations:
+        if item.whole and not item.resolved:
+            name = item.relation.removeprefix("schema ")
+            yield line(
+                f"{item.relation} conflicts as a whole ({item.what}); choose a side: "
+                f"dbt-vcs resolve {name} --with ours|theirs|base|delete --into {report.target}"
+            )
+    if any(not item.whole for item in report.relations):
+        yield line(
+            f"Rows in conflict are in tables on the branch {report.branch}. To show and resolve "
+            f"them: dbt-vcs conflicts {report.target} --relation NAME, dbt-vcs resolve NAME "
+            f"--with ours|theirs|base|delete --into {report.target}, or for a row "
+            "--key COLUMN=VALUE --set COLUMN=VALUE"
+        )
+
+
+@click.command("conflicts")
+@click.argument("target", required=False)
+@click.option("--relation", metavar="SCHEMA.TABLE", help="Show the rows of this table.")
+@limit_option(20)
+@json_option
+@with_session
+def conflicts_command(
+    session: CommandSession, target: str | None, relation: str | None, limit: int
+) -> None:
+    """Show the conflicts of a merge into TARGET.
+
+    TARGET defaults to the branch in the dbt profile, else the default branch. The conflicts are
+    also tables on the branch merges/TARGET.
+    """
+    if relation is None:
+        check_only("conflicts without --relation", "target")
+    report = list_conflicts(
+        session.repository, target or session.branch, relation, limit=limit or None
+    )
+    items = report.rows if relation is not None else report.relations
+    session.show(report, conflicts_text(report), items)

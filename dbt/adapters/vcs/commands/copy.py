@@ -1,0 +1,322 @@
+"""`dbt-vcs copy`: copy a repository, or bring a copy up to date."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from dbt.adapters.vcs.commands.fsck import DataCheck, check_repository, needed_now
+from dbt.adapters.vcs.commands.options import json_option
+from dbt.adapters.vcs.commands.session import CommandSession, with_session
+from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError, RetryError
+from dbt.adapters.vcs.core.ids import Clock, Micros, system_clock
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.retention import read_retention
+from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
+from dbt.adapters.vcs.core.store.each import each
+from dbt.adapters.vcs.core.store.forwards import FOLDER as FORWARDS
+from dbt.adapters.vcs.core.store.header import PATH, check_vacant, read_header
+from dbt.adapters.vcs.core.store.lease import FOLDER, seems_running
+from dbt.adapters.vcs.core.store.memory import MemoryBlobs
+from dbt.adapters.vcs.core.store.opening import open_blobs
+from dbt.adapters.vcs.core.store.write_once import write_new
+from dbt.adapters.vcs.layout.styled import counted, line, size
+from dbt.adapters.vcs.rows.files.file_check import whole_bytes
+
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.layout.styled import Block
+
+_LOGS: Final = ("refs/heads", "refs/tags", "refs/snapshots", "refs/options")
+_AT_ONCE: Final = 64 * 2**20
+"""Bytes that are in memory at the same time."""
+
+
+_COPIED: Final = ("objects", "data", FORWARDS)
+_SHOWN: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyReport:
+    """What a copy did.
+
+    Attributes:
+        source: Where the repository is.
+        target: Where the copy is.
+        files: Number of objects and data files that were copied; those already there don't count.
+        bytes: Their size.
+        moves: Number of moves of refs that were copied.
+    """
+
+    source: str
+    target: str
+    files: int
+    bytes: int
+    moves: int
+
+
+def copy_repository(source: Blobs, target: Blobs, *, clock: Clock = system_clock) -> CopyReport:
+    """Make a copy of a repository, or bring one up to date.
+
+    The refs are read first, then everything else is copied, then what they need is checked in the
+    copy, and only then they are written, each log in its order. So whatever others write
+    meanwhile, and wherever the copy is stopped, the target shows a whole state, or is no
+    repository yet. Another call goes on where one was stopped.
+
+    Raises:
+        NotFoundError: There is no repository at the source.
+        InputError: The target is another repository, or has moves of its own, or other files.
+        RetryError: A garbage collection runs, or ran meanwhile.
+        DamagedError: Something is missing or damaged; the target's refs did not move.
+    """
+    repository = Repository.open(source, clock=clock)
+    if source.uri == target.uri:
+        raise InputError(f"{source.uri} can't be copied to itself. Name another location.")
+    header = source.get(PATH)
+    is_new = _check_target(repository, target)
+    before, leases = read_retention(repository), set(source.walk(FOLDER))
+    if seems_running(source, repository.clock()):
+        raise RetryError(
+            f"A garbage collection of {source.uri} is running. Copy when it has ended."
+        )
+    refs = _new_moves(source, target)
+    copied = [info for folder in _COPIED for info in _copied(source, target, folder)]
+    view = Repository.open(CopyView(target, {**refs, PATH: header}), clock=clock)
+    problems = _problems(source, target, view, is_new=is_new)
+    # Each collection has a lease of its own, and renews it.
+    if read_retention(repository) != before or set(source.walk(FOLDER)) - leases:
+        raise RetryError(
+            f"A garbage collection of {source.uri} ran meanwhile, and the copy may lack what it "
+            "deleted. The copy's branches were not moved: copy again."
+        )
+    if problems:
+        more = f" and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
+        raise DamagedError(
+            f"The copy in {target.uri} would be damaged, so its branches were not moved: "
+            f"{' '.join(problems[:_SHOWN])}{more}"
+        )
+    if not is_new and read_header(target).format < repository.header.format:
+        # An older reader would not find all that the moves name.
+        target.replace_all({PATH: header})
+    for path in sorted(refs):
+        write_new(target, path, refs[path])
+    if is_new:
+        write_new(target, PATH, header)
+    return CopyReport(
+        source=source.uri,
+        target=target.uri,
+        files=len(copied),
+        bytes=sum(info.bytes for info in copied),
+        moves=len(refs),
+    )
+
+
+def _check_target(repository: Repository, target: Blobs) -> bool:
+    """Return whether the target is no repository yet."""
+    if not target.exists(PATH):
+        check_vacant(target)
+        return True
+    if read_header(target).id != repository.id:
+        raise InputError(
+            f"{target.uri} is another repository, which a copy would mix with this one. Name "
+            "another location, or an empty folder."
+        )
+    return False
+
+
+def _new_moves(source: Blobs, target: Blobs) -> dict[str, bytes]:
+    """Return the moves that the target lacks, by path; each log without gaps.
+
+    Pins are left out: they keep what is being restored at the source.
+    """
+    paths = [info.path for folder in _LOGS for info in source.walk(folder)]
+    there = {info.path for folder in _LOGS for info in target.walk(folder)}
+    for path in sorted(there):
+        if target.get(path) != _get(source, path):
+            raise InputError(
+                f"{target.uri} has moves of its own, such as {path}: it was written to since it "
+                "was copied. Copy to another location, or write only to one of the two."
+            )
+    new: list[str] = []
+    for folder, log in groupby(sorted(paths), lambda path: path.rpartition("/")[0]):
+        for number, path in enumerate(log, 1):
+            # A listing is no moment: a later move may be in it without an earlier one.
+            expected = f"{folder}/{number:020d}"
+            if path != expected:
+                if not source.exists(expected):
+                    raise DamagedError(
+                        f"The file {expected} is missing from {source.uri}, and {path} is there. "
+                        "See dbt-vcs fsck."
+                    )
+                break
+            if path not in there:
+                new.append(path)
+    return dict(zip(new, each(source.get, new), strict=True))
+
+
+def _get(blobs: Blobs, path: str) -> bytes | None:
+    try:
+        return blobs.get(path)
+    except NotFoundError:
+        return None
+
+
+def _copied(source: Blobs, target: Blobs, folder: str) -> Iterator[BlobInfo]:
+    """Copy the files of a folder that the target lacks, and yield them."""
+    there = {info.path for info in target.walk(folder)}
+
+    def copy(info: BlobInfo) -> BlobInfo | None:
+        data = _get(source, info.path)
+        if data is None:
+            return None  # Collected since it was listed; what needs it is checked later.
+        write_new(target, info.path, data)
+        return info
+
+    # What is there is checked later, by its hash or its digests.
+    lacking = (info for info in source.walk(folder) if info.path not in there)
+    for some in _batches(lacking):
+        yield from (info for info in each(copy, some) if info is not None)
+
+
+def _problems(source: Blobs, target: Blobs, view: Repository, *, is_new: bool) -> tuple[str, ...]:
+    """Check the copy as it will be, and return what is wrong.
+
+    All files that the copy did not need before are read, whoever wrote them there. Those that are
+    damaged are copied again, if they are whole at the source.
+    """
+    known = {} if is_new else needed_now(Repository.open(target, clock=view.clock), _ignored).files
+    needed = needed_now(view, _ignored).files
+    new = DataCheck(paths=frozenset(needed.keys() - known.keys()))
+    report = check_repository(view, data=new)
+    is_mended = False
+    for wrong in report.wrong_files:
+        file = needed[wrong.path]
+        data = None if wrong.path in known else whole_bytes(source, file)
+        if data is not None:
+            target.replace_all({wrong.path: data})
+            is_mended = True
+    return check_repository(view, data=new).problems if is_mended else report.problems
+
+
+def _ignored(problem: str) -> None:
+    """Leave a problem to the check that follows."""
+
+
+def _batches(infos: Iterable[BlobInfo]) -> Iterator[list[BlobInfo]]:
+    batch: list[BlobInfo] = []
+    for info in infos:
+        if batch and sum(item.bytes for item in batch) + info.bytes > _AT_ONCE:
+            yield batch
+            batch = []
+        batch.append(info)
+    if batch:
+        yield batch
+
+
+class CopyView:
+    """A store that reads some files from memory and all others from a store; writes nowhere."""
+
+    def __init__(self, target: Blobs, files: Mapping[str, bytes]) -> None:
+        self.uri = target.uri
+        self._target = target
+        self._new = MemoryBlobs()
+        self._new.create_all(files)
+
+    def _of(self, path: str) -> Blobs:
+        return self._new if self._new.exists(path) else self._target
+
+    def get(self, path: str) -> bytes:
+        """Return all bytes of a blob."""
+        return self._of(path).get(path)
+
+    def range(self, path: str, start: int, length: int) -> bytes:
+        """Return a part of a blob."""
+        return self._of(path).range(path, start, length)
+
+    def size(self, path: str) -> int:
+        """Return the size of a blob in bytes."""
+        return self._of(path).size(path)
+
+    def exists(self, path: str) -> bool:
+        """Return whether there is a blob with this path."""
+        return self._of(path).exists(path)
+
+    def modified_at(self, path: str) -> Micros | None:
+        """Return when a blob was written or renewed."""
+        return self._of(path).modified_at(path)
+
+    def folders(self, folder: str) -> list[str]:
+        """Return the names of the direct sub-folders."""
+        return sorted({*self._new.folders(folder), *self._target.folders(folder)})
+
+    def top(self) -> list[str]:
+        """Return the names of the files and folders at the top."""
+        return sorted({*self._new.top(), *self._target.top()})
+
+    def walk(self, folder: str) -> Iterator[BlobInfo]:
+        """Yield every blob below a folder."""
+        new = {info.path: info for info in self._new.walk(folder)}
+        yield from new.values()
+        yield from (info for info in self._target.walk(folder) if info.path not in new)
+
+    def next_after(self, path: str) -> str | None:
+        """Return the first blob in the path's folder with a later name."""
+        found = (self._new.next_after(path), self._target.next_after(path))
+        return min((name for name in found if name is not None), default=None)
+
+    def create(self, path: str, data: bytes) -> bool:
+        """Refuse: nothing is written through a view."""
+        raise AssertionError(path)
+
+    def create_all(self, blobs: Mapping[str, bytes]) -> set[str]:
+        """Refuse: nothing is written through a view."""
+        raise AssertionError(blobs)
+
+    def replace_all(self, blobs: Mapping[str, bytes]) -> None:
+        """Refuse: nothing is written through a view."""
+        raise AssertionError(blobs)
+
+    def unfinished(self, folder: str) -> Iterator[BlobInfo]:
+        """Yield nothing: a copy has no need of them."""
+        return iter(())
+
+    def delete(self, path: str) -> None:
+        """Refuse: nothing is written through a view."""
+        raise AssertionError(path)
+
+    def sync(self, paths: Iterable[str]) -> None:
+        """Do nothing: nothing is written."""
+
+
+def copy_text(report: CopyReport) -> Iterator[Block]:
+    """Yield what a copy did."""
+    if not (report.files or report.moves):
+        yield line(f"{report.target} is up to date with {report.source}.")
+        return
+    yield line(
+        f"Copied {counted(report.files, 'file')} ({size(report.bytes)}) and "
+        f"{counted(report.moves, 'move')} from {report.source} to {report.target}."
+    )
+
+
+@click.command("copy")
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@json_option
+@with_session
+def copy_command(session: CommandSession, source: str, target: str) -> None:
+    """Copy a repository, or bring a copy up to date.
+
+    FROM and TO are folders or URIs; --storage-option applies to both if they are object stores.
+    Others may write meanwhile. A copy that was stopped goes on when it is called again.
+    """
+    options = dict(session.settings.storage_options)
+    stores = [
+        session.watched(open_blobs(place, options if "://" in place else {}))
+        for place in (source, target)
+    ]
+    report = copy_repository(*stores)
+    session.show(report, copy_text(report))

@@ -1,0 +1,553 @@
+"""`dbt-vcs diff`: how two commits differ."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, NamedTuple, get_args
+
+import click
+
+from dbt.adapters.vcs.commands.diff_report import (
+    ColumnDiff,
+    DiffReport,
+    RelationDiff,
+    diff_schema_text,
+    diff_summary_text,
+    diff_text,
+)
+from dbt.adapters.vcs.commands.failure import Failure
+from dbt.adapters.vcs.commands.options import (
+    NameList,
+    check_only,
+    gathered,
+    json_option,
+    limit_option,
+)
+from dbt.adapters.vcs.commands.session import CommandSession, with_session
+from dbt.adapters.vcs.core.errors import InputError, NotFoundError, VcsError
+from dbt.adapters.vcs.core.history.revision import Range, parse_range
+from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.model import RelationName, Snapshot, TableEntry
+from dbt.adapters.vcs.core.model.tree import AbsentType
+from dbt.adapters.vcs.core.plan.delta import delta
+from dbt.adapters.vcs.core.plan.tree_merge import Change
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.store.each import each
+from dbt.adapters.vcs.core.tableversions import find_version
+from dbt.adapters.vcs.diffs.matched_columns import column_changes
+from dbt.adapters.vcs.diffs.summaries import summarize
+from dbt.adapters.vcs.rows.compare.row_counts import Counts
+from dbt.adapters.vcs.rows.limits import LIMITS, Limits, in_process_first
+from dbt.adapters.vcs.statements.syntax.diff_call import DiffShape, table_at
+from dbt.adapters.vcs.worktree.overlay import Overlay
+from dbt.adapters.vcs.worktree.points import Point, TableText, find_points
+
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.diffs.shapes import RowTable, ShapedRows
+
+_AT_ONCE: Final = 16
+
+
+def read_diff(
+    repository: Repository,
+    words: Sequence[str],
+    *,
+    branch: str,
+    columns: Sequence[str] = (),
+    shape: DiffShape = "changes",
+    limit: int | None = None,
+    limits: Limits = LIMITS,
+) -> DiffReport:
+    """Compare the two sides given by words, as `read_ends` parses them; starts no engine.
+
+    Args:
+        repository: The repository.
+        words: Revisions and tables.
+        branch: The current branch.
+        columns: Compare only these columns and the key; needs a single table.
+        shape: Of the rows.
+        limit: Maximum number of rows of a named table; None for all, 0 for counts alone.
+        limits: The most that is read of one table.
+
+    Raises:
+        NotFoundError: There is no such revision, version or relation.
+        InputError: The words can't be parsed, or there is no such column.
+        UnsupportedError: Columns have types that can't be compared, or not without Spark.
+        TooLargeError: Rows are requested, and there are too many for this process.
+    """
+    ends = read_ends(repository, words, branch)
+    if not ends.tables and ends.table is None:
+        if columns:
+            raise InputError("--columns needs a table; name it: dbt-vcs diff a..b s.t")
+        return _commits(repository, ends, limits)
+    if shape == "three_way":
+        ends = ends.without_merge_base()
+    points = read_points(repository, ends, branch)
+    if points is None:
+        return _commits(repository, ends, limits)
+    pair = _pair(repository, points, tuple(columns))
+    if limit == 0:
+        found = pair.counted(limits)
+        return DiffReport(
+            before=ends.before, after=ends.after, is_equal=found.how == "equal", relations=(found,)
+        )
+    # Whoever asks for counts does not wait for what reads rows.
+
+    return row_diff_report(ends, points, pair, shape=shape, limit=limit, limits=limits)
+
+
+def _commits(repository: Repository, ends: Ends, limits: Limits) -> DiffReport:
+    before, after = resolved(repository, ends)
+    found = repository.diff(before, after)
+    wanted = name_of(ends.table) if ends.table else None
+    relations = [item for item in found.relations if wanted in (None, item.name)]
+    # Several small tables at once, large ones one by one, so that they fit into memory together.
+    memory = None if limits.memory is None else limits.memory // _AT_ONCE
+    few = Limits(limits.rows // _AT_ONCE, limits.bytes // _AT_ONCE, memory)
+    drafts = each(lambda change: relation_diff(repository, change, few), relations)
+    exact = (
+        item if item.is_exact else relation_diff(repository, change, limits)
+        for change, item in zip(relations, drafts, strict=True)
+    )
+    differing = tuple(item for item in exact if item.how != "equal")
+    schemas = () if wanted else summarize(repository, found.schemas, ())
+    return DiffReport(
+        before=ends.before,
+        after=ends.after,
+        is_equal=not differing and not schemas,
+        schemas=schemas,
+        relations=differing,
+    )
+
+
+def _pair(
+    repository: Repository, points: tuple[Point, Point], columns: tuple[str, ...]
+) -> TablePair:
+    old, new = points
+    before, after = (
+        None if point.id is None else repository.objects.snapshot(point.id) for point in points
+    )
+    name = str(new.relation)
+    if old.relation != new.relation:
+        name = f"{old.relation} -> {new.relation}"
+    how = "changed"
+    if before is None or after is None:
+        how = "added" if before is None else "removed"
+    draft = RelationDiff(name=name, kind="table", how=how)
+    return TablePair(
+        repository=repository, draft=draft, before=before, after=after, columns=columns
+    )
+
+
+_TABLE: Final = re.compile(r"(`[^`]+`|[^.@`\s]+)\.(`[^`]+`|[^.@`\s]+)(@.*)?", re.DOTALL)
+_MERGE_BASE: Final = "..."
+_NAMES: Final = 10
+
+
+class Ends(NamedTuple):
+    """The two sides of a comparison, as given.
+
+    Attributes:
+        before: A revision, or a table's point if `table` is None and `tables` is set.
+        after: The same.
+        table: The only relation to compare, or None for all.
+        tables: True if the ends are points of tables, `schema.table@version`.
+    """
+
+    before: str
+    after: str
+    table: str | None = None
+    tables: bool = False
+
+    def without_merge_base(self) -> Ends:
+        """Return the ends of `a..b` that are equal to those of `a...b`."""
+        return self._replace(before=self.before.removesuffix(_MERGE_BASE))
+
+
+def read_ends(repository: Repository, words: Sequence[str], branch: str) -> Ends:
+    """Return the ends that the arguments of `dbt-vcs diff` mean.
+
+    | words                  | compared                                                  |
+    |------------------------|-----------------------------------------------------------|
+    | none                   | the branch, since it left the default branch              |
+    | `a`                    | the branch with a                                         |
+    | `a..b`, `a b`          | b with a                                                  |
+    | `a...b`                | b with where it left a                                    |
+    | any of these, `s.t`    | the same, of one relation; a, b may be snapshots' names   |
+    | `s.t@a`, `s.t@a s.u@b` | versions of tables: with the branch's, with each other    |
+
+    Raises:
+        InputError: They match none of these.
+    """
+    tables = [word for word in words if _is_table(repository, word)]
+    revisions = [word for word in words if word not in tables]
+    has_versions = any("@" in word for word in tables)
+    if not revisions and (len(tables) == 2 or (len(tables) == 1 and has_versions)):
+        own = tables[0].partition("@")[0]
+        return Ends(tables[0], (*tables, own)[1], tables=True)
+    if len(revisions) > 2 or len(tables) > 1 or has_versions:
+        raise InputError(
+            f"Expected a..b, a...b or a b and at most one table, or two of schema.table@version; "
+            f"found {' '.join(words)}."
+        )
+    return _of_revisions(repository, revisions, branch, tables[0] if tables else None)
+
+
+def _of_revisions(
+    repository: Repository, revisions: Sequence[str], branch: str, table: str | None
+) -> Ends:
+    """Return the ends for at most two revisions, by the table in `read_ends`."""
+    if len(revisions) == 2:
+        return Ends(revisions[0], revisions[1], table)
+    if not revisions:
+        return Ends(repository.default_branch + _MERGE_BASE, branch, table)
+    text = revisions[0]
+    ends = None if repository.is_known(text) else parse_range(text)
+    if ends is None:
+        return Ends(text, branch, table)
+    return Ends(ends.left + (_MERGE_BASE if ends.from_merge_base else ""), ends.right, table)
+
+
+def resolved(repository: Repository, ends: Ends) -> tuple[CommitId, CommitId]:
+    """Return the commits of two revisions; the first may be a merge base.
+
+    Raises:
+        NotFoundError: One does not exist, or there is no merge base.
+        InputError: One is not a revision.
+    """
+    if ends.before.endswith(_MERGE_BASE):
+        left = ends.before.removesuffix(_MERGE_BASE)
+        return repository.resolve_range(Range(left=left, right=ends.after, from_merge_base=True))
+    return repository.resolve(ends.before), repository.resolve(ends.after)
+
+
+def name_of(text: str) -> RelationName:
+    """Return the relation that `schema.identifier` names.
+
+    Raises:
+        InputError: The schema is missing.
+    """
+    name, _ = table_at(text)
+    return _qualified(name.schema, name.identifier)
+
+
+def read_points(repository: Repository, ends: Ends, branch: str) -> tuple[Point, Point] | None:
+    """Return the versions of the tables to compare; None for a view.
+
+    Raises:
+        NotFoundError: There is no such version, or neither end has the table.
+        InputError: A text matches several versions.
+    """
+    if ends.tables:
+        at = repository.branch(branch).head
+        overlay = Overlay(repository=repository, base=at, tree=repository.tree(at), branch=branch)
+        old, new = (
+            TableText(_qualified(name.schema, name.identifier), version)
+            for name, version in map(table_at, (ends.before, ends.after))
+        )
+        return find_points(overlay, old, new, lambda: "UTC")
+    assert ends.table is not None
+    relation = name_of(ends.table)
+    if ends.before.endswith(_MERGE_BASE):
+        texts: Sequence[str] = resolved(repository, ends)
+    else:
+        texts = (ends.before, ends.after)
+    points = [_version(repository, relation, text) for text in texts]
+    if any(point is None for point in points):
+        return None
+    before, after = (point for point in points if point is not None)
+    if before.id is None and after.id is None:
+        where = " or at ".join(dict.fromkeys((ends.before, ends.after)))
+        raise NotFoundError(f"There is no {relation} at {where}. {_known(repository, texts)}")
+    return before, after
+
+
+def _known(repository: Repository, revisions: Sequence[str]) -> str:
+    """Return a sentence that names the relations of some revisions, as far as they fit a line."""
+    trees = [repository.tree(repository.resolve(text)) for text in revisions]
+    names = sorted(
+        {
+            f"{schema}.{identifier}"
+            for tree in trees
+            for schema in tree.schemas()
+            for identifier in tree.relations(schema)
+        }
+    )
+    if not names:
+        return "There are no relations there."
+    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
+    return f"Check the spelling: there are {', '.join(names[:_NAMES])}{more}."
+
+
+def _version(repository: Repository, relation: RelationName, text: str) -> Point | None:
+    """Return a version by snapshot name or revision; None for a relation without stored rows."""
+    try:
+        return Point(relation, find_version(repository, relation, text).snapshot)
+    except NotFoundError:
+        entry = repository.tree(repository.resolve(text)).entry(relation)
+        assert not isinstance(entry, TableEntry)
+    except InputError:
+        entry = repository.tree(repository.resolve(text)).entry(relation)
+        if entry is None or isinstance(entry, TableEntry):
+            raise
+    return Point(relation, None) if entry is None else None
+
+
+def _is_table(repository: Repository, word: str) -> bool:
+    if not _TABLE.fullmatch(word) or ".." in word.partition("@")[0]:
+        return False
+    try:
+        repository.resolve(word)
+    except InputError:
+        return True
+    return False
+
+
+def _qualified(schema: str | None, identifier: str) -> RelationName:
+    if schema is None:
+        raise InputError(f"Expected schema.table, found {identifier!r}. Name the schema, too.")
+    return RelationName(schema.lower(), identifier.lower())
+
+
+_SETTINGS: Final = ("primary_key", "partition_by", "cluster_by", "comment", "properties")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TablePair:
+    """Two versions of tables to be compared.
+
+    Attributes:
+        repository: The repository with both.
+        draft: The report, without what the comparison adds.
+        before: The first version; None is a table without rows.
+        after: The second version; the same.
+        columns: Names of the only columns to compare besides the key; empty for all.
+    """
+
+    repository: Repository
+    draft: RelationDiff
+    before: Snapshot | None
+    after: Snapshot | None
+    columns: tuple[str, ...] = ()
+
+    def counted(self, limits: Limits) -> RelationDiff:
+        """Return the report with counts: those of the files where rows are too many to read."""
+        change = delta(self.before, self.after, self.repository.objects.segment)
+        in_files = Counts(change.rows_added, change.rows_removed, 0)
+        if not self.columns and not (in_files.added and in_files.removed):
+            return self.with_counts(in_files)
+        return in_process_first(
+            lambda: self.with_counts(self._read(limits)),
+            lambda: self.with_counts(in_files, is_exact=False),
+        )
+
+    def with_counts(self, counts: Counts, *, is_exact: bool = True) -> RelationDiff:
+        """Return the report with these counts, and with how columns and settings differ."""
+        before, after, how = self.before, self.after, self.draft.how
+        columns = self._column_diffs()
+        settings: tuple[str, ...] = ()
+        if before is not None and after is not None:
+            if not self.columns:
+                settings = tuple(
+                    item for item in _SETTINGS if getattr(before, item) != getattr(after, item)
+                )
+            if not (any(counts) or columns or settings):
+                how = "equal"
+        return replace(
+            self.draft,
+            how=how,
+            rows_added=counts.added,
+            rows_removed=counts.removed,
+            rows_modified=counts.modified,
+            is_exact=is_exact,
+            columns=columns,
+            settings=settings,
+        )
+
+    def _read(self, limits: Limits) -> Counts:
+        # Rows take pyarrow, which takes longer to load than most diffs take in all.
+        from dbt.adapters.vcs.diffs.difference import Difference
+
+        difference = Difference(
+            repository=self.repository,
+            before=self.before,
+            after=self.after,
+            columns=self.columns,
+        )
+        return difference.counts(limits=limits)
+
+    def _column_diffs(self) -> tuple[ColumnDiff, ...]:
+        chosen = {name.lower() for name in self.columns}
+        return tuple(
+            ColumnDiff(kind=kind, column=column, before=before, after=after)
+            for kind, column, before, after in column_changes(self.before, self.after)
+            if not chosen or column.lower() in chosen
+        )
+
+
+def relation_diff(repository: Repository, change: Change, limits: Limits) -> RelationDiff:
+    """Return how a relation differs; rows are read only of tables that gained and lost some."""
+    name, old, new = change
+    shown = old if isinstance(new, AbsentType) else new
+    assert not isinstance(shown, AbsentType)
+    how = "changed"
+    if isinstance(old, AbsentType) or isinstance(new, AbsentType):
+        how = "added" if isinstance(old, AbsentType) else "removed"
+    draft = RelationDiff(name=str(name), kind=shown.noun, how=how)
+    before, after = (
+        repository.objects.snapshot(entry.snapshot) if isinstance(entry, TableEntry) else None
+        for entry in (old, new)
+    )
+    if before is None and after is None:
+        return draft
+    pair = TablePair(repository=repository, draft=draft, before=before, after=after)
+    return pair.counted(limits)
+
+
+def row_diff_report(
+    ends: Ends,
+    points: tuple[Point, Point],
+    pair: TablePair,
+    *,
+    shape: DiffShape,
+    limit: int | None,
+    limits: Limits,
+) -> DiffReport:
+    """Return the report of two versions of tables with the rows that differ.
+
+    Raises:
+        InputError: There is no such column.
+        UnsupportedError: Columns have types that can't be compared, or not without Spark.
+        TooLargeError: There are too many rows for this process.
+    """
+    from dbt.adapters.vcs.commands.diff_report import DiffReport
+    from dbt.adapters.vcs.commands.output import RowSet
+    from dbt.adapters.vcs.core.errors import UnsupportedError
+    from dbt.adapters.vcs.diffs.difference import Difference
+    from dbt.adapters.vcs.diffs.shapes import RowTable, ShapedRows
+    from dbt.adapters.vcs.diffs.three_way import ThreeWay
+    from dbt.adapters.vcs.rows.limits import TooLargeError
+
+    difference = Difference(
+        repository=pair.repository, before=pair.before, after=pair.after, columns=pair.columns
+    )
+    try:
+        found = difference.in_process(limits=limits)
+    except TooLargeError as error:
+        raise TooLargeError(f"{error} {_in_sql(points)}") from error
+    except UnsupportedError as error:
+        raise UnsupportedError(f"{error} {_in_sql(points)}") from error
+    relation = pair.with_counts(found.counts)
+    shaped: ShapedRows | RowTable
+    if shape == "three_way":
+        old, new = points
+        three = ThreeWay.of(pair.repository, old.id, new.id, pair.columns)
+        shaped = RowTable(three.table(limits=limits))
+    else:
+        shaped = ShapedRows(found, shape)
+    shown = shaped.count if limit is None else min(limit, shaped.count)
+    return DiffReport(
+        before=ends.before,
+        after=ends.after,
+        is_equal=relation.how == "equal" and not shaped.count,
+        relations=(relation,),
+        heads=tuple(shaped.schema.names),
+        key=tuple(field.name for field in found.comparison.key),
+        rows=RowSet(shaped.schema, shown, shaped.parts),
+        row_count=shaped.count,
+    )
+
+
+def _in_sql(points: tuple[Point, Point]) -> str:
+    old, new = (
+        f"{point.relation}@{point.id[:12]}" if point.id else str(point.relation)
+        for point in points
+    )
+    return (
+        'With Spark: dbt show --inline "select * from '
+        f"snapshot_diff('{old}', '{new}')\"; or show only row counts: --stat"
+    )
+
+
+DIFFERENT = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffOptions:
+    """The arguments and options of the command, by name."""
+
+    points: tuple[str, ...]
+    stat: bool
+    summary: bool
+    schema: bool
+    columns: tuple[str, ...] | None
+    shape: DiffShape
+    limit: int
+
+    @property
+    def output(self) -> str | None:
+        """The option that asks for another output than the rows; None for the rows."""
+        forms = {"--stat": self.stat, "--summary": self.summary, "--schema": self.schema}
+        return next((form for form, is_meant in forms.items() if is_meant), None)
+
+
+@click.command("diff")
+@click.argument("points", nargs=-1, metavar="[A..B | A...B | A B] [SCHEMA.TABLE]")
+@click.option("--stat", is_flag=True, help="Show only row counts.")
+@click.option("--summary", is_flag=True, help="Show one line for everything.")
+@click.option("--schema", is_flag=True, help="Show only differences in columns.")
+@click.option(
+    "--columns", type=NameList(), metavar="A,B", help="Compare only these columns and the key."
+)
+@click.option(
+    "--shape",
+    type=click.Choice(get_args(DiffShape)),
+    default="changes",
+    show_default=True,
+    help="How to show the rows of a table.",
+)
+@limit_option(50)
+@json_option
+@with_session
+@gathered(DiffOptions)
+def diff_command(session: CommandSession, given: DiffOptions) -> None:
+    """Show how two commits differ.
+
+    Lists each relation that differs, with the number of rows added, removed and modified. A..B
+    compares B with A; A...B compares B with the point where it forked from A. A single A is
+    compared with the branch in the dbt profile; without any, that branch is compared with where it
+    forked from the default branch. With a table's name, its rows are shown, and A and B can be
+    snapshots of it. Versions of two tables: SCHEMA.TABLE@A SCHEMA.OTHER@B.
+
+    Exit codes: 0 equal, 1 different, 2 an error.
+    """
+    output = given.output
+    if output is not None:
+        check_only(output, "points", "columns", output.strip("-"))
+    try:
+        report = read_diff(
+            session.repository,
+            given.points,
+            branch=session.branch,
+            columns=given.columns or (),
+            shape=given.shape,
+            limit=(given.limit or None) if output is None else 0,
+        )
+    except VcsError as error:
+        raise Failure(str(error)) from error
+    if output is None and not report.heads:
+        check_only("a diff without rows", "points", "columns")
+    texts = {"--summary": diff_summary_text, "--schema": diff_schema_text}
+    items = report.rows if report.heads else report.relations
+    session.show(report, texts.get(output or "", diff_text)(report), items)
+    if is_different(report, output):
+        raise click.exceptions.Exit(DIFFERENT)
+
+
+def is_different(report: DiffReport, output: str | None) -> bool:
+    """Return whether there are differences."""
+    if output == "--schema":
+        return any(relation.columns for relation in report.relations)
+    return not report.is_equal

@@ -1,0 +1,222 @@
+"""What a diff found, and how it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from dbt.adapters.vcs.commands.output import RowSet, cell_of, changes_text
+from dbt.adapters.vcs.diffs.change_summary import ChangeSummary, rows_text
+from dbt.adapters.vcs.layout.styled import Grid, Span, counted, entry, line
+
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.layout.styled import Block, Style
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnDiff:
+    """One attribute of one column that differs.
+
+    Attributes:
+        kind: `added`, `dropped`, `renamed`, `retyped`, `nullable`, `default`, `comment`, `moved`.
+        column: The column's name after, or before if it was dropped.
+        before: The old value of the attribute; None if there was none.
+        after: The new value.
+    """
+
+    kind: str
+    column: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelationDiff(ChangeSummary):
+    """How one relation differs, read as far as this process can.
+
+    Attributes:
+        name: `schema.identifier`; two of them, `a -> b`, where two tables are compared.
+        kind: `table`, `view` or `function`.
+        how: `added`, `removed`, `changed`, or `equal`.
+        columns: How its columns differ.
+        settings: Other properties of the table that differ: `primary_key`, `comment`, ...
+    """
+
+    columns: tuple[ColumnDiff, ...] = ()
+    settings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffReport:
+    """The result of a diff.
+
+    Attributes:
+        before: The old side, as a person would write it.
+        after: The new side.
+        is_equal: True if nothing differs.
+        schemas: Schemas that were added, removed or changed.
+        relations: Relations that differ, by name; always includes a requested relation.
+        heads: Names of the columns of `rows`.
+        key: The table's key columns; none without a key.
+        rows: The rows that differ, up to the limit; none unless one table is compared. They are
+            computed as they are read.
+        row_count: The total number of rows that differ.
+    """
+
+    before: str
+    after: str
+    is_equal: bool
+    schemas: tuple[ChangeSummary, ...] = ()
+    relations: tuple[RelationDiff, ...] = ()
+    heads: tuple[str, ...] = ()
+    key: tuple[str, ...] = ()
+    rows: RowSet = field(default_factory=RowSet.none)
+    row_count: int = 0
+
+
+_STYLES: Final[dict[str, Style]] = {"added": "good", "removed": "bad", "changed": "warn"}
+_ROW_STYLES: Final[dict[str, Style]] = {
+    "added": "good",
+    "insert": "good",
+    "update_postimage": "good",
+    "removed": "bad",
+    "delete": "bad",
+    "update_preimage": "bad",
+    "modified": "warn",
+}
+
+
+Row = tuple[Any, ...]
+
+
+def diff_text(report: DiffReport) -> Iterator[Block]:
+    """Yield a whole diff: relations, their columns, and rows if there are any."""
+    if report.is_equal:
+        yield line(report.before, " and ", report.after, " are equal.")
+        return
+    yield from changes_text(report.schemas)
+    for relation in report.relations:
+        yield _relation(relation)
+        yield from _columns(relation)
+    yield from _rows(report)
+    if not report.heads:
+        yield from _totals(report)
+
+
+def diff_summary_text(report: DiffReport) -> Iterator[Block]:
+    """Yield the totals of a diff."""
+    if report.is_equal:
+        yield line(report.before, " and ", report.after, " are equal.")
+    else:
+        yield from _totals(report)
+
+
+def diff_schema_text(report: DiffReport) -> Iterator[Block]:
+    """Yield the columns that differ."""
+    changed = [item for item in report.relations if item.columns]
+    if not changed:
+        yield line(f"No columns differ between {report.before} and {report.after}.")
+    for relation in changed:
+        yield line(Span(relation.name, "name"))
+        yield from _columns(relation)
+
+
+def _relation(relation: RelationDiff) -> Block:
+    how = Span(f"  {relation.how:<8}", _STYLES.get(relation.how, "plain"))
+    parts: list[str | Span] = [how, f" {relation.kind:<6} {relation.name}"]
+    if relation.kind == "table":
+        parts.append(f"  {rows_text([relation])}")
+    if relation.settings:
+        parts.append(Span(f"  ({', '.join(relation.settings)})", "faint"))
+    return entry(*parts)
+
+
+def _columns(relation: RelationDiff) -> Iterator[Block]:
+    for item in relation.columns:
+        yield line(Span(f"      column {_column(item)}", "faint"))
+
+
+def _column(item: ColumnDiff) -> str:
+    match item.kind:
+        case "added":
+            return f"{item.column} added: {item.after}"
+        case "dropped":
+            return f"{item.column} dropped: {item.before}"
+        case "moved":
+            return f"{item.column} moved: position {item.before} -> {item.after}"
+    return f"{item.column} {item.kind}: {item.before} -> {item.after}"
+
+
+def _totals(report: DiffReport) -> Iterator[Block]:
+    relations = report.relations
+    yield line(f"{counted(len(relations), 'relation')}, {rows_text(relations)} rows")
+    if not all(item.is_exact for item in relations):
+        yield line(
+            Span("To compare the rows of large tables, use snapshot_diff() in SQL.", "faint")
+        )
+
+
+def _rows(report: DiffReport) -> Iterator[Block]:
+    if report.rows:
+        yield _diff_rows(report)
+    left = report.row_count - len(report.rows)
+    if report.heads and left:
+        yield line(
+            Span(
+                f"{counted(left, 'more row')}: use --limit to show more, or --limit 0 for all.",
+                "faint",
+            )
+        )
+
+
+def _diff_rows(report: DiffReport) -> Grid:
+    """Return the rows of a diff in any shape; the key and the changed values come first."""
+    rows, first = report.rows, tuple[str, ...]()
+    match report.heads[0]:
+        case "_change_type":
+            cells, first = _images(rows.values()), ("_change_type", *report.key)
+        case "diff_type":
+            sides = (f"{side}_{name}" for name in report.key for side in ("from", "to"))
+            cells, first = map(_wide, rows.values()), ("diff_type", *sides)
+        case "diff_count":
+            # Rows aren't matched by key here, so there are no changed values to mark.
+            cells = (_cells(row, _style(row)) for row in rows.values())
+        case _:
+            # A three-way row has one kind of change per side, so it has no colour as a whole.
+            cells, first = (_cells(row, "plain") for row in rows.values()), report.key
+    return Grid(heads=report.heads, rows=cells, whole=rows.numeric, first=first)
+
+
+def _images(rows: Iterable[Row]) -> Iterator[tuple[Span, ...]]:
+    """Yield rows; an update's two images are adjacent, and changed values are marked in both."""
+    reader = iter(rows)
+    for row in reader:
+        after = next(reader, None) if row[0] == "update_preimage" else None
+        if after is None:
+            yield _cells(row, _style(row))
+            continue
+        marks = [False, *(old != new for old, new in zip(row[1:], after[1:], strict=True))]
+        yield _cells(row, _style(row), marks)
+        yield _cells(after, _style(after), marks)
+
+
+def _wide(row: Row) -> tuple[Span, ...]:
+    """Return a row; the old and new values that a modification changed are marked."""
+    if row[0] != "modified":
+        return _cells(row, _style(row))
+    pairs = zip(row[1::2], row[2::2], strict=True)
+    marks = [False, *(mark for old, new in pairs for mark in (old != new,) * 2)]
+    return _cells(row, _style(row), marks)
+
+
+def _cells(row: Row, style: Style, marks: Sequence[bool] | None = None) -> tuple[Span, ...]:
+    if marks is None:
+        return tuple([cell_of(value, style) for value in row])
+    return tuple([cell_of(value, style, mark) for value, mark in zip(row, marks, strict=True)])
+
+
+def _style(row: Row) -> Style:
+    if isinstance(row[0], int):
+        return "good" if row[0] > 0 else "bad"
+    return _ROW_STYLES[str(row[0])]

@@ -1,0 +1,185 @@
+"""`dbt-vcs log`: the commits of a revision, newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+
+import click
+
+from dbt.adapters.vcs.commands.options import json_option, limit_option
+from dbt.adapters.vcs.commands.revisions import names_by_commit
+from dbt.adapters.vcs.commands.session import CommandSession, with_session
+from dbt.adapters.vcs.core.errors import InputError, NotFoundError
+from dbt.adapters.vcs.core.ids import CommitId, datetime_of
+from dbt.adapters.vcs.core.model import Commit, RelationName
+from dbt.adapters.vcs.core.model.commit import reused_nodes
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.layout.styled import Block, Span, age, entry, line, short
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogEntry:
+    """One commit.
+
+    Attributes:
+        id: Its id.
+        parents: Its parents; two for a merge.
+        names: Branches that point to it, and tags as `tag: <name>`.
+        author: Who made it.
+        committed_at: When.
+        message: The whole message.
+        invocation: dbt's invocation id of the run that it publishes, or None.
+        nodes: Number of nodes in that run; 0 without one.
+        reused: How many of them were taken from what was computed before.
+        saved: Seconds that these took when they were computed.
+    """
+
+    id: CommitId
+    parents: tuple[CommitId, ...]
+    names: tuple[str, ...]
+    author: str
+    committed_at: datetime
+    message: str
+    invocation: str | None
+    nodes: int
+    reused: int
+    saved: float
+
+    @property
+    def summary(self) -> str:
+        """First line of the message."""
+        return self.message.partition("\n")[0]
+
+
+def read_log(
+    repository: Repository,
+    revision: str,
+    *,
+    limit: int | None = None,
+    relation: str | None = None,
+) -> list[LogEntry]:
+    """Return what `iter_log` yields; raises the same errors."""
+    return list(iter_log(repository, revision, limit=limit, relation=relation))
+
+
+def iter_log(
+    repository: Repository,
+    revision: str,
+    *,
+    limit: int | None = None,
+    relation: str | None = None,
+) -> Iterator[LogEntry]:
+    """Yield a revision and its ancestors, newest first, or those of `a..b`: in b and not in a.
+
+    A commit is read when it is yielded. With `relation`, `schema.identifier`, yields only the
+    commits that changed it relative to their first parent.
+
+    Raises:
+        NotFoundError: There is no such revision, or no commit in its history changed the relation.
+        InputError: The revision, the limit or the relation's name is invalid.
+    """
+    if limit is not None and limit < 1:
+        raise InputError(f"The limit of a log is {limit}; expected 1 or more.")
+    wanted = None if relation is None else parse_relation(relation)
+    found = _commits(repository, revision)
+    if wanted is not None:
+        found = (pair for pair in found if _changed(repository, *pair, wanted))
+    names: Mapping[CommitId, tuple[str, ...]] | None = None
+    for id, commit in islice(found, limit):
+        if names is None:
+            names = names_by_commit(repository)
+        yield _entry(id, commit, names.get(id, ()))
+    if wanted is not None and names is None:
+        raise NotFoundError(
+            f"No commit of {revision!r} changed {wanted}. Check the name, or the revision."
+        )
+
+
+def parse_relation(text: str) -> RelationName:
+    """Return the relation named by `schema.identifier`, in lower case.
+
+    Raises:
+        InputError: The text has another form.
+    """
+    parts = text.lower().replace("`", "").split(".")
+    if len(parts) != 2 or not all(parts):
+        raise InputError(f"Expected schema.table, found {text!r}.")
+    return RelationName(*parts)
+
+
+def _commits(repository: Repository, revision: str) -> Iterator[tuple[CommitId, Commit]]:
+    # A name may contain two dots.
+    if ".." not in revision or repository.is_known(revision):
+        return repository.log(repository.resolve(revision))
+    left, right = repository.resolve_range(revision)
+    old = {id for id, _ in repository.log(left)}
+    return (pair for pair in repository.log(right) if pair[0] not in old)
+
+
+def _changed(repository: Repository, id: CommitId, commit: Commit, name: RelationName) -> bool:
+    now = repository.tree(id).entry(name)
+    before = repository.tree(commit.parents[0]).entry(name) if commit.parents else None
+    return now != before
+
+
+def _entry(id: CommitId, commit: Commit, names: tuple[str, ...]) -> LogEntry:
+    nodes = commit.run.nodes if commit.run else ()
+    reused, total, saved = reused_nodes(nodes)
+    return LogEntry(
+        id=id,
+        parents=commit.parents,
+        names=names,
+        author=commit.author,
+        committed_at=datetime_of(commit.committed_at),
+        message=commit.message,
+        invocation=commit.run.invocation if commit.run else None,
+        nodes=total,
+        reused=reused,
+        saved=saved,
+    )
+
+
+def log_text(entries: Iterable[LogEntry], now: datetime) -> Iterator[Block]:
+    """Yield one line per commit."""
+    for item in entries:
+        names = Span(f" ({', '.join(item.names)})", "name") if item.names else Span("")
+        reused = f", {item.reused:,} of {item.nodes:,} reused" if item.reused else ""
+        when = f"  {item.author}, {age(item.committed_at, now)}{reused}"
+        yield entry(short(item.id), names, " ", item.summary, Span(when, "faint"), gives=3)
+
+
+@click.command("log")
+@click.argument("revision", required=False)
+@limit_option(20, "Commits to list")
+@click.option(
+    "--relation", metavar="SCHEMA.TABLE", help="Only commits that changed this table or view."
+)
+@json_option
+@with_session
+def log_command(
+    session: CommandSession, revision: str | None, limit: int, relation: str | None
+) -> None:
+    """List the commits of a revision, newest first.
+
+    REVISION defaults to the branch in the dbt profile, else the default branch; a..b lists the
+    commits that b has and a lacks.
+    """
+    found = iter_log(
+        session.repository,
+        revision or session.branch,
+        limit=limit + 1 if limit else None,
+        relation=relation,
+    )
+    shown = islice(found, limit or None)
+
+    def blocks() -> Iterator[Block]:
+        yield from log_text(shown, session.now)
+        if next(found, None) is not None:
+            option = session.spelled("--limit")
+            more = f"There are older commits: use {option} to show more, or {option} 0 for all."
+            yield line(Span(more, "faint"))
+
+    session.show(shown, blocks())

@@ -1,0 +1,582 @@
+"""`dbt-vcs merge` and `promote`: apply a branch's changes to another branch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from dbt.adapters.vcs.commands.conflicts import shown_name
+from dbt.adapters.vcs.commands.failure import ShownFailure
+from dbt.adapters.vcs.commands.options import Pair, check_only, gathered, json_option
+from dbt.adapters.vcs.commands.output import changes_text
+from dbt.adapters.vcs.commands.revisions import named_branch, resolve_source
+from dbt.adapters.vcs.commands.session import CommandSession, sessions_of, with_session
+from dbt.adapters.vcs.core.errors import ConflictError, InputError
+from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.origins.staleness import entries_of
+from dbt.adapters.vcs.core.repository import Protection, Repository
+from dbt.adapters.vcs.diffs.change_summary import ChangeSummary, differing, rows_text
+from dbt.adapters.vcs.diffs.summaries import list_changes
+from dbt.adapters.vcs.engines.port import Engine, Rewriters
+from dbt.adapters.vcs.layout.styled import Span, counted, line, short
+from dbt.adapters.vcs.merges.branch_landing import Arrival, check_terms, land_work
+from dbt.adapters.vcs.merges.conflicts import stored_conflicts as conflicts
+from dbt.adapters.vcs.merges.conflicts.decisions import Decisions, decided_rows
+from dbt.adapters.vcs.merges.conflicts.open_merges import OpenMerge, find_open_merge, open_merge_of
+from dbt.adapters.vcs.merges.conflicts.policy import Mode, OnStale, Policy
+from dbt.adapters.vcs.merges.conflicts.terms import Terms
+from dbt.adapters.vcs.merges.merge_plan import How, MergePlan, Work, plan_merge, planned_changes
+from dbt.adapters.vcs.merges.protection import protect_first
+from dbt.adapters.vcs.merges.read_set_check import Judge, ReadSetCheck
+from dbt.adapters.vcs.merges.stale_by_merge import (
+    NewlyStale,
+    changed_by_target,
+    newly_stale,
+    stale_after,
+)
+from dbt.adapters.vcs.merges.table_merges import TableMerges
+from dbt.adapters.vcs.merges.trees import Merged
+from dbt.adapters.vcs.runs.run_branch import run_of
+
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.layout.styled import Block
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeRequest:
+    """How to merge.
+
+    Attributes:
+        terms: The conditions for landing, and how it is recorded; `promotes` makes the merge a
+            promotion.
+        policy: What to do about conflicts.
+        force: True to also merge a run that did not succeed.
+        dry_run: True to change nothing.
+        protection: The requirements of the target in the project's rules, stored on it first; a
+            dry run is only held to them. None for no rule.
+        on_stale: What becomes of a run whose target moved away from what it read. `heal` refuses
+            what `fail` does, since only the run itself can compute its tables again.
+    """
+
+    terms: Terms = field(default_factory=Terms)
+    policy: Policy = field(default_factory=Policy)
+    force: bool = False
+    dry_run: bool = False
+    protection: Protection | None = None
+    on_stale: OnStale = OnStale.HEAL
+
+    def check_of(self, repository: Repository, work: Work) -> ReadSetCheck | None:
+        """Return what judges the plans of a merge; None if it brings no run."""
+        if work.run is None:
+            return None
+        return ReadSetCheck(repository, OnStale.WARN if self.force else self.on_stale)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeReport:
+    """What a merge did, or would do.
+
+    Attributes:
+        source: The revision that was merged.
+        target: The branch that it was merged into.
+        how: `up_to_date`; `fast_forward`: the target had no changes of its own; `merge`: it had
+            some; `conflict`: some of these conflict (only in a dry run).
+        dry_run: True if nothing was changed.
+        before: The target's head before.
+        after: The target's head now; None in a dry run that would create a commit.
+        changes: How the target changes.
+        relations: How each relation was merged, if `how` is `merge`.
+        conflicts: The conflicts, one line each.
+        stale: Tables, `schema.identifier`, that become stale on the target, each after those that
+            it was made from.
+        stale_unknown: How many tables this is not known of: unchanged ones, where there are too
+            many to look at, and those that can't be read.
+    """
+
+    source: str
+    target: str
+    how: How
+    dry_run: bool
+    before: CommitId
+    after: CommitId | None
+    changes: tuple[ChangeSummary, ...]
+    relations: tuple[Merged, ...] = ()
+    conflicts: tuple[str, ...] = ()
+    stale: tuple[str, ...] = ()
+    stale_unknown: int = 0
+
+
+def merge(
+    repository: Repository,
+    source: str,
+    target: str,
+    request: MergeRequest | None = None,
+    *,
+    author: str,
+    engine: Callable[[], Engine] | None = None,
+) -> MergeReport:
+    """Merge a revision into a branch.
+
+    This works as in git: nothing happens if the target already contains the source, the target is
+    fast-forwarded if it has no commits of its own, and otherwise there is a commit with both as
+    parents. Tables that both sides changed are merged row by row. The branch of a dbt run is
+    published instead: its steps become one commit, and once that is on the run's target branch,
+    the run counts as published.
+
+    Args:
+        repository: The repository.
+        source: A revision.
+        target: A branch.
+        request: How to merge; None for the defaults.
+        author: The author of the merge.
+        engine: Creates the engine, for tables with more rows changed on both sides than fit into
+            this process; a local Spark if None.
+
+    Raises:
+        NotFoundError: The source or the target does not exist.
+        InputError: The target is the branch of a run or of a merge, or the two have no common
+            history; or a promotion is asked to take a run that did not succeed.
+        ProtectedError: The target accepts only promotions, and this is not one.
+        ConflictError: Both sides changed a row in different ways, and the policy doesn't decide:
+            the conflicts are kept to be resolved; or the terms are not met; or the source belongs
+            to a run that did not succeed, and `force` is not set. The target was not changed.
+        RetryError: Others moved the target on every attempt; nothing was changed.
+    """
+    request = request or MergeRequest()
+    if request.terms.promotes and request.force:
+        raise InputError("A run that did not succeed can't be promoted, so force is not allowed.")
+    if not request.dry_run:
+        protect_first(repository, target, request.protection, author=author)
+    work = _work_of(repository, source, request)
+    if not request.dry_run:
+        return merge_work(
+            repository,
+            work,
+            target,
+            request.terms,
+            author=author,
+            engine=engine,
+            judge=request.check_of(repository, work),
+        )
+    check_target(repository, target)
+    with sessions_of(engine, repository.blobs, "merge") as sessions:
+        return _foretold(repository, work, target, request, sessions)
+
+
+def _work_of(repository: Repository, source: str, request: MergeRequest) -> Work:
+    """Return the source of a merge that a revision refers to."""
+    commit = resolve_source(repository, source, force=request.force)
+    branch = named_branch(repository, source)
+    run = run_of(branch) if branch else None
+    return Work(source=source, commit=commit, run=run, policy=request.policy)
+
+
+def check_target(repository: Repository, target: str) -> None:
+    """Raise unless a branch can be merged into.
+
+    Raises:
+        NotFoundError: It does not exist.
+        InputError: It is a tag, or the branch of a run or of a merge.
+    """
+    if repository.find_branch(target) is None and repository.find_tag(target) is not None:
+        raise InputError(
+            f"{target!r} is a tag, which can't move. Give a branch to merge into, or create one "
+            f"there first: dbt-vcs branch create <name> {target}"
+        )
+    branch = repository.branch(target)
+    what = "dbt run" if run_of(branch) else "merge" if open_merge_of(branch) else None
+    if what is not None:
+        raise InputError(
+            f"{target!r} is the branch of a {what} and can't be merged into. Give another target."
+        )
+
+
+def merge_work(
+    repository: Repository,
+    work: Work,
+    target: str,
+    terms: Terms,
+    *,
+    author: str,
+    engine: Callable[[], Engine] | None = None,
+    judge: Judge | None = None,
+) -> MergeReport:
+    """Merge work into a branch on the given terms; see `merge` for the contract."""
+    check_target(repository, target)
+    with sessions_of(engine, repository.blobs, "merge") as sessions:
+        arrival = land_work(
+            repository, work, target, terms, author=author, sessions=sessions, judge=judge
+        )
+    return _told(repository, arrival)
+
+
+def _foretold(
+    repository: Repository, work: Work, target: str, request: MergeRequest, sessions: Rewriters
+) -> MergeReport:
+    """Return what `land_work` would do."""
+    branch, terms = repository.branch(target).assuming(request.protection), request.terms
+    branch.check_open(promotes=terms.promotes)
+    plan = plan_merge(repository, work, branch, TableMerges(repository, sessions))
+    check_terms(repository, plan, terms.on(branch))
+    check = request.check_of(repository, work)
+    if check is not None:
+        check(plan)
+    changes = differing(planned_changes(repository, plan))
+    stale = NewlyStale() if plan.conflicts else stale_after(repository, plan)
+    how, after = _end_of(plan, terms)
+    return MergeReport(
+        source=plan.work.source,
+        target=plan.target.name,
+        how=how,
+        dry_run=True,
+        before=plan.target.head,
+        after=after,
+        changes=changes,
+        relations=_relations(plan, changes),
+        conflicts=plan.conflicts,
+        stale=stale.tables,
+        stale_unknown=stale.unknown,
+    )
+
+
+def _end_of(plan: MergePlan, terms: Terms) -> tuple[How, CommitId | None]:
+    """Return how a plan would land, and the target's head then; None for a new commit."""
+    if plan.how == "up_to_date":
+        return plan.how, plan.target.head
+    if plan.how != "fast_forward" or not plan.work.joins:
+        return plan.how, None
+    # Metadata needs a commit to be in.
+    return ("merge", None) if terms.metadata else (plan.how, plan.work.commit)
+
+
+def _relations(plan: MergePlan, changes: Iterable[ChangeSummary]) -> tuple[Merged, ...]:
+    """Return how each relation was merged, with row counts for those taken from one side."""
+    if plan.combination is None:
+        return ()
+    told = {change.name: change for change in changes}
+
+    def completed(item: Merged) -> Merged:
+        change = told.get(str(item.name))
+        if item.how != "fast_forward" or change is None:
+            return item
+        return replace(
+            item,
+            added=change.rows_added,
+            removed=change.rows_removed,
+            modified=change.rows_modified,
+            is_exact=change.is_exact,
+        )
+
+    return tuple(map(completed, plan.combination.merged))
+
+
+def _told(repository: Repository, arrival: Arrival) -> MergeReport:
+    plan, before, after = arrival
+    is_moved = after == plan.work.commit or not plan.work.joins
+    how: How = plan.how if before == plan.target.head and is_moved else "merge"
+    changes = differing(list_changes(repository, before, after))
+    stale = _stale_since(repository, plan, before, after)
+    return MergeReport(
+        source=plan.work.source,
+        target=plan.target.name,
+        how="up_to_date" if before == after else how,
+        dry_run=False,
+        before=before,
+        after=after,
+        changes=changes,
+        relations=_relations(plan, changes),
+        stale=stale.tables,
+        stale_unknown=stale.unknown,
+    )
+
+
+def _stale_since(
+    repository: Repository, plan: MergePlan, before: CommitId, after: CommitId
+) -> NewlyStale:
+    if before == after:
+        return NewlyStale()
+    old, new = (entries_of(repository.tree(commit)) for commit in (before, after))
+    return newly_stale(repository, old, new, changed_by_target(repository, plan))
+
+
+def promote(
+    repository: Repository,
+    source: str,
+    target: str,
+    request: MergeRequest | None = None,
+    *,
+    author: str,
+    engine: Callable[[], Engine] | None = None,
+) -> MergeReport:
+    """Publish everything that a branch changed to another branch, in one step or not at all.
+
+    This is the only kind of merge that a protected branch accepts. If the branch requires tests,
+    they must have passed on exactly the versions that are published (`runs.evidence`). The engine
+    is created for tables with more rows changed on both sides than fit into this process; a local
+    Spark if None.
+
+    Raises:
+        NotFoundError: The source or the target does not exist.
+        InputError: The target is the branch of a run, or the two have no common history; or
+            `force` is set, which would take a run that did not succeed.
+        ConflictError: The source belongs to a run that did not succeed; or tests are missing; or
+            both sides changed a row differently, and the policy doesn't decide. The target was not
+            changed.
+        RetryError: Others moved the target on every attempt; nothing was changed.
+    """
+    request = request or MergeRequest()
+    promotes = replace(request, terms=replace(request.terms, promotes=True))
+    return merge(repository, source, target, promotes, author=author, engine=engine)
+
+
+def continue_merge(
+    repository: Repository,
+    target: str,
+    *,
+    author: str,
+    engine: Callable[[], Engine] | None = None,
+) -> MergeReport:
+    """Finish a merge whose conflicts are resolved, and delete its conflict branch.
+
+    The merge is planned again with the choices made, so the target may have moved in the meantime;
+    new conflicts are kept as conflicts. The requirements from when the merge started apply, and so
+    do the target's current ones. The engine is as for `merge`.
+
+    Raises:
+        NotFoundError: No such merge is waiting.
+        ProtectedError: The target now accepts only promotions, and the merge isn't one.
+        ConflictError: Some conflicts are not resolved yet, or there are new ones; or tests are
+            required, and none can have seen the chosen rows. The merge keeps waiting.
+    """
+    merge = find_open_merge(repository, target)
+    source = repository.find_branch(merge.source)
+    work = Work(
+        source=merge.source,
+        commit=merge.theirs,
+        run=run_of(source) if source is not None else None,
+        policy=Policy(override=merge.mode),
+        decisions=_decisions(repository, merge),
+    )
+    report = merge_work(repository, work, target, merge.terms, author=author, engine=engine)
+    abort_merge(repository, target, author=author)
+    return report
+
+
+def abort_merge(repository: Repository, target: str, *, author: str) -> OpenMerge:
+    """Abort a merge; the target is not changed.
+
+    Raises:
+        NotFoundError: No such merge is waiting.
+    """
+    merge = find_open_merge(repository, target)
+    repository.delete_branch(merge.branch, author=author)
+    return merge
+
+
+def _decisions(repository: Repository, merge: OpenMerge) -> dict[RelationName, Decisions]:
+    open_ = sorted(map(shown_name, merge.whole.keys() - merge.choices.keys()))
+    if open_:
+        raise ConflictError(
+            f"Not resolved yet: {', '.join(open_)}. Choose: dbt-vcs resolve {open_[0]} --with "
+            "ours|theirs|base|delete"
+        )
+    found = {name: Decisions(whole=choice) for name, choice in merge.choices.items()}
+    for name, table in conflicts.tables_of(repository, merge).items():
+        found[name] = replace(found.get(name, Decisions()), rows=decided_rows(table))
+    return found
+
+
+_SHOWN: Final = 10
+
+
+def merge_text(report: MergeReport) -> Iterator[Block]:
+    """Yield what a merge did, or would do."""
+    source, target = Span(report.source, "name"), Span(report.target, "name")
+    if report.how == "up_to_date":
+        yield line(target, " is up to date: it contains everything from ", source)
+        return
+    if report.how == "conflict":
+        yield line("Can't merge ", source, " into ", target, ": both changed")
+        for name in report.conflicts:
+            yield line(Span(f"  {name}", "bad"))
+        if report.changes:
+            yield line("Only these would merge:")
+        yield from changes_text(report.changes)
+        return
+    word = "Would merge " if report.dry_run else "Merged "
+    how = _way(report)
+    after = short(report.after) if report.after else Span("a new commit")
+    yield line(word, source, " into ", target, f", {how}: ", short(report.before), " -> ", after)
+    yield from changes_text(report.changes)
+    relations = sum(1 for change in report.changes if change.kind != "schema")
+    yield line(f"{counted(relations, 'relation')}, {rows_text(report.changes)} rows")
+    if report.stale:
+        becomes = "becomes" if len(report.stale) == 1 else "become"
+        shown = ", ".join(report.stale[:_SHOWN])
+        more = f" and {len(report.stale) - _SHOWN} more" if len(report.stale) > _SHOWN else ""
+        step = "" if report.dry_run else f"; see dbt-vcs stale {report.target}"
+        yield line(f"{shown}{more} {becomes} stale{step}")
+    if report.stale_unknown:
+        tables = counted(report.stale_unknown, "other table")
+        yield line(f"whether {tables} became stale was not checked; see dbt-vcs stale")
+
+
+def _way(report: MergeReport) -> str:
+    if report.how == "fast_forward":
+        return "fast-forward"
+    return "merged with what was there" if report.relations else "with a commit of its own"
+
+
+def aborted_text(merge: OpenMerge) -> Iterator[Block]:
+    """Yield the line for an aborted merge."""
+    source, target = Span(merge.source, "name"), Span(merge.target, "name")
+    yield line("Aborted the merge of ", source, " into ", target, ", which is unchanged.")
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def on_conflict_option(command: F) -> F:
+    """Add the option --on-conflict to a command."""
+    return click.option(
+        "--on-conflict",
+        type=click.Choice([mode.value for mode in Mode]),
+        help="What to do if both sides changed a row differently.  [default: vcs.yml, else the "
+        "table's own setting, else fail]",
+    )(command)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeOptions:
+    """The arguments and options of the command, by name."""
+
+    source: str | None
+    target: str | None
+    on_conflict: str | None
+    go_on: bool
+    abort: bool
+    ff_only: bool
+    dry_run: bool
+    message: str | None
+    force: bool
+
+
+@click.command("merge")
+@click.argument("source", required=False)
+@click.argument("target", required=False)
+@on_conflict_option
+@click.option(
+    "--continue", "go_on", is_flag=True, help="Finish a merge whose conflicts are resolved."
+)
+@click.option("--abort", is_flag=True, help="Abort a merge that is waiting for its conflicts.")
+@click.option("--ff-only", is_flag=True, help="Refuse unless the merge is a fast-forward.")
+@click.option("--dry-run", is_flag=True, help="Show what would happen, and change nothing.")
+@click.option("--message", "-m", metavar="TEXT", help="Message of the merge commit.")
+@click.option("--force", is_flag=True, help="Also merge a run that failed or is still running.")
+@json_option
+@with_session
+@gathered(MergeOptions)
+def merge_command(session: CommandSession, given: MergeOptions) -> None:
+    """Merge a branch, with all its relations in one step.
+
+    SOURCE is any revision. TARGET defaults to the branch in the dbt profile, else the default
+    branch. Tables that both sides changed are merged row by row. The branch of a dbt run is
+    published as one commit. With --continue or --abort, give only TARGET.
+    """
+    if given.go_on or given.abort:
+        _end(session, given)
+        return
+    if given.source is None:
+        raise click.UsageError("Missing argument 'SOURCE'.")
+    target = given.target or session.branch
+    request = MergeRequest(
+        terms=Terms(message=given.message, ff_only=given.ff_only),
+        policy=session.policy(given.on_conflict),
+        force=given.force,
+        dry_run=given.dry_run,
+        protection=session.protection_of(target),
+        on_stale=session.rules.on_stale,
+    )
+    report = merge(
+        session.repository,
+        given.source,
+        target,
+        request,
+        author=session.author,
+        engine=session.engine,
+    )
+    session.show(report, merge_text(report))
+    if report.how == "conflict":
+        raise ShownFailure(ConflictError)
+
+
+def _end(session: CommandSession, given: MergeOptions) -> None:
+    """Continue or abort a merge that is waiting."""
+    form = "--abort" if given.abort else "--continue"
+    hint = "To see what still waits for a decision: dbt-vcs conflicts [TARGET]"
+    check_only(form, "source", "target", "abort" if given.abort else "go_on", hint=hint)
+    if given.source and given.target:
+        raise click.UsageError(f"{form} takes only the target.")
+    into = given.source or given.target or session.branch
+    if given.abort:
+        gone = abort_merge(session.repository, into, author=session.author)
+        session.show(gone, aborted_text(gone))
+        return
+    done = continue_merge(
+        session.repository, session.bound(into), author=session.author, engine=session.engine
+    )
+    session.show(done, merge_text(done))
+
+
+@click.command("promote")
+@click.argument("source")
+@click.argument("target", required=False)
+@on_conflict_option
+@click.option("--dry-run", is_flag=True, help="Show what would happen, and change nothing.")
+@click.option("--message", "-m", metavar="TEXT", help="Message of the commit.")
+@click.option(
+    "--metadata",
+    multiple=True,
+    type=Pair("KEY=VALUE"),
+    help="Extra metadata for the commit, such as ticket=SHOP-12; can be repeated.",
+)
+@json_option
+@with_session
+def promote_command(
+    session: CommandSession,
+    source: str,
+    target: str | None,
+    on_conflict: str | None,
+    dry_run: bool,
+    message: str | None,
+    metadata: tuple[tuple[str, str], ...],
+) -> None:
+    """Publish a branch, all of its relations or none.
+
+    SOURCE is a branch or the branch of a run that passed. TARGET defaults to the branch in the dbt
+    profile, else the default branch; it can be protected. If it requires tests, they must have
+    passed on exactly the versions that are published.
+    """
+    target = target or session.branch
+    request = MergeRequest(
+        terms=Terms(message=message, metadata=dict(metadata)),
+        policy=session.policy(on_conflict),
+        dry_run=dry_run,
+        protection=session.protection_of(target),
+        on_stale=session.rules.on_stale,
+    )
+    report = promote(
+        session.repository,
+        source,
+        target,
+        request,
+        author=session.author,
+        engine=session.engine,
+    )
+    session.show(report, merge_text(report))
+    if report.how == "conflict":
+        raise ShownFailure(ConflictError)

@@ -1,0 +1,211 @@
+"""`dbt-vcs resolve`: decide conflicts of a merge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import click
+import pyarrow as pa
+
+from dbt.adapters.vcs.commands.conflicts import relation_of, summarize_conflicts
+from dbt.adapters.vcs.commands.options import Pair, gathered, json_option
+from dbt.adapters.vcs.commands.session import CommandSession, with_session
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.layout.styled import counted, line
+from dbt.adapters.vcs.merges.conflicts import stored_conflicts as conflicts
+from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
+from dbt.adapters.vcs.merges.conflicts.open_merges import find_open_merge
+from dbt.adapters.vcs.merges.rowwise.choice import Choice
+from dbt.adapters.vcs.rows.exact_values import Given
+
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.layout.styled import Block
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """A choice that was recorded.
+
+    Attributes:
+        relation: The relation.
+        choice: `ours`, `theirs`, `base`, `delete`, or `custom` for values given by hand.
+        count: Number of conflicts that it applies to.
+        left: Number of conflicts of the merge that are still unresolved.
+    """
+
+    relation: str
+    choice: Choice
+    count: int
+    left: int
+
+
+def resolve(
+    repository: Repository,
+    target: str,
+    relation: str | None,
+    chosen: RowChoice,
+    *,
+    author: str,
+) -> Resolution:
+    """Resolve conflicts of a relation, only those of a key, or all.
+
+    Earlier choices for single rows are kept, unless a key or `again` is given.
+
+    Args:
+        repository: The repository.
+        target: The branch that is merged into.
+        relation: The relation; None for all.
+        chosen: The choice, and which conflicts it is for.
+        author: The author.
+
+    Raises:
+        NotFoundError: No such merge is waiting, or there is no such conflict.
+        InputError: Nothing is chosen, the key names no column, or a value can't be stored.
+    """
+    merge = find_open_merge(repository, target)
+    _check(chosen)
+    if relation is None and chosen.key:
+        raise InputError("A key needs its relation; give both.")
+    names = (
+        list(dict.fromkeys([*merge.whole, *conflicts.tables_of(repository, merge)]))
+        if relation is None
+        else [relation_of(relation)]
+    )
+    total = 0
+    for name in names:
+        redo = chosen.again or (relation is not None and name in merge.whole)
+        what = replace(chosen, again=redo)
+        merge, count = conflicts.resolve(repository, merge, name, what, author=author)
+        total += count
+    if relation is not None and not total:
+        raise InputError(
+            f"Every conflict of {relation} is already resolved. To change the choice for a "
+            "row, use --key column=value; for all of them, use --again."
+        )
+    left = sum(item.conflicts - item.resolved for item in summarize_conflicts(repository, merge))
+    return Resolution(
+        relation=relation or "all",
+        choice=Choice.CUSTOM if chosen.values or chosen.choice is None else chosen.choice,
+        count=total,
+        left=left,
+    )
+
+
+def _check(chosen: RowChoice) -> None:
+    """Raise unless a choice says what to do.
+
+    Raises:
+        InputError: It gives neither a side nor values, or they can't be combined.
+    """
+    if not chosen.values:
+        if chosen.choice is None:
+            raise InputError(
+                "Give a choice: --with ours|theirs|base|delete, or --key column=value --set "
+                "column=value."
+            )
+        return
+    if not chosen.key:
+        raise InputError("Values need the key of their row: --key column=value.")
+    if chosen.choice is Choice.DELETE:
+        raise InputError("--with delete can't be combined with values. Leave one of them out.")
+
+
+def resolved_text(resolution: Resolution) -> Iterator[Block]:
+    """Yield what was chosen, and what is left."""
+    is_custom = resolution.choice is Choice.CUSTOM
+    what = "values given by hand" if is_custom else str(resolution.choice)
+    yield line(f"Resolved {counted(resolution.count, 'conflict')} with {what}.")
+    left = resolution.left
+    yield line(
+        f"{left} left."
+        if left
+        else "No conflict is left. To finish the merge: dbt-vcs merge --continue"
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolveOptions:
+    """The arguments and options of the command, by name."""
+
+    relation: str | None
+    choice: str | None
+    key: tuple[tuple[str, Given], ...]
+    set: tuple[tuple[str, Given], ...]
+    nulls: tuple[str, ...]
+    all: bool
+    again: bool
+    target: str | None
+
+    @property
+    def values(self) -> dict[str, Given]:
+        """The values to set, by column.
+
+        Raises:
+            click.UsageError: A column is given both a value and NULL.
+        """
+        given = dict(self.set)
+        if twice := given.keys() & {*self.nulls}:
+            raise click.UsageError(f"{', '.join(sorted(twice))}: give a value or NULL, not both.")
+        return {**given, **dict.fromkeys(self.nulls, pa.scalar(None))}
+
+
+@click.command("resolve")
+@click.argument("relation", required=False)
+@click.option(
+    "--with",
+    "choice",
+    type=click.Choice([choice.value for choice in Choice if choice is not Choice.CUSTOM]),
+    help="Keep ours, take theirs, go back to the base, or delete.",
+)
+@click.option(
+    "--key",
+    multiple=True,
+    type=Pair("COLUMN=VALUE", is_exact=True),
+    help="Only rows with this value; can be repeated.",
+)
+@click.option(
+    "--set",
+    multiple=True,
+    type=Pair("COLUMN=VALUE", is_exact=True),
+    help="Value for a column of these rows; can be repeated.",
+)
+@click.option(
+    "--set-null",
+    "nulls",
+    multiple=True,
+    metavar="COLUMN",
+    help="Set a column of these rows to NULL.",
+)
+@click.option("--all", is_flag=True, help="All unresolved conflicts of every relation.")
+@click.option("--again", is_flag=True, help="Also change earlier choices.")
+@click.option("--into", "target", metavar="BRANCH", help="The branch that is merged into.")
+@json_option
+@with_session
+@gathered(ResolveOptions)
+def resolve_command(session: CommandSession, given: ResolveOptions) -> None:
+    """Resolve conflicts of RELATION with one side, or with values for a row.
+
+    Applies to all unresolved conflicts, or with --key to those of the key, even if resolved
+    before. With --set, the other columns come from the side given by --with, otherwise from the
+    side that changed them. For the conflict of a schema itself, give the schema's name. When no
+    conflict is left, finish with `dbt-vcs merge --continue`.
+    """
+    if (given.relation is None) != given.all:
+        raise click.UsageError("Give a relation, or --all.")
+    chosen = RowChoice(
+        choice=None if given.choice is None else Choice.of(given.choice),
+        key=dict(given.key),
+        values=given.values,
+        again=given.again,
+    )
+    done = resolve(
+        session.repository,
+        given.target or session.branch,
+        given.relation,
+        chosen,
+        author=session.author,
+    )
+    session.show(done, resolved_text(done))

@@ -1,0 +1,295 @@
+"""`dbt-vcs restore`: restore a relation, or a whole branch, to an earlier state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from dbt.adapters.vcs.commands.options import json_option
+from dbt.adapters.vcs.commands.output import changes_text
+from dbt.adapters.vcs.commands.revisions import parse_relation
+from dbt.adapters.vcs.commands.session import CommandSession, with_session
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.ids import CommitId, TreeId
+from dbt.adapters.vcs.core.landing import Proposal
+from dbt.adapters.vcs.core.model import Entry, RelationName, TableEntry
+from dbt.adapters.vcs.core.model.tree import AbsentType
+from dbt.adapters.vcs.core.plan.tree_merge import Change, diff_trees
+from dbt.adapters.vcs.core.repository import Repository, TreeChanges
+from dbt.adapters.vcs.core.retention import hold
+from dbt.adapters.vcs.diffs.change_summary import ChangeSummary
+from dbt.adapters.vcs.diffs.summaries import summarize
+from dbt.adapters.vcs.handlers.versions.restore_handler import (
+    Split,
+    last_of,
+    past_of,
+    put_back,
+    splits,
+)
+from dbt.adapters.vcs.layout.styled import Span, line, short
+from dbt.adapters.vcs.runs.run_branch import run_of
+from dbt.adapters.vcs.worktree.overlay import Overlay
+from dbt.adapters.vcs.writes.versions import version_again
+
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.layout.styled import Block
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Apart:
+    """A commit of several relations of which not all were restored.
+
+    Attributes:
+        commit: The commit.
+        summary: First line of its message.
+        others: The relations of the commit that were not restored.
+    """
+
+    commit: CommitId
+    summary: str
+    others: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestoreReport:
+    """What a restore did, or would do.
+
+    Attributes:
+        branch: The branch.
+        relation: What was restored; None for the whole branch.
+        revision: The restored state; None for the last one before a drop.
+        dry_run: True if nothing was changed.
+        before: The branch's head before.
+        after: Its head now; the same if there was nothing to do.
+        changes: How the branch changed, or would change.
+        apart: Commits that it undid only in part, newest first.
+    """
+
+    branch: str
+    relation: str | None
+    revision: str | None
+    dry_run: bool
+    before: CommitId
+    after: CommitId
+    changes: tuple[ChangeSummary, ...]
+    apart: tuple[Apart, ...] = ()
+
+
+def restore_relation(
+    repository: Repository,
+    relation: str,
+    to: str | None = None,
+    *,
+    branch: str,
+    author: str,
+    message: str | None = None,
+    dry_run: bool = False,
+) -> RestoreReport:
+    """Restore a table or view to a revision, or to its last version before it was dropped.
+
+    A table's named snapshots are also revisions of it. No data is copied.
+
+    Raises:
+        NotFoundError: There was no such relation, or its rows have been garbage-collected.
+        InputError: The branch is that of a run; or no revision is given and the relation exists.
+        ConflictError: Others changed the relation in the meantime.
+    """
+    name = parse_relation(relation)
+    head = head_of(repository, branch)
+    past = last_of(repository, head, name) if to is None else past_of(repository, name, to)
+    overlay = Overlay(repository=repository, base=head, tree=repository.tree(head))
+    put_back(overlay, name, past, author=author, dry_run=dry_run)
+    apart = () if overlay.is_empty else splits(repository, head, name, past)
+    tree = repository.edit(overlay.tree.id, overlay.changes)
+    said = message or f"Restore {name} to {to or (past.commit or '')[:12]}"
+    after = None if dry_run else _land(repository, branch, head, tree, author, said)
+    return RestoreReport(
+        branch=branch,
+        relation=str(name),
+        revision=to,
+        dry_run=dry_run,
+        before=head,
+        after=after or head,
+        changes=changes_to(repository, head, tree),
+        apart=tuple(map(_apart, apart)),
+    )
+
+
+def restore_branch(
+    repository: Repository,
+    to: str,
+    *,
+    branch: str,
+    author: str,
+    message: str | None = None,
+    dry_run: bool = False,
+) -> RestoreReport:
+    """Restore a whole branch to a revision; this adds a commit and keeps the history.
+
+    Raises:
+        NotFoundError: There is no such revision, or its rows have been garbage-collected.
+        InputError: The branch is that of a run.
+        ConflictError: Others changed the branch in the meantime.
+    """
+    head = head_of(repository, branch)
+    commit = repository.resolve(to)
+    changes = repository.diff(head, commit).relations
+    versions = [change.new.snapshot for change in changes if isinstance(change.new, TableEntry)]
+    hold(repository, commit, versions, author=author, known=head, dry_run=dry_run)
+    tree = repository.edit(
+        repository.tree(commit).id,
+        TreeChanges(relations=entries_again(repository, changes)),
+    )
+    said = message or f"Restore all to {to}"
+    after = None if dry_run else _land(repository, branch, head, tree, author, said)
+    return RestoreReport(
+        branch=branch,
+        relation=None,
+        revision=to,
+        dry_run=dry_run,
+        before=head,
+        after=after or head,
+        changes=changes_to(repository, head, tree),
+    )
+
+
+def entries_again(
+    repository: Repository, changes: Sequence[Change]
+) -> dict[RelationName, Entry | AbsentType]:
+    """Return what to show where changes go back: tables as versions made from those they replace.
+
+    Raises:
+        DamagedError: A version is missing or damaged.
+    """
+    found = {change.name: change.new for change in changes}
+    for name, old, new in changes:
+        if isinstance(old, TableEntry) and isinstance(new, TableEntry):
+            version = version_again(repository, name, old.snapshot, new.snapshot)
+            found[name] = TableEntry(snapshot=version)
+    return found
+
+
+def changes_to(
+    repository: Repository, before: CommitId, tree: TreeId
+) -> tuple[ChangeSummary, ...]:
+    """Return how a tree differs from what a commit shows."""
+    objects = repository.objects
+    old, new = objects.tree(objects.commit(before).tree), objects.tree(tree)
+    found = diff_trees(old, new, objects.schema_tree)
+    return summarize(repository, found.schemas, found.relations)
+
+
+def head_of(repository: Repository, branch: str) -> CommitId:
+    """Return the head of a branch to be changed by hand.
+
+    Raises:
+        NotFoundError: It does not exist.
+        InputError: It is the branch of a run.
+        ProtectedError: It accepts only promotions.
+    """
+    found = repository.branch(branch)
+    if run_of(found) is not None:
+        raise InputError(
+            f"{branch!r} is the branch of a dbt run and can't be changed. Give another branch."
+        )
+    found.check_open(promotes=False)
+    return found.head
+
+
+def _land(
+    repository: Repository,
+    branch: str,
+    head: CommitId,
+    tree: TreeId,
+    author: str,
+    message: str,
+) -> CommitId:
+    landed = repository.land(
+        Proposal(
+            branch=branch, base=head, tree=tree, author=author, message=message, action="restore"
+        )
+    )
+    return landed.commit
+
+
+def _apart(split: Split) -> Apart:
+    return Apart(commit=split.commit, summary=split.summary, others=tuple(map(str, split.others)))
+
+
+def restore_text(report: RestoreReport) -> Iterator[Block]:
+    """Yield what a restore did, and which commits it undid only in part."""
+    what = Span(report.relation or "all", "name")
+    where = Span(report.branch, "name")
+    to = (
+        f" to {report.revision}"
+        if report.revision
+        else " to its last version before it was dropped"
+    )
+    if not report.changes:
+        yield line(
+            "Nothing to restore: ", what, " on ", where, f" is the same as at {report.revision}."
+        )
+        return
+    verb = "Would restore " if report.dry_run else "Restored "
+    moved = () if report.dry_run else (": ", short(report.before), " -> ", short(report.after))
+    yield line(verb, what, " on ", where, f"{to}", *moved)
+    yield from changes_text(report.changes)
+    for apart in report.apart:
+        yield line(
+            Span("Warning: ", "warn"),
+            short(apart.commit),
+            f" ({apart.summary}) changed {report.relation} together with "
+            f"{', '.join(apart.others)}, which were not restored.",
+        )
+    if report.apart:
+        yield line(f"To restore all of them: dbt-vcs restore --all --to {report.revision}")
+
+
+@click.command("restore")
+@click.argument("relation", required=False)
+@click.option("--all", "-a", is_flag=True, help="Restore the whole branch.")
+@click.option("--to", metavar="REVISION", help="The state to restore; also a named snapshot.")
+@click.option("--branch", "-b", metavar="NAME", help="The branch to change.")
+@click.option("--message", "-m", metavar="TEXT", help="Message of the commit.")
+@click.option("--dry-run", is_flag=True, help="Show what would happen, and change nothing.")
+@json_option
+@with_session
+def restore_command(
+    session: CommandSession,
+    relation: str | None,
+    all: bool,
+    to: str | None,
+    branch: str | None,
+    message: str | None,
+    dry_run: bool,
+) -> None:
+    """Restore a relation or a branch to an earlier state.
+
+    RELATION is a table or view. The restored state is a new commit. Without --to, a dropped
+    relation is restored to its last version. The branch defaults to the one in the dbt profile,
+    else the default branch.
+    """
+    if all == (relation is not None):
+        raise click.UsageError("Give either a relation, as schema.table, or --all.")
+    where = session.bound(branch or session.branch, dry_run=dry_run)
+    who = session.author
+    if relation is not None:
+        report = restore_relation(
+            session.repository,
+            relation,
+            to,
+            branch=where,
+            author=who,
+            message=message,
+            dry_run=dry_run,
+        )
+    elif to is None:
+        raise click.UsageError("--all needs the revision to restore: --all --to <revision>.")
+    else:
+        report = restore_branch(
+            session.repository, to, branch=where, author=who, message=message, dry_run=dry_run
+        )
+    session.show(report, restore_text(report))

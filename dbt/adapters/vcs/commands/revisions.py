@@ -1,0 +1,146 @@
+"""Revisions that commands take: names of commits, free names, sources of merges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final, Literal
+
+from dbt.adapters.vcs.core.errors import ConflictError, InputError
+from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.repository import Branch, Repository
+from dbt.adapters.vcs.core.store.branch_names import is_name
+from dbt.adapters.vcs.merges.conflicts.open_merges import PREFIX as MERGES
+from dbt.adapters.vcs.merges.conflicts.open_merges import open_merge_of
+from dbt.adapters.vcs.runs.run_branch import PREFIX as RUNS
+from dbt.adapters.vcs.runs.run_branch import RunBranch, Status, check_mergeable, run_of, runs
+
+_RESERVED: Final = ((RUNS, "dbt runs"), (MERGES, "merges with conflicts"))
+
+
+def names_by_commit(repository: Repository) -> Mapping[CommitId, tuple[str, ...]]:
+    """Return the names of each commit that has some: branches, then tags as `tag: <name>`."""
+    found: dict[CommitId, tuple[str, ...]] = {}
+    for branch in repository.branches():
+        found[branch.head] = (*found.get(branch.head, ()), branch.name)
+    for tag in repository.tags():
+        found[tag.commit] = (*found.get(tag.commit, ()), f"tag: {tag.name}")
+    return found
+
+
+def named_branch(repository: Repository, revision: str) -> Branch | None:
+    """Return the branch whose exact name the revision is; None if it is another revision.
+
+    A tag hides a branch of the same name, as in all revisions; `heads/<name>` is the branch.
+    """
+    bare = revision.removeprefix("refs/")
+    if is_name(revision) and repository.find_tag(revision) is None:
+        found = repository.find_branch(revision)
+        if found is not None:
+            return found
+    name = bare.removeprefix("heads/")
+    return repository.find_branch(name) if name != bare and is_name(name) else None
+
+
+def check_free(repository: Repository, word: Literal["branch", "tag"], name: str) -> None:
+    """Raise if a name is reserved, or is already the name of a tag or branch.
+
+    Raises:
+        InputError: It is.
+    """
+    check_unreserved(word, name)
+    if not is_name(name):
+        return
+    if word == "branch" and repository.find_tag(name) is not None:
+        raise InputError(
+            f"There is a tag {name!r}, which would hide a branch of the same name. "
+            "Give the branch another name, or delete the tag."
+        )
+    if word == "tag" and repository.find_branch(name) is not None:
+        raise InputError(
+            f"There is a branch {name!r}, and a tag of the same name would hide it. Give "
+            "the tag another name."
+        )
+
+
+def check_unreserved(word: str, name: str) -> None:
+    """Raise if a name is reserved for runs or merges.
+
+    Raises:
+        InputError: It is.
+    """
+    for prefix, what in _RESERVED:
+        if name.startswith(prefix):
+            raise InputError(
+                f"The {word} name {name!r} can't be used or changed: {prefix} is where {what} "
+                "keep their branches. Choose another name."
+            )
+
+
+_GOOD = (Status.PASSED, Status.PUBLISHED)
+
+
+def resolve_source(repository: Repository, revision: str, *, force: bool = False) -> CommitId:
+    """Return the commit of a revision to merge or start from.
+
+    The commits of a run that failed or is still running are refused under any name: its branch,
+    `<branch>~1`, a tag, a hash. They are accepted once an ordinary branch contains them, which
+    requires force.
+
+    Raises:
+        NotFoundError: There is no such revision.
+        ConflictError: It belongs to a run that did not succeed, and `force` is not set.
+    """
+    commit = repository.resolve(revision)
+    branch = named_branch(repository, revision)
+    if force:
+        return commit
+    if branch is not None:
+        _check_no_conflicts(branch)
+        check_mergeable(repository, branch.name)
+        if run_of(branch) is None:
+            return commit
+    for run in runs(repository):
+        if run.status in _GOOD or commit not in _steps(repository, run):
+            continue
+        if not _is_taken(repository, commit):
+            check_mergeable(repository, run.name)
+    return commit
+
+
+def _check_no_conflicts(branch: Branch) -> None:
+    if open_merge_of(branch) is not None:
+        raise ConflictError(
+            f"{branch.name!r} holds the conflicts of a merge, and can't be merged or "
+            "branched from. Resolve them, then: dbt-vcs merge --continue"
+        )
+
+
+def _steps(repository: Repository, run: RunBranch) -> Iterator[CommitId]:
+    """Yield the commits of a run, newest first."""
+    commit = run.head
+    while commit != run.fork:
+        yield commit
+        parents = repository.objects.commit(commit).parents
+        if not parents:
+            return
+        commit = parents[0]
+
+
+def _is_taken(repository: Repository, commit: CommitId) -> bool:
+    return any(
+        run_of(branch) is None and repository.merge_base(commit, branch.head) == commit
+        for branch in repository.branches()
+    )
+
+
+def parse_relation(text: str) -> RelationName:
+    """Return the relation named by `schema.identifier`, in lower case.
+
+    Raises:
+        InputError: The text has another form.
+    """
+    parts = text.lower().replace("`", "").split(".")
+    if len(parts) != 2 or not all(parts):
+        raise InputError(f"Expected schema.table, found {text!r}.")
+    return RelationName(*parts)

@@ -1,0 +1,234 @@
+"""`dbt-vcs runs`: list, discard and publish runs of dbt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from dbt.adapters.vcs.commands.options import DefaultGroup, check_only, common_options, json_option
+from dbt.adapters.vcs.commands.session import CommandSession, with_session
+from dbt.adapters.vcs.core.errors import InputError, NotFoundError
+from dbt.adapters.vcs.core.ids import CommitId, Micros, datetime_of
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.retention import read_retention
+from dbt.adapters.vcs.layout.styled import Grid, Span, age, line
+from dbt.adapters.vcs.runs import run_branch
+from dbt.adapters.vcs.runs.run_branch import RunBranch
+
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.layout.styled import Block, Style
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """One run.
+
+    Attributes:
+        id: dbt's invocation id.
+        branch: Name of its branch.
+        status: `open`, `abandoned` (its process is gone), `failed`, `interrupted`, `passed`
+            (waiting to be published), `published` or `resumed` (another run continued it).
+        target: The branch that it publishes to.
+        command: dbt's sub-command.
+        started_at: When it started.
+        head: The last commit of its branch.
+        tested: True if tests passed on it.
+        owner: `host:pid` of its process.
+        note: Why it is not published.
+        is_expired: True if its branch is older than the retention period.
+    """
+
+    id: str
+    branch: str
+    status: str
+    target: str
+    command: str
+    started_at: datetime
+    head: CommitId
+    tested: bool
+    owner: str
+    note: str
+    is_expired: bool
+
+
+def list_runs(repository: Repository) -> list[RunSummary]:
+    """Return the runs whose branch exists, newest first."""
+    now = repository.clock()
+    return [summarize_run(repository, run, now) for run in run_branch.runs(repository)]
+
+
+def find_run(repository: Repository, id: str) -> RunBranch:
+    """Return a run by its id, the start of its id, or its branch.
+
+    Raises:
+        NotFoundError: There is no such run.
+        InputError: The start of an id matches several runs, or is empty.
+    """
+    if not id.removeprefix(run_branch.PREFIX):
+        raise InputError("The run id is empty. Use one from: dbt-vcs runs list")
+    return run_branch.find_run(repository, id)
+
+
+def discard_run(
+    repository: Repository, id: str, *, author: str, force: bool = False
+) -> RunSummary:
+    """Delete the branch of a run, given by its id, the start of its id, or its branch.
+
+    What it published is kept.
+
+    Raises:
+        NotFoundError: There is no such run.
+        InputError: The start of an id matches several runs.
+        ConflictError: The run is still running, and `force` is not set.
+    """
+    run = find_run(repository, id)
+    run_branch.discard(repository, run, author=author, force=force)
+    return summarize_run(repository, run, repository.clock())
+
+
+def discard_expired(repository: Repository, *, author: str) -> list[RunSummary]:
+    """Delete the branches of all runs older than the retention period, and return these runs."""
+    gone = []
+    keep = read_retention(repository).keep
+    for run in run_branch.runs(repository):
+        now = repository.clock()
+        if not run_branch.is_expired(repository, run, now, keep):
+            continue
+        summary = summarize_run(repository, run, now)
+        try:
+            run_branch.discard(repository, run, author=author)
+        except NotFoundError:
+            # Another process discarded it in the meantime.
+            continue
+        gone.append(summary)
+    return gone
+
+
+def summarize_run(repository: Repository, run: RunBranch, now: Micros) -> RunSummary:
+    """Return the summary of a run."""
+    return RunSummary(
+        id=run.invocation,
+        branch=run.name,
+        status="abandoned" if run.is_abandoned(now) else str(run.status),
+        target=run.target,
+        command=run.command,
+        started_at=datetime_of(run.started_at),
+        head=run.head,
+        tested=run.tested,
+        owner=run.owner,
+        note=run.note,
+        is_expired=run_branch.is_expired(repository, run, now, read_retention(repository).keep),
+    )
+
+
+STATUS_STYLES: Final[dict[str, Style]] = {
+    "open": "name",
+    "abandoned": "bad",
+    "failed": "bad",
+    "interrupted": "bad",
+    "passed": "good",
+    "published": "faint",
+    "resumed": "faint",
+}
+
+
+def runs_text(runs: Sequence[RunSummary], now: datetime) -> Iterator[Block]:
+    """Yield a list of runs."""
+    if not runs:
+        yield line("There are no runs with a branch.")
+        return
+    yield Grid(
+        heads=("RUN", "STATUS", "TARGET", "COMMAND", "AGE", "NOTE"),
+        rows=tuple(
+            (
+                Span(run.id, "name"),
+                Span(run.status, STATUS_STYLES[run.status]),
+                Span(run.target),
+                Span(run.command),
+                Span(age(run.started_at, now), "faint"),
+                Span(("(expired) " if run.is_expired else "") + run.note),
+            )
+            for run in runs
+        ),
+        whole=frozenset({"RUN"}),
+        first=("RUN", "STATUS"),
+    )
+
+
+def discarded_text(runs: Sequence[RunSummary]) -> Iterator[Block]:
+    """Yield the runs that were discarded."""
+    for run in runs:
+        yield line("Discarded ", Span(run.branch, "name"), f" ({run.status}).")
+    if not runs:
+        yield line("No run has expired.")
+
+
+@click.group("runs", cls=DefaultGroup)
+@json_option
+@common_options
+@click.pass_context
+def runs_command(ctx: click.Context) -> None:
+    """List, discard and publish runs of dbt.
+
+    Without a command: list them. RUN is a run's invocation id, its first digits, or its branch.
+    """
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(list_)
+
+
+@runs_command.command("list")
+@json_option
+@with_session
+def list_(session: CommandSession) -> None:
+    """List runs, newest first."""
+    found = list_runs(session.repository)
+    session.show(found, runs_text(found, session.now))
+
+
+@runs_command.command("discard")
+@click.argument("id", nargs=-1, metavar="[RUN]...")
+@click.option("--expired", is_flag=True, help="All runs older than the retention period.")
+@click.option("--force", is_flag=True, help="Also a run that is still running.")
+@with_session
+def discard(session: CommandSession, id: tuple[str, ...], expired: bool, force: bool) -> None:
+    """Delete the branches of runs.
+
+    What they published is kept.
+    """
+    if bool(id) == expired:
+        raise click.UsageError("Give the runs to discard, or --expired.")
+    if expired:
+        check_only("--expired", "expired")
+        session.say(discarded_text(discard_expired(session.repository, author=session.author)))
+    for item in id:
+        gone = discard_run(session.repository, item, author=session.author, force=force)
+        session.say(discarded_text([gone]))
+
+
+@runs_command.command("publish")
+@click.argument("id", metavar="RUN")
+@click.option("--force", is_flag=True, help="Also publish a run that failed or is still running.")
+@json_option
+@with_session
+def publish(session: CommandSession, id: str, force: bool) -> None:
+    """Merge a run into its target.
+
+    The target is the branch that the run was started for; it gets one commit.
+    """
+    # Imported here: listing runs, which is far more common, doesn't need the code that merges.
+    from dbt.adapters.vcs.commands.merge import MergeRequest, merge, merge_text
+
+    run = find_run(session.repository, id)
+    report = merge(
+        session.repository,
+        run.name,
+        session.bound(run.target),
+        MergeRequest(policy=session.policy(None), force=force, on_stale=session.rules.on_stale),
+        author=session.author,
+        engine=session.engine,
+    )
+    session.show(report, merge_text(report))

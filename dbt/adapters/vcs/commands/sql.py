@@ -1,0 +1,63 @@
+"""`dbt-vcs sql`: statements on a branch."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+import click
+
+from dbt.adapters.vcs.api import Client
+from dbt.adapters.vcs.commands.options import json_option, limit_option
+from dbt.adapters.vcs.commands.output import RowSet, rows_text
+from dbt.adapters.vcs.commands.session import CommandSession, with_session
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.engines.server_address import named_server
+from dbt.adapters.vcs.reuse.circumstances import Circumstances
+from dbt.adapters.vcs.reuse.derivation_key import Surroundings
+from dbt.adapters.vcs.statements.parser import split
+from dbt.adapters.vcs.workspace.dispatch import may_change
+
+
+@click.command("sql")
+@click.argument("statement")
+@click.option(
+    "--branch", "-b", metavar="NAME", help="Branch or revision.  [default: the profile's]"
+)
+@click.option("--schema", metavar="NAME", help="Schema for unqualified names.")
+@limit_option(100)
+@json_option
+@with_session
+def sql_command(
+    session: CommandSession, statement: str, branch: str | None, schema: str | None, limit: int
+) -> None:
+    """Run SQL on a branch, with Spark.
+
+    STATEMENT is one or more statements, separated by semicolons; `-` reads them from standard
+    input. Each statement that changes something is a commit. Prints the result of the last one.
+    """
+    texts = split(sys.stdin.read() if statement == "-" else statement)
+    if not texts:
+        raise InputError("Expected a statement, found only white space and comments.")
+    target_branch = branch or session.branch
+    settings = session.target.spark_config if session.target else {}
+    is_there = session.target is not None and session.target.method == "connect"
+    server = named_server(settings) if is_there else ""
+    with Client.on(
+        session.repository,
+        target_branch,
+        lambda _: session.engine(),
+        schema=schema or session.schema,
+        author=session.author,
+        around=Surroundings(circumstances=Circumstances.of(settings, server)),
+    ) as client:
+        for text in texts:
+            if may_change(text):
+                session.bound(target_branch)
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always", UserWarning)
+                rows = client.sql(text)
+            for item in told:
+                session.warn([f"{click.style('Warning:', fg='yellow')} {item.message}"])
+    shown = RowSet.of(rows, limit or None)
+    session.show(shown, rows_text(shown, rows.num_rows))

@@ -1,0 +1,228 @@
+"""`dbt-vcs status`: the status of the repository and a branch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from dbt.adapters.vcs.commands.conflicts import OpenMergeReport, list_open_merges
+from dbt.adapters.vcs.commands.options import json_option
+from dbt.adapters.vcs.commands.runs import RunSummary, list_runs, runs_text
+from dbt.adapters.vcs.commands.session import CommandSession, with_session
+from dbt.adapters.vcs.core.errors import DamagedError
+from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, datetime_of
+from dbt.adapters.vcs.core.model import Commit, FunctionEntry, Snapshot, TableEntry, ViewEntry
+from dbt.adapters.vcs.core.origins.staleness import stale_tables
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.store.each import each
+from dbt.adapters.vcs.layout.styled import Span, age, counted, entry, line, short, size
+from dbt.adapters.vcs.merges.conflicts.open_merges import open_merge_of
+from dbt.adapters.vcs.runs.run_branch import run_of
+
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.layout.styled import Block
+
+DONE_WITH: Final = frozenset({"published", "resumed"})
+"""States of runs that need no further action."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitContents:
+    """The contents of a commit, counted from manifests only.
+
+    Attributes:
+        schemas: How many.
+        tables: How many.
+        views: How many.
+        functions: How many.
+        rows: Rows of all tables.
+        bytes: Size of the tables' files.
+    """
+
+    schemas: int
+    tables: int
+    views: int
+    functions: int
+    rows: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepositoryStatus:
+    """The status of a repository.
+
+    Attributes:
+        repository: Where it is.
+        default_branch: The branch that others start from.
+        branches: How many, without those of runs and waiting merges.
+        tags: How many.
+        branch: The branch that is shown.
+        head: The commit that it points to; None if the branch doesn't exist yet.
+        author: Who made that commit.
+        committed_at: When.
+        summary: First line of its message.
+        contents: Its contents; None if the branch doesn't exist yet.
+        stale: Tables that were made from other versions than the branch shows; of damaged ones
+            that isn't known.
+        runs: Runs that are neither published nor resumed, newest first.
+        merges: Merges that are waiting for their conflicts to be resolved, by target.
+        damaged: What is damaged of branches, tags, waiting merges and the tables, a sentence each.
+    """
+
+    repository: str
+    default_branch: str
+    branches: int
+    tags: int
+    branch: str
+    head: CommitId | None
+    author: str | None
+    committed_at: datetime | None
+    summary: str | None
+    contents: CommitContents | None
+    runs: tuple[RunSummary, ...]
+    merges: tuple[OpenMergeReport, ...]
+    stale: tuple[str, ...] = ()
+    damaged: tuple[str, ...] = ()
+
+
+def read_status(repository: Repository, branch: str) -> RepositoryStatus:
+    """Return the status of a repository; a branch that doesn't exist yet is not an error."""
+    found = repository.find_branch(branch)
+    commit = repository.objects.commit(found.head) if found else None
+    damaged: list[str] = []
+
+    def tell(error: DamagedError) -> None:
+        damaged.append(str(error))
+
+    others = repository.branches(tell)
+    tags = len(repository.tags(tell))
+    merges = list_open_merges(repository, tell)
+    contents = count_contents(repository, commit, tell) if commit else None
+    return RepositoryStatus(
+        repository=repository.uri,
+        default_branch=repository.default_branch,
+        branches=sum(
+            1 for other in others if run_of(other) is None and open_merge_of(other) is None
+        ),
+        tags=tags,
+        branch=branch,
+        head=found.head if found else None,
+        author=commit.author if commit else None,
+        committed_at=datetime_of(commit.committed_at) if commit else None,
+        summary=commit.summary if commit else None,
+        contents=contents,
+        runs=tuple(run for run in list_runs(repository) if run.status not in DONE_WITH),
+        merges=merges,
+        stale=_stale(repository, found.head) if found else (),
+        damaged=tuple(damaged),
+    )
+
+
+def _stale(repository: Repository, head: CommitId) -> tuple[str, ...]:
+    tree = repository.tree(head)
+    # `count_contents` has told what is damaged.
+    found = stale_tables(repository, tree, lambda _name, _error: None)
+    return tuple(str(item.relation) for item in found)
+
+
+def count_contents(
+    repository: Repository, commit: Commit, on_damage: Callable[[DamagedError], None]
+) -> CommitContents:
+    """Count the contents of a commit; damaged tables are reported, and have no rows."""
+    objects = repository.objects
+    refs = objects.tree(commit.tree).schemas.values()
+    schemas = each(lambda ref: objects.schema_tree(ref.id), refs)
+    entries = [entry for schema in schemas for entry in schema.relations.values()]
+    ids = [entry.snapshot for entry in entries if isinstance(entry, TableEntry)]
+
+    def read(id: SnapshotId) -> Snapshot | None:
+        try:
+            return objects.snapshot(id)
+        except DamagedError as error:
+            on_damage(error)
+            return None
+
+    snapshots = [found for found in each(read, ids) if found is not None]
+    return CommitContents(
+        schemas=len(schemas),
+        tables=len(ids),
+        views=sum(1 for entry in entries if isinstance(entry, ViewEntry)),
+        functions=sum(1 for entry in entries if isinstance(entry, FunctionEntry)),
+        rows=sum(snapshot.rows for snapshot in snapshots),
+        bytes=sum(snapshot.bytes for snapshot in snapshots),
+    )
+
+
+@click.command("status")
+@click.argument("branch", required=False)
+@json_option
+@with_session
+def status_command(session: CommandSession, branch: str | None) -> None:
+    """Show the status of the repository and a branch.
+
+    BRANCH defaults to the one in the dbt profile, else the default branch. Rows and bytes are
+    counted from manifests.
+    """
+    found = read_status(session.repository, branch or session.branch)
+    session.show(found, _status_text(found, session.now))
+    session.warn(found.damaged)
+
+
+def _status_text(status: RepositoryStatus, now: datetime) -> Iterator[Block]:
+    """Yield the status of a repository."""
+    yield line(Span("Repository  ", "heading"), status.repository)
+    yield line(
+        Span("            ", "heading"),
+        f"{counted(status.branches, 'branch', 'branches')}, "
+        f"{counted(status.tags, 'tag')}, the default branch is {status.default_branch}",
+    )
+    if status.head is None or status.contents is None or status.committed_at is None:
+        yield line(
+            Span("Branch      ", "heading"),
+            Span(status.branch, "name"),
+            " does not exist yet: the first dbt run on it, or dbt-vcs branch create, creates it",
+        )
+    else:
+        yield entry(
+            Span("Branch      ", "heading"),
+            Span(status.branch, "name"),
+            " @ ",
+            short(status.head),
+            f" {status.summary or ''}",
+            Span(f"  {status.author}, {age(status.committed_at, now)}", "faint"),
+            gives=4,
+        )
+        held = status.contents
+        yield entry(
+            Span("            ", "heading"),
+            f"{counted(held.schemas, 'schema')}, {counted(held.tables, 'table')}, "
+            f"{counted(held.views, 'view')}, "
+            + (f"{counted(held.functions, 'function')}, " if held.functions else "")
+            + f"{counted(held.rows, 'row')}, {size(held.bytes)}",
+        )
+    if status.stale:
+        what = "table was" if len(status.stale) == 1 else "tables were"
+        yield line(
+            Span("Stale       ", "heading"),
+            f"{len(status.stale)} {what} made from other versions than are shown: dbt-vcs stale",
+        )
+    for merge in status.merges:
+        left = f"{merge.left} of {counted(merge.conflicts, 'conflict')} not resolved"
+        yield line(
+            Span("Merge       ", "heading"),
+            Span(str(merge.source), "name"),
+            " into ",
+            Span(merge.target, "name"),
+            f" is waiting, {left}: dbt-vcs conflicts {merge.target}"
+            if merge.left
+            else f" is waiting, all resolved: dbt-vcs merge --continue {merge.target}",
+        )
+    if status.runs:
+        yield line(Span("Runs", "heading"), " that are not finished")
+        yield from runs_text(status.runs, now)
+    else:
+        yield line(Span("Runs        ", "heading"), "none is running, failed or waiting")

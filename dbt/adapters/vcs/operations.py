@@ -1,0 +1,411 @@
+"""Operations: `dbt run-operation` runs the commands of `dbt-vcs`, with named arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any, Final
+
+import click
+import pyarrow as pa
+
+from dbt.adapters.vcs.cli import COMMANDS, main
+from dbt.adapters.vcs.commands.failure import Failure, ShownFailure
+from dbt.adapters.vcs.commands.options import NameList, Pair, Settings
+from dbt.adapters.vcs.commands.session import CommandSession, ProgressLine
+from dbt.adapters.vcs.core.errors import InputError, VcsError
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.engines.port import Engine
+from dbt.adapters.vcs.layout.styled import Block, plain_lines
+from dbt.adapters.vcs.merges.protection import Rules
+from dbt.adapters.vcs.rows.exact_values import Given
+
+# dbt creates the repository and runs SQL by itself, a copy is of no project nor is a machine, a
+# server doesn't end with an invocation of dbt, and rows on standard output would be mixed with
+# dbt's log.
+_NOT_IN_DBT: Final = frozenset({"init", "sql", "copy", "prepare", "serve", "cat", "upgrade"})
+
+
+OPERATIONS: Final = tuple(name for name in COMMANDS if name not in _NOT_IN_DBT)
+"""Names of the commands that are also operations."""
+
+
+_OPTION: Final = re.compile(r"--[a-z][a-z-]*")
+
+
+# Commands cache the first help option that they create, so it must be the command line's.
+_ROOT: Final = click.Context(main, **main.context_settings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """The caller of an operation.
+
+    Attributes:
+        repository: The repository.
+        author: The author of changes.
+        branch: The branch to use if none is given.
+        schema: The schema of names without one.
+        engine: Creates the engine; None for one with no settings.
+        rules: The project's rules for branches and merges.
+    """
+
+    repository: Repository
+    author: str
+    branch: str
+    schema: str = "default"
+    engine: Callable[[], Engine] | None = None
+    rules: Rules = field(default_factory=Rules)
+
+
+class OperationSession(CommandSession):
+    """A session that is created from dbt's environment and collects a command's output.
+
+    Attributes:
+        lines: The output, as text.
+    """
+
+    def __init__(self, caller: Caller, command: click.Command) -> None:
+        super().__init__(Settings())
+        self.target = None
+        self.repository = caller.repository
+        self.branch = caller.branch
+        self.schema = caller.schema
+        self.author = caller.author
+        self.rules = caller.rules
+        self.lines: list[str] = []
+        self._engine = caller.engine
+        self._options = {
+            option: _spelling(command, param)
+            for param in command.params
+            if param.expose_value
+            for option in param.opts
+        }
+
+    @property
+    def location(self) -> str:
+        """Location of the repository."""
+        return self.repository.uri
+
+    def engine(self) -> Engine:
+        """Return dbt's engine."""
+        return super().engine() if self._engine is None else self._engine()
+
+    def show(
+        self, value: Any, blocks: Iterable[Block], items: Iterable[Any] | None = None
+    ) -> None:
+        """Collect a result as text."""
+        self.say(blocks)
+
+    def say(self, blocks: Iterable[Block]) -> None:
+        """Collect what was done as text."""
+        self.lines.extend(plain_lines(blocks))
+
+    def warn(self, lines: Iterable[str]) -> None:
+        """Collect warnings."""
+        self.lines.extend(lines)
+
+    @property
+    def progress(self) -> ProgressLine:
+        """A quiet one: dbt shows what it does itself."""
+        return ProgressLine(is_quiet=True)
+
+    @property
+    def can_ask(self) -> bool:
+        """False: nobody can answer while dbt runs."""
+        return False
+
+    def spelled(self, text: str) -> str:
+        """Return a sentence with arguments instead of options: `all: true` for `--all`."""
+        return _OPTION.sub(lambda found: self._options.get(found[0], found[0]), text)
+
+
+def run_operation(caller: Caller, verb: str, arguments: Mapping[str, Any]) -> list[str]:
+    """Run a command with named arguments and return its output lines.
+
+    Arguments that are None and flags that are false count as not given. A group of commands, such
+    as `branch`, takes the command as `action`; without one it lists what exists.
+
+    Raises:
+        InputError: There is no such verb, or it has no such argument; the message names those that
+            exist.
+        VcsError: The command failed.
+    """
+    return prepare_operation(caller, verb, arguments)()
+
+
+def prepare_operation(
+    caller: Caller, verb: str, arguments: Mapping[str, Any]
+) -> Callable[[], list[str]]:
+    """Check a command and its arguments, and return what runs it.
+
+    Raises what `run_operation` raises, the command's own errors when it runs.
+    """
+    given = {name: value for name, value in arguments.items() if value is not None}
+    command, title = _command_of(verb, given)
+    values = _values(command, title, _FORMS.get(verb, Form()), given)
+    words = _words(command, values)
+
+    def run() -> list[str]:
+        session = OperationSession(caller, command)
+        with (
+            _failing_as_operation(session),
+            command.make_context(title, words, _ROOT, obj=session, default_map=values) as ctx,
+        ):
+            command.invoke(ctx)
+        return session.lines
+
+    return run
+
+
+def _command_of(verb: str, given: dict[str, Any]) -> tuple[click.Command, str]:
+    """Return the command and its name for messages; removes the argument that selects it."""
+    found = main.get_command(_ROOT, verb) if verb in OPERATIONS else None
+    if found is None:
+        raise InputError(f"There is no verb {verb!r}; expected one of {', '.join(OPERATIONS)}.")
+    if not isinstance(found, click.Group):
+        return found, verb
+    action = given.pop("action", "list")
+    if action not in found.commands:
+        known = ", ".join(found.commands)
+        raise InputError(f"{verb} has no action {action!r}; expected one of {known}.")
+    return found.commands[action], f"{verb} {action}"
+
+
+def _values(
+    command: click.Command, title: str, form: Form, given: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the arguments as values of the command's parameters, by name."""
+    params = [param for param in command.params if param.expose_value]
+    known = form.arguments_of([str(param.name) for param in params])
+    # Macros also pass flags that were not set, whatever the action.
+    unknown = [name for name, value in given.items() if name not in known and value is not False]
+    if unknown:
+        takes = f"it takes {', '.join(known)}" if known else "it takes none"
+        raise InputError(f"{title} has no argument {unknown[0]!r}; {takes}.")
+    values: dict[str, Any] = {}
+    wanted = form.parameters_of(given)
+    for param in params:
+        name = str(param.name)
+        value = _value_for(param, wanted[name]) if name in wanted else None
+        if value is not None:
+            values[name] = value
+        elif param.required:
+            raise InputError(f"{title} needs the argument {name!r}.")
+    return values
+
+
+def _words(command: click.Command, values: dict[str, Any]) -> list[str]:
+    """Return the words of a command line that ends in a list; empty if no list is given.
+
+    Click before 8.3 takes lists of words from the command line only, and no default for them.
+    """
+    arguments = [param for param in command.params if isinstance(param, click.Argument)]
+    if not arguments or arguments[-1].nargs != -1 or arguments[-1].name not in values:
+        return []
+    *single, last = (values.pop(str(param.name)) for param in arguments)
+    return ["--", *single, *last]
+
+
+@contextmanager
+def _failing_as_operation(session: OperationSession) -> Iterator[None]:
+    """Turn the ways in which a command exits into errors for Python callers."""
+    try:
+        yield
+    except ShownFailure as failure:
+        raise failure.kind("\n".join(session.lines)) from None
+    except click.exceptions.Exit:
+        # The exit code of `diff` says that something differs, which is not an error.
+        pass
+    except click.BadParameter as error:
+        name = error.param.name if error.param else "?"
+        raise InputError(f"The argument {name!r}: {error.message}") from error
+    except click.UsageError as error:
+        raise InputError(session.spelled(error.format_message())) from error
+    except Failure as failure:
+        if isinstance(failure.__cause__, VcsError):
+            raise failure.__cause__ from None
+        raise
+    except VcsError as error:
+        # Also show what was done before the failure, such as the first of two branches deleted.
+        error.args = ("\n".join([*session.lines, str(error)]), *error.args[1:])
+        raise
+
+
+def _spelling(command: click.Command, param: click.Parameter) -> str:
+    """Return how an option is written as an argument of an operation."""
+    mode = _FORMS.get(str(command.name), Form()).modes.get(str(param.name))
+    is_flag = isinstance(param, click.Option) and param.is_flag
+    return mode or (f"{param.name}: true" if is_flag else str(param.name))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """How the arguments of an operation become parameters of its command.
+
+    Attributes:
+        arguments: Names of the arguments that replace parameters.
+        replaced: Names of the parameters that they replace.
+        modes: How the operation sets flags without an argument of their own, by parameter.
+        convert: Converts the given arguments to parameters.
+    """
+
+    arguments: tuple[str, ...] = ()
+    replaced: tuple[str, ...] = ()
+    modes: Mapping[str, str] = field(default_factory=dict)
+    convert: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+
+    def arguments_of(self, parameters: Sequence[str]) -> list[str]:
+        """Return the argument names for a command with these parameters."""
+        return [*self.arguments, *(name for name in parameters if name not in self.replaced)]
+
+    def parameters_of(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the parameters that the arguments replace."""
+        return dict(given) if self.convert is None else self.convert(dict(given))
+
+
+def _merge(given: dict[str, Any]) -> dict[str, Any]:
+    flags = {"merge": None, "continue": "go_on", "abort": "abort"}
+    return _with_flag("merge", "action", given.pop("action", "merge"), flags, given)
+
+
+def _diff(given: dict[str, Any]) -> dict[str, Any]:
+    points = _points(given.pop("revisions", ""), given.pop("relation", ""))
+    flags = {"rows": None, "stat": "stat", "summary": "summary", "schema": "schema"}
+    return _with_flag(
+        "diff", "output", given.pop("output", "rows"), flags, {**given, "points": points}
+    )
+
+
+def _points(revisions: Any, relation: Any) -> list[Any]:
+    """Return the revisions, of which one text can hold several, and the relation."""
+    points = revisions.split() if isinstance(revisions, str) else [revisions]
+    return [*points, relation] if relation != "" else points
+
+
+def _resolve(given: dict[str, Any]) -> dict[str, Any]:
+    # Without a relation, an operation applies to all.
+    return given if "relation" in given else {**given, "all": True}
+
+
+def _with_flag(
+    verb: str, name: str, value: Any, flags: Mapping[str, str | None], given: dict[str, Any]
+) -> dict[str, Any]:
+    if value not in flags:
+        raise InputError(f"{verb} has no {name} {value!r}; expected one of {', '.join(flags)}.")
+    flag = flags[value]
+    return given if flag is None else {**given, flag: True}
+
+
+_FORMS: Final[Mapping[str, Form]] = {
+    "merge": Form(
+        arguments=("action",),
+        replaced=("go_on", "abort"),
+        modes={"go_on": "action: continue", "abort": "action: abort"},
+        convert=_merge,
+    ),
+    "diff": Form(
+        arguments=("revisions", "relation", "output"),
+        replaced=("points", "stat", "summary", "schema"),
+        modes={name: f"output: {name}" for name in ("stat", "summary", "schema")},
+        convert=_diff,
+    ),
+    "resolve": Form(
+        replaced=("all", "nulls"), modes={"all": "no relation", "nulls": "set"}, convert=_resolve
+    ),
+}
+"""By command."""
+
+
+def _value_for(param: click.Parameter, value: Any) -> Any:
+    """Return a value as the command line parser would pass it to a parameter.
+
+    None means not given. So do `false` for a flag, an empty list or mapping, and the parameter's
+    default, because macros pass these on.
+
+    Raises:
+        InputError: The parameter can't accept the value.
+    """
+    name = str(param.name)
+    if isinstance(param, click.Option) and param.is_flag:
+        return _flag(name, value) or None
+    if isinstance(param.type, Pair):
+        return _pairs(name, param.type, value) or None
+    if param.multiple or param.nargs == -1:
+        return _words_of_value(name, value) or None
+    if isinstance(param.type, NameList):
+        return _names(name, value) or None
+    text = _number(value) if _is_number(param.type) else None
+    text = _word(name, value) if text is None else text
+    return None if text == str(param.default) else text
+
+
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise InputError(f"The argument {name!r} is {value!r}; expected true or false.")
+    return value
+
+
+def _words_of_value(name: str, value: Any) -> tuple[Any, ...]:
+    items = value if isinstance(value, list | tuple) else [value]
+    return tuple(_word(name, item) for item in items)
+
+
+def _is_number(type_: object) -> bool:
+    return isinstance(type_, click.types.IntParamType | click.types.FloatParamType)
+
+
+def _number(value: Any) -> str | None:
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _word(name: str, value: Any) -> str:
+    """Return text; YAML reads a commit id that consists only of digits as a number."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise InputError(
+        f"The argument {name!r} is {value!r}, which is not text. Put it in quotes: {name}: '...'"
+    )
+
+
+def _names(name: str, value: Any) -> Any:
+    """Return names given as a list; text is split by the parameter's own type."""
+    if isinstance(value, list | tuple):
+        return tuple(_word(name, item).strip() for item in value)
+    return _word(name, value)
+
+
+def _pairs(name: str, type_: Pair, value: Any) -> tuple[tuple[str, Any], ...]:
+    """Return the pairs of a mapping; a number or date from YAML stays one if it is exact.
+
+    As text it could differ from what was written: YAML reads `1.50` as 1.5 and `yes` as true.
+    """
+    if not isinstance(value, Mapping):
+        raise InputError(
+            f"The argument {name!r} is {value!r}; expected names with values: {name}: {{id: 7}}."
+        )
+    if not type_.is_exact:
+        return tuple((str(key), str(item)) for key, item in value.items())
+    return tuple((str(column), _exact(name, column, item)) for column, item in value.items())
+
+
+def _exact(name: str, column: Any, value: Any) -> Given:
+    if value is None:
+        return pa.scalar(None)
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | float | date) or (
+        isinstance(value, int) and abs(value) < 2**63  # what int64 holds
+    ):
+        return pa.scalar(value)
+    if isinstance(value, int):
+        return str(value)
+    raise InputError(
+        f"The argument {name!r} has {value!r} for {column}, which is not a single value. Put it "
+        f"in quotes: {name}: {{{column}: '...'}}"
+    )

@@ -1,1 +1,0 @@
-"""Bisection: the commit, run and model that broke a condition."""

@@ -1,1 +1,0 @@
-"""Lists, counts, explains and drops remembered results."""

@@ -24,7 +24,7 @@ from dbt.adapters.vcs.merges.conflicts.open_merges import find_open_merge, open_
 from dbt.adapters.vcs.merges.conflicts.terms import Terms
 from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.runs.run_branch import Status, find_run
-from tests.unit.verbs.test_promote import seen_by_test
+from tests.unit.commands.test_promote import seen_by_test
 from tests.unit.warehouse import SECOND, Warehouse
 
 TESTS = Protection(("tests",))

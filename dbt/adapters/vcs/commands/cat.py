@@ -6,27 +6,12 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 import click
 
-from dbt.adapters.vcs.commands.options import gathered
 from dbt.adapters.vcs.commands.session import CommandSession, with_session
-
-
-@dataclass(frozen=True)
-class CatOptions:
-    """Its argument and options."""
-
-    relation: str
-    at: str | None
-    columns: str | None
-    where: str | None
-    limit: int | None
-    format: str
-    output: str | None
 
 
 @click.command("cat")
@@ -44,8 +29,16 @@ class CatOptions:
 )
 @click.option("--output", "-o", metavar="FILE", help="Write a file instead of standard output.")
 @with_session
-@gathered(CatOptions)
-def cat_command(session: CommandSession, options: CatOptions) -> None:
+def cat_command(
+    session: CommandSession,
+    relation: str,
+    at: str | None,
+    columns: str | None,
+    where: str | None,
+    limit: int | None,
+    format: str,
+    output: str | None,
+) -> None:
     """Write the rows of RELATION, a table, as they are read.
 
     Neither Spark nor Java is needed. CONDITION is comparisons of columns with constants, joined
@@ -54,24 +47,21 @@ def cat_command(session: CommandSession, options: CatOptions) -> None:
     from dbt.adapters.vcs.client.lazy_table import open_table, relation_of_text
     from dbt.adapters.vcs.client.row_output import write_output
 
-    if options.output is None and options.format in ("arrow", "parquet") and sys.stdout.isatty():
-        raise click.UsageError(
-            f"--format {options.format} is not for terminals. Add --output FILE."
-        )
-    if options.output is None and sys.stdout.isatty():
+    if output is None and format in ("arrow", "parquet") and sys.stdout.isatty():
+        raise click.UsageError(f"--format {format} is not for terminals. Add --output FILE.")
+    if output is None and sys.stdout.isatty():
         session.progress.end()
     repository = session.repository
     table = open_table(
         repository,
-        relation_of_text(options.relation, session.schema),
+        relation_of_text(relation, session.schema),
         repository.resolve(session.branch),
-        options.at,
+        at,
     )
-    columns = options.columns
     names = None if columns is None else [name.strip() for name in columns.split(",")]
-    table = table.scan(names, options.where)
-    with _sink(options.output) as sink:
-        write_output(table, options.format, sink, limit=options.limit)
+    table = table.scan(names, where)
+    with _sink(output) as sink:
+        write_output(table, format, sink, limit=limit)
 
 
 @contextmanager

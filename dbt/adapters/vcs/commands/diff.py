@@ -21,7 +21,6 @@ from dbt.adapters.vcs.commands.failure import Failure
 from dbt.adapters.vcs.commands.options import (
     NameList,
     check_only,
-    gathered,
     json_option,
     limit_option,
 )
@@ -474,25 +473,6 @@ def _in_sql(points: tuple[Point, Point]) -> str:
 DIFFERENT = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DiffOptions:
-    """The arguments and options of the command, by name."""
-
-    points: tuple[str, ...]
-    stat: bool
-    summary: bool
-    schema: bool
-    columns: tuple[str, ...] | None
-    shape: DiffShape
-    limit: int
-
-    @property
-    def output(self) -> str | None:
-        """The option that asks for another output than the rows; None for the rows."""
-        forms = {"--stat": self.stat, "--summary": self.summary, "--schema": self.schema}
-        return next((form for form, is_meant in forms.items() if is_meant), None)
-
-
 @click.command("diff")
 @click.argument("points", nargs=-1, metavar="[A..B | A...B | A B] [SCHEMA.TABLE]")
 @click.option("--stat", is_flag=True, help="Show only row counts.")
@@ -511,8 +491,16 @@ class DiffOptions:
 @limit_option(50)
 @json_option
 @with_session
-@gathered(DiffOptions)
-def diff_command(session: CommandSession, given: DiffOptions) -> None:
+def diff_command(
+    session: CommandSession,
+    points: tuple[str, ...],
+    stat: bool,
+    summary: bool,
+    schema: bool,
+    columns: tuple[str, ...] | None,
+    shape: DiffShape,
+    limit: int,
+) -> None:
     """Show how two commits differ.
 
     Lists each relation that differs, with the number of rows added, removed and modified. A..B
@@ -523,17 +511,18 @@ def diff_command(session: CommandSession, given: DiffOptions) -> None:
 
     Exit codes: 0 equal, 1 different, 2 an error.
     """
-    output = given.output
+    forms = {"--stat": stat, "--summary": summary, "--schema": schema}
+    output = next((form for form, is_meant in forms.items() if is_meant), None)
     if output is not None:
         check_only(output, "points", "columns", output.strip("-"))
     try:
         report = read_diff(
             session.repository,
-            given.points,
+            points,
             branch=session.branch,
-            columns=given.columns or (),
-            shape=given.shape,
-            limit=(given.limit or None) if output is None else 0,
+            columns=columns or (),
+            shape=shape,
+            limit=(limit or None) if output is None else 0,
         )
     except VcsError as error:
         raise Failure(str(error)) from error

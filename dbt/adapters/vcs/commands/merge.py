@@ -10,7 +10,7 @@ import click
 
 from dbt.adapters.vcs.commands.conflicts import shown_name
 from dbt.adapters.vcs.commands.failure import ShownFailure
-from dbt.adapters.vcs.commands.options import Pair, check_only, gathered, json_option
+from dbt.adapters.vcs.commands.options import Pair, check_only, json_option
 from dbt.adapters.vcs.commands.output import changes_text
 from dbt.adapters.vcs.commands.revisions import named_branch, resolve_source
 from dbt.adapters.vcs.commands.session import CommandSession, sessions_of, with_session
@@ -450,21 +450,6 @@ def on_conflict_option(command: F) -> F:
     )(command)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MergeOptions:
-    """The arguments and options of the command, by name."""
-
-    source: str | None
-    target: str | None
-    on_conflict: str | None
-    go_on: bool
-    abort: bool
-    ff_only: bool
-    dry_run: bool
-    message: str | None
-    force: bool
-
-
 @click.command("merge")
 @click.argument("source", required=False)
 @click.argument("target", required=False)
@@ -479,31 +464,41 @@ class MergeOptions:
 @click.option("--force", is_flag=True, help="Also merge a run that failed or is still running.")
 @json_option
 @with_session
-@gathered(MergeOptions)
-def merge_command(session: CommandSession, given: MergeOptions) -> None:
+def merge_command(
+    session: CommandSession,
+    source: str | None,
+    target: str | None,
+    on_conflict: str | None,
+    go_on: bool,
+    abort: bool,
+    ff_only: bool,
+    dry_run: bool,
+    message: str | None,
+    force: bool,
+) -> None:
     """Merge a branch, with all its relations in one step.
 
     SOURCE is any revision. TARGET defaults to the branch in the dbt profile, else the default
     branch. Tables that both sides changed are merged row by row. The branch of a dbt run is
     published as one commit. With --continue or --abort, give only TARGET.
     """
-    if given.go_on or given.abort:
-        _end(session, given)
+    if go_on or abort:
+        _end(session, source, target, abort=abort)
         return
-    if given.source is None:
+    if source is None:
         raise click.UsageError("Missing argument 'SOURCE'.")
-    target = given.target or session.branch
+    target = target or session.branch
     request = MergeRequest(
-        terms=Terms(message=given.message, ff_only=given.ff_only),
-        policy=session.policy(given.on_conflict),
-        force=given.force,
-        dry_run=given.dry_run,
+        terms=Terms(message=message, ff_only=ff_only),
+        policy=session.policy(on_conflict),
+        force=force,
+        dry_run=dry_run,
         protection=session.protection_of(target),
         on_stale=session.rules.on_stale,
     )
     report = merge(
         session.repository,
-        given.source,
+        source,
         target,
         request,
         author=session.author,
@@ -514,15 +509,15 @@ def merge_command(session: CommandSession, given: MergeOptions) -> None:
         raise ShownFailure(ConflictError)
 
 
-def _end(session: CommandSession, given: MergeOptions) -> None:
-    """Continue or abort a merge that is waiting."""
-    form = "--abort" if given.abort else "--continue"
+def _end(session: CommandSession, source: str | None, target: str | None, *, abort: bool) -> None:
+    """Continue or abort a merge that is waiting; the only name given is that of its target."""
+    form = "--abort" if abort else "--continue"
     hint = "To see what still waits for a decision: dbt-vcs conflicts [TARGET]"
-    check_only(form, "source", "target", "abort" if given.abort else "go_on", hint=hint)
-    if given.source and given.target:
+    check_only(form, "source", "target", "abort" if abort else "go_on", hint=hint)
+    if source and target:
         raise click.UsageError(f"{form} takes only the target.")
-    into = given.source or given.target or session.branch
-    if given.abort:
+    into = source or target or session.branch
+    if abort:
         gone = abort_merge(session.repository, into, author=session.author)
         session.show(gone, aborted_text(gone))
         return

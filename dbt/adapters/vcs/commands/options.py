@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import update_wrapper
 from typing import Any, Final, TypeVar
 
 import click
@@ -12,9 +11,6 @@ from click.core import ParameterSource
 
 F = TypeVar("F", bound=Callable[..., Any])
 _KEY: Final = "dbt.adapters.vcs.commands.options"
-_S = TypeVar("_S")
-_T = TypeVar("_T")
-_R = TypeVar("_R")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,24 +138,6 @@ _OPTIONS: Final[tuple[Callable[[Any], Any], ...]] = (
     ),
     _flag("--debug", help="Show the traceback of an error."),
 )
-
-
-def gathered(kind: type[_T]) -> Callable[[Callable[[_S, _T], _R]], Callable[..., _R]]:
-    """Return a decorator that passes a command's arguments and options as one value.
-
-    The session still comes first.
-
-    Args:
-        kind: A dataclass with a field for each argument and option, by its name.
-    """
-
-    def decorate(command: Callable[[_S, _T], _R]) -> Callable[..., _R]:
-        def run(session: _S, **given: Any) -> _R:
-            return command(session, kind(**given))
-
-        return update_wrapper(run, command)
-
-    return decorate
 
 
 # Generic from click 8.5 on, which mypy then wants to see.

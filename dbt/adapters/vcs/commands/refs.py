@@ -569,11 +569,6 @@ def _waiting(repository: Repository, name: str) -> list[RunBranch]:
     return found
 
 
-def branch_undeleted_text(name: str, head: CommitId) -> Iterator[Block]:
-    """Yield the line for a deleted branch that was restored."""
-    yield line("Restored branch ", Span(name, "name"), " at ", short(head), ".")
-
-
 @click.group("branch", cls=DefaultGroup)
 @click.option("--all", "-a", "with_runs", is_flag=True, help="Include the branches of dbt runs.")
 @json_option
@@ -619,7 +614,7 @@ def branch_create(session: CommandSession, name: str, at: str | None, force: boo
     large the tables are.
     """
     made = create_branch(session.repository, name, at, author=session.author, force=force)
-    session.say(_branch_created_text(made))
+    session.say([line("Created branch ", Span(name, "name"), " at ", short(made.head), ".")])
 
 
 @branch_command.command("rename")
@@ -633,7 +628,7 @@ def branch_rename(session: CommandSession, name: str, to: str) -> None:
     branch yourself.
     """
     made = rename_branch(session.repository, session.bound(name), to, author=session.author)
-    session.say(_branch_renamed_text(name, made))
+    session.say([_renamed("branch", name, to, made.head)])
 
 
 @branch_command.command("undelete")
@@ -645,7 +640,7 @@ def branch_undelete(session: CommandSession, name: str) -> None:
     Its rows are kept for the retention period.
     """
     made = undelete_branch(session.repository, name, author=session.author)
-    session.say(branch_undeleted_text(made.name, made.head))
+    session.say([line("Restored branch ", Span(name, "name"), " at ", short(made.head), ".")])
 
 
 @branch_command.command("delete")
@@ -664,7 +659,12 @@ def branch_delete(session: CommandSession, name: tuple[str, ...], force: bool) -
         head = delete_branch(
             session.repository, session.bound(item), author=session.author, force=force
         )
-        session.say(_branch_deleted_text(item, head))
+        session.say(
+            [
+                line("Deleted branch ", Span(item, "name"), ", which was at ", short(head), "."),
+                line(f"To restore it: dbt-vcs branch undelete {shlex.quote(item)}"),
+            ]
+        )
 
 
 @branch_command.command("protect")
@@ -717,11 +717,6 @@ def _branches_text(branches: Iterable[BranchSummary], now: datetime) -> Iterator
     )
 
 
-def _branch_created_text(branch: BranchSummary) -> Iterator[Block]:
-    """Yield the line for a branch that was created."""
-    yield line("Created branch ", Span(branch.name, "name"), " at ", short(branch.head), ".")
-
-
 def _branch_protected_text(branch: BranchSummary) -> Iterator[Block]:
     """Yield the line that says which changes a branch accepts now."""
     name = Span(branch.name, "name")
@@ -730,18 +725,6 @@ def _branch_protected_text(branch: BranchSummary) -> Iterator[Block]:
         return
     what = f" on which {' and '.join(branch.require)} passed" if branch.require else ""
     yield line(name, f" is protected: it accepts only promotions{what}.")
-
-
-def _branch_deleted_text(name: str, head: CommitId) -> Iterator[Block]:
-    """Yield the lines for a deleted branch, with the command that restores it."""
-    yield line("Deleted branch ", Span(name, "name"), ", which was at ", short(head), ".")
-    yield line(f"To restore it: dbt-vcs branch undelete {shlex.quote(name)}")
-
-
-def _branch_renamed_text(old: str, branch: BranchSummary) -> Iterator[Block]:
-    """Yield the line for a renamed branch."""
-    new = Span(branch.name, "name")
-    yield line("Renamed branch ", Span(old, "name"), " to ", new, ", at ", short(branch.head), ".")
 
 
 @click.group("tag", cls=DefaultGroup, fallback="create")
@@ -779,7 +762,7 @@ def tag_create(session: CommandSession, name: str, at: str | None, note: str) ->
     made = create_tag(
         session.repository, name, at or session.branch, author=session.author, note=note
     )
-    session.say(_tag_created_text(made))
+    session.say([line("Created tag ", Span(name, "name"), " at ", short(made.commit), ".")])
 
 
 @tag_command.command("rename")
@@ -788,9 +771,8 @@ def tag_create(session: CommandSession, name: str, at: str | None, note: str) ->
 @with_session
 def tag_rename(session: CommandSession, name: str, to: str) -> None:
     """Rename the tag NAME to NEW."""
-    session.say(
-        _tag_renamed_text(name, rename_tag(session.repository, name, to, author=session.author))
-    )
+    made = rename_tag(session.repository, name, to, author=session.author)
+    session.say([_renamed("tag", name, to, made.commit)])
 
 
 @tag_command.command("delete")
@@ -800,7 +782,8 @@ def tag_delete(session: CommandSession, name: tuple[str, ...]) -> None:
     """Delete tags, but not their commits."""
     for item in name:
         commit = delete_tag(session.repository, item, author=session.author)
-        session.say(_tag_deleted_text(item, commit))
+        where = f", which was at {commit[:12]}." if commit else "."
+        session.say([line("Deleted tag ", Span(item, "name"), where)])
 
 
 @tag_command.command("protect")
@@ -841,23 +824,6 @@ def _tags_text(tags: Sequence[TagSummary], now: datetime) -> Iterator[Block]:
         whole=frozenset({"TAG", "COMMIT"}),
         first=("", "TAG", "COMMIT"),
     )
-
-
-def _tag_created_text(tag: TagSummary) -> Iterator[Block]:
-    """Yield the line for a tag that was created."""
-    yield line("Created tag ", Span(tag.name, "name"), " at ", short(tag.commit), ".")
-
-
-def _tag_deleted_text(name: str, commit: CommitId | None) -> Iterator[Block]:
-    """Yield the line for a tag that was deleted."""
-    where = f", which was at {commit[:12]}" if commit else ""
-    yield line("Deleted tag ", Span(name, "name"), f"{where}.")
-
-
-def _tag_renamed_text(old: str, tag: TagSummary) -> Iterator[Block]:
-    """Yield the line for a renamed tag."""
-    new = Span(tag.name, "name")
-    yield line("Renamed tag ", Span(old, "name"), " to ", new, ", at ", short(tag.commit), ".")
 
 
 def _tag_protected_text(tag: TagSummary) -> Iterator[Block]:
@@ -913,7 +879,7 @@ def snapshot_create(
         author=session.author,
         note=note,
     )
-    session.show(made, _snapshot_created_text(made))
+    session.show(made, [_of_snapshot("Created", made, " at version ")])
 
 
 @snapshot_command.command("delete")
@@ -924,7 +890,7 @@ def snapshot_delete(session: CommandSession, relation: str, name: tuple[str, ...
     """Delete named snapshots of the table RELATION."""
     for item in name:
         gone = delete_snapshot(session.repository, relation, item, author=session.author)
-        session.say(_snapshot_deleted_text(gone))
+        session.say([_of_snapshot("Deleted", gone, ", which was version ")])
 
 
 @snapshot_command.command("protect")
@@ -972,29 +938,19 @@ def _snapshots_text(found: Sequence[SnapshotSummary], now: datetime) -> Iterator
     )
 
 
-def _snapshot_created_text(item: SnapshotSummary) -> Iterator[Block]:
-    """Yield the line for a snapshot that was created."""
-    yield line(
-        "Created snapshot ",
-        Span(item.name, "name"),
-        f" of {item.relation} at version ",
-        Span(item.snapshot[:12], "commit"),
-        ".",
-    )
-
-
-def _snapshot_deleted_text(item: SnapshotSummary) -> Iterator[Block]:
-    """Yield the line for a snapshot that was deleted."""
-    yield line(
-        "Deleted snapshot ",
-        Span(item.name, "name"),
-        f" of {item.relation}, which was version ",
-        Span(item.snapshot[:12], "commit"),
-        ".",
-    )
-
-
 def _snapshot_protected_text(item: SnapshotSummary) -> Iterator[Block]:
     """Yield the line that says whether a snapshot can be deleted now."""
     can = "can't be deleted." if item.is_protected else "can be deleted again."
     yield line("The snapshot ", Span(item.name, "name"), f" of {item.relation} {can}")
+
+
+def _renamed(word: str, old: str, new: str, head: CommitId) -> Block:
+    names = Span(old, "name"), " to ", Span(new, "name")
+    return line(f"Renamed {word} ", *names, ", at ", short(head), ".")
+
+
+def _of_snapshot(done: str, item: SnapshotSummary, at: str) -> Block:
+    version = Span(item.snapshot[:12], "commit")
+    return line(
+        f"{done} snapshot ", Span(item.name, "name"), f" of {item.relation}{at}", version, "."
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ import click
 import pyarrow as pa
 
 from dbt.adapters.vcs.commands.conflicts import relation_of, summarize_conflicts
-from dbt.adapters.vcs.commands.options import Pair, gathered, json_option
+from dbt.adapters.vcs.commands.options import Pair, json_option
 from dbt.adapters.vcs.commands.session import CommandSession, with_session
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.repository import Repository
@@ -126,32 +126,6 @@ def resolved_text(resolution: Resolution) -> Iterator[Block]:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResolveOptions:
-    """The arguments and options of the command, by name."""
-
-    relation: str | None
-    choice: str | None
-    key: tuple[tuple[str, Given], ...]
-    set: tuple[tuple[str, Given], ...]
-    nulls: tuple[str, ...]
-    all: bool
-    again: bool
-    target: str | None
-
-    @property
-    def values(self) -> dict[str, Given]:
-        """The values to set, by column.
-
-        Raises:
-            click.UsageError: A column is given both a value and NULL.
-        """
-        given = dict(self.set)
-        if twice := given.keys() & {*self.nulls}:
-            raise click.UsageError(f"{', '.join(sorted(twice))}: give a value or NULL, not both.")
-        return {**given, **dict.fromkeys(self.nulls, pa.scalar(None))}
-
-
 @click.command("resolve")
 @click.argument("relation", required=False)
 @click.option(
@@ -184,8 +158,17 @@ class ResolveOptions:
 @click.option("--into", "target", metavar="BRANCH", help="The branch that is merged into.")
 @json_option
 @with_session
-@gathered(ResolveOptions)
-def resolve_command(session: CommandSession, given: ResolveOptions) -> None:
+def resolve_command(
+    session: CommandSession,
+    relation: str | None,
+    choice: str | None,
+    key: tuple[tuple[str, Given], ...],
+    set: tuple[tuple[str, Given], ...],
+    nulls: tuple[str, ...],
+    all: bool,
+    again: bool,
+    target: str | None,
+) -> None:
     """Resolve conflicts of RELATION with one side, or with values for a row.
 
     Applies to all unresolved conflicts, or with --key to those of the key, even if resolved
@@ -193,19 +176,31 @@ def resolve_command(session: CommandSession, given: ResolveOptions) -> None:
     side that changed them. For the conflict of a schema itself, give the schema's name. When no
     conflict is left, finish with `dbt-vcs merge --continue`.
     """
-    if (given.relation is None) != given.all:
+    if (relation is None) != all:
         raise click.UsageError("Give a relation, or --all.")
     chosen = RowChoice(
-        choice=None if given.choice is None else Choice.of(given.choice),
-        key=dict(given.key),
-        values=given.values,
-        again=given.again,
+        choice=None if choice is None else Choice.of(choice),
+        key=dict(key),
+        values=_values(set, nulls),
+        again=again,
     )
     done = resolve(
         session.repository,
-        given.target or session.branch,
-        given.relation,
+        target or session.branch,
+        relation,
         chosen,
         author=session.author,
     )
     session.show(done, resolved_text(done))
+
+
+def _values(given: Iterable[tuple[str, Given]], nulls: Sequence[str]) -> dict[str, Given]:
+    """Return the values to set, by column.
+
+    Raises:
+        click.UsageError: A column is given both a value and NULL.
+    """
+    values = dict(given)
+    if twice := values.keys() & {*nulls}:
+        raise click.UsageError(f"{', '.join(sorted(twice))}: give a value or NULL, not both.")
+    return {**values, **dict.fromkeys(nulls, pa.scalar(None))}

@@ -4,35 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
-from dbt.adapters.vcs.commands.options import gathered, json_option
+from dbt.adapters.vcs.commands.options import json_option
 from dbt.adapters.vcs.commands.session import CommandSession, with_session
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.layout.styled import Span, line
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _EXTRA = ("fastavro", "prometheus_client", "starlette", "uvicorn")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServeOptions:
-    """The values of the options, as given."""
-
-    host: str
-    port: int
-    tokens: Path | None
-    certificate: Path | None
-    key: Path | None
-    vended: bool
-    format_version: str
-    max_connections: int
-    max_per_address: int
-    check: bool
 
 
 @click.command("serve")
@@ -74,8 +57,19 @@ class ServeOptions:
 @click.option("--check", is_flag=True, help="Show what clients need to type, and stop.")
 @json_option
 @with_session
-@gathered(ServeOptions)
-def serve_command(session: CommandSession, options: ServeOptions) -> None:
+def serve_command(
+    session: CommandSession,
+    host: str,
+    port: int,
+    tokens: Path | None,
+    certificate: Path | None,
+    key: Path | None,
+    vended: bool,
+    format_version: str,
+    max_connections: int,
+    max_per_address: int,
+    check: bool,
+) -> None:
     """Serve the repository as an Iceberg REST catalog.
 
     Spark, Trino, DuckDB, PyIceberg and others read any branch, tag or commit: the warehouse that a
@@ -95,21 +89,19 @@ def serve_command(session: CommandSession, options: ServeOptions) -> None:
     serving = Serving.of(
         session.repository,
         Listening(
-            host=options.host,
-            port=options.port,
-            tokens=options.tokens,
-            certificate=options.certificate,
-            key=options.key,
+            host=host,
+            port=port,
+            tokens=tokens,
+            certificate=certificate,
+            key=key,
         ),
-        vended=options.vended,
-        format_version=int(options.format_version),
+        vended=vended,
+        format_version=int(format_version),
         storage_options=session.storage_options,
         environment=os.environ,
-        limits=ServerLimits(
-            connections=options.max_connections, per_address=options.max_per_address
-        ),
+        limits=ServerLimits(connections=max_connections, per_address=max_per_address),
     )
-    if not options.check:
+    if not check:
         session.progress.end()
         serving.run(sys.stderr)
         return

@@ -48,8 +48,7 @@ from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
 from dbt.adapters.vcs.merges.protection import BranchRule, Rules
 from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.runs.run_branch import Status
-from dbt.adapters.vcs.verbs.erasing.purge import PurgeRequest, purge
-from dbt.adapters.vcs.verbs.erasing.purge_report import PurgeReport
+from dbt.adapters.vcs.verbs.erasing.purge import PurgeReport, PurgeRequest, purge
 from dbt.adapters.vcs.workspace.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines import BranchLine
 from tests.contract.faulty import Crash
@@ -75,6 +74,10 @@ def again(tables: Tables) -> Repository:
 def erase(tables: Tables, where: str = f"name = '{JANE}'", **options: bool) -> PurgeReport:
     request = PurgeRequest(relation="shop.a", where=where, **options)
     return purge(again(tables), request, author="bob")
+
+
+def no_engine() -> NoReturn:
+    raise AssertionError("no engine is needed here")
 
 
 def shown(repository: Repository, revision: str, name: str = "a") -> dict[int, str | None]:
@@ -126,6 +129,34 @@ def test_rows_are_erased_from_all_versions(tables: Tables) -> None:
     assert (report.rows, report.before_images, report.commits) == (2, 1, 4)
     assert report.moved == ("branch dev", "branch main", "tag v1")
     assert [(table.relation, table.versions) for table in report.tables] == [("shop.a", 3)]
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "name like 'zz-%' and not id in (1, 3)",
+        "id = 2 or id = 4",
+        "id < 7 and not (id < 2) and (name <> 'bob' and name is not null)",
+    ],
+)
+def test_conditions_on_columns_of_one_meaning_need_no_engine(tables: Tables, where: str) -> None:
+    history(tables)
+    request = PurgeRequest(relation="shop.a", where=where)
+    report = purge(again(tables), request, author="bob", engine=no_engine)
+    assert holding(again(tables), JANE) == []
+    assert (report.rows, report.before_images) == (2, 1)
+
+
+@pytest.mark.parametrize("where", ["upper(name) = 'X'", "id = 1.5", "name = 1", "id + 1 = 2"])
+def test_the_engine_is_asked_where_sql_has_its_own_way(tables: Tables, where: str) -> None:
+    history(tables)
+    with pytest.raises(AssertionError, match="no engine"):
+        purge(
+            again(tables),
+            PurgeRequest(relation="shop.a", where=where, dry_run=True),
+            author="bob",
+            engine=no_engine,
+        )
 
 
 def test_lines_of_history_keep_their_common_ancestor(tables: Tables) -> None:
@@ -828,10 +859,6 @@ def test_a_delete_beside_a_purge_at_any_write_is_kept_or_refused(first: str) -> 
         if store.count < number:
             break
     assert outcomes == {True, False}
-
-
-def no_engine() -> NoReturn:
-    raise AssertionError("no engine is needed here")
 
 
 def test_work_begun_before_a_purge_lands_on_the_new_history(shelf: Shelf) -> None:

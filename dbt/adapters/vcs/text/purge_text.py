@@ -9,7 +9,7 @@ from dbt.adapters.vcs.layout.styled import Span, counted, line
 
 if TYPE_CHECKING:
     from dbt.adapters.vcs.layout.styled import Block
-    from dbt.adapters.vcs.verbs.erasing.purge_report import PurgeReport
+    from dbt.adapters.vcs.verbs.erasing.purge import PurgeReport
 
 _SHOWN: Final = 20
 

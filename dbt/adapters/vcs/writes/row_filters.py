@@ -46,6 +46,7 @@ _HELP: Final = (
     "Without Spark a filter is comparisons of columns with constants, joined by and, or, not: "
     "=, <>, <=>, <, <=, >, >=, in, between, like, is null. For another condition use SQL."
 )
+_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
 _ODD_ESCAPE: Final = re.compile(r"(?<!\\)(?:\\\\)*\\(?![\\%_])")
 
 
@@ -156,7 +157,8 @@ def _value(field: Field, constant: Constant) -> pa.Scalar | None:
         return pa.scalar(text == "true") if type_.kind == "boolean" else None
     if kind == "string" and type_.is_plain_text:
         return pa.scalar(text, pa.string())
-    if type_.kind == "date" and kind in ("string", "date"):
+    # Python also reads 20260131 and 2026-W05-6, which are no dates to Spark.
+    if type_.kind == "date" and kind in ("string", "date") and _DATE.fullmatch(text):
         return pa.scalar(date.fromisoformat(text), pa.date32())
     if type_.kind in TIMESTAMPS:
         return _moment(type_.kind, text)

@@ -84,15 +84,6 @@ def comparisons_of(
     return tuple(found)
 
 
-def exact_comparisons(condition: str) -> tuple[Comparison, ...] | None:
-    """Return comparisons that together are a condition; None if it has other parts."""
-    tokens = tokenize(condition)[:-1]
-    if any(token.word == "or" for token in tokens):
-        return None
-    found = [comparisons_in(term, frozenset()) for term in _terms(tokens)]
-    return tuple(item for term in found for item in term) if found and all(found) else None
-
-
 def key_pairs_of(
     condition: str, name: Name, alias: str | None, source: str | None
 ) -> tuple[KeyPair, ...]:

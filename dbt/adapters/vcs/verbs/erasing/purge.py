@@ -1,50 +1,57 @@
 """Purge: erase rows from all versions of a table, by rewriting the history that has them.
 
 `core.maintenance` keeps everybody else from landing meanwhile, and completes a purge that died.
-Here it is planned: which files hold such rows, what takes their place, and which history shows
-the new ones. New files are written first, then new manifests, then what tells which object took
-the place of which (`core.store.forwards`). From then on the new history counts.
+Here it is planned: which files hold such rows (`purged_rows`), what takes their place
+(`purged_files`), and which history shows the new ones (`purged_history`). New files are written
+first, then new manifests, then what tells which object took the place of which
+(`core.store.forwards`). From then on the new history counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import msgspec
 
 from dbt.adapters.vcs.commands.revisions import parse_relation
 from dbt.adapters.vcs.commands.session import sessions_of
 from dbt.adapters.vcs.core.branches import is_protected
+from dbt.adapters.vcs.core.codec import encode_record
 from dbt.adapters.vcs.core.errors import NotFoundError, ProtectedError
-from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, new_write_id
+from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId, datetime_of
 from dbt.adapters.vcs.core.maintenance import Purging, Swept
-from dbt.adapters.vcs.core.model import RelationName, Snapshot
+from dbt.adapters.vcs.core.model import Commit, Entry, FunctionEntry, Snapshot, ViewEntry
 from dbt.adapters.vcs.core.origins.results import FOLDER as RESULTS
 from dbt.adapters.vcs.core.origins.results import Results
+from dbt.adapters.vcs.core.plan.collect import Roots, needed
+from dbt.adapters.vcs.core.presence import files_of_versions
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.retention import GRACE
+from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
+from dbt.adapters.vcs.core.store.chain import digest_of, opened, redacted
 from dbt.adapters.vcs.core.store.forwards import Forwards
+from dbt.adapters.vcs.core.store.objects import ObjectStore, object_key
 from dbt.adapters.vcs.core.store.refs import PURGE
 from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.iceberg.export_folder import EXPORTS
 from dbt.adapters.vcs.iceberg.metadata_place import FOLDER
-from dbt.adapters.vcs.verbs.erasing.erased_files import FileEraser, Replacements, ToErase
-from dbt.adapters.vcs.verbs.erasing.left_mentions import left_mentions
-from dbt.adapters.vcs.verbs.erasing.matching_rows import Condition, Matcher
-from dbt.adapters.vcs.verbs.erasing.purge_report import (
-    PurgedTable,
-    PurgeReport,
-    unused_files,
-    with_unused,
+from dbt.adapters.vcs.verbs.erasing.purged_files import NewFiles
+from dbt.adapters.vcs.verbs.erasing.purged_history import (
+    ID,
+    History,
+    Named,
+    Reached,
+    reach,
+    related,
 )
-from dbt.adapters.vcs.verbs.erasing.reached import ID, Named, Reached, reach, related
-from dbt.adapters.vcs.verbs.erasing.redacted_logs import (
-    LogRedaction,
-    apply_redaction,
-    plan_redaction,
+from dbt.adapters.vcs.verbs.erasing.purged_rows import (
+    ToErase,
+    check_purge_condition,
+    find_rows,
+    texts_in,
 )
-from dbt.adapters.vcs.verbs.erasing.rewritten_history import History
-from dbt.adapters.vcs.verbs.erasing.rows_to_erase import find_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +69,58 @@ class PurgeRequest:
     where: str
     redact: Sequence[str] = ()
     dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PurgedTable:
+    """A table whose history was rewritten.
+
+    Attributes:
+        relation: Its name, or its names, separated by commas.
+        versions: Number of versions that changed.
+    """
+
+    relation: str
+    versions: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PurgeReport:
+    """What a purge did, or would do.
+
+    Attributes:
+        relation: The table.
+        dry_run: True if nothing was changed.
+        tables: The tables whose history changed: the named one, and those that share its history.
+        rows: Number of stored rows that were erased; a row in several files counts several times.
+        before_images: Number of copies of deleted rows in tombstones that were erased.
+        rewritten_files: Number of files that were written again or left out.
+        commits: Number of commits that got another id.
+        moved: The names that moved to the new history.
+        unread_versions: Number of versions that lack a column of the condition.
+        mentions: Where texts of the condition are still written: messages, notes, views.
+        deleted_files: Number of data files deleted.
+        deleted_objects: Number of manifests deleted.
+        results: Number of remembered results of statements deleted: all that there are.
+        young: Number of files without a use, of writers that are running or have died.
+        young_until: When `gc` deletes the last of these, in UTC; None if there are none.
+    """
+
+    relation: str
+    dry_run: bool
+    tables: tuple[PurgedTable, ...] = ()
+    rows: int = 0
+    before_images: int = 0
+    rewritten_files: int = 0
+    commits: int = 0
+    moved: tuple[str, ...] = ()
+    unread_versions: int = 0
+    mentions: tuple[str, ...] = ()
+    deleted_files: int = 0
+    deleted_objects: int = 0
+    results: int = 0
+    young: int = 0
+    young_until: str | None = None
 
 
 def purge(
@@ -95,163 +154,149 @@ def purge(
             long that others took the purge for dead.
         DamagedError: A file or manifest of the history is damaged.
     """
-    condition, name = Condition(request.where), parse_relation(request.relation)
-    condition.check()
+    check_purge_condition(request.where)
+    name = parse_relation(request.relation)
     with sessions_of(engine, repository.blobs, PURGE) as sessions:
-        work = _Work(
-            repository, request, name, condition, Matcher(repository.blobs, condition, sessions)
-        )
+
+        def plan() -> _Plan:
+            """Rewrite the history as it is now, and store nothing of it."""
+            reached = reach(repository)
+            versions = related(repository.objects, reached, name)
+            if not versions:
+                raise NotFoundError(
+                    f"No branch, tag or named snapshot ever showed a table {name}, as far as "
+                    "the history is kept."
+                )
+            erase, unread = find_rows(repository, versions, request.where, sessions)
+            found = _rewritten(repository, request, reached, versions, erase, dry_run=True)
+            _check_open(repository, found.moves, guard)
+            results = Results(repository.blobs).count()
+            report = replace(found.report, unread_versions=unread, results=results)
+            return replace(found, report=report)
+
         if request.dry_run:
-            planned = work.plan()
-            _check_open(repository, planned.moves, guard)
-            return replace(planned.report, results=Results(repository.blobs).count())
+            return plan().report
         repository.check_upgraded("purge")
         with repository.maintenance.alone(f"purge {name}", author=author) as purging:
-            planned = work.plan()
-            _check_open(repository, planned.moves, guard)
+            planned = plan()
             purging.check()
-            # Answers and the texts of statements hold values, and what is lost is computed again.
-            results = Results(repository.blobs).count()
-            swept = Swept()
+            report, history = planned.report, planned.history
             if planned.is_needed:
-                planned, swept = work.carry_out(planned, purging)
+                history, swept = _carry_out(repository, request, planned, purging)
+                report = replace(report, deleted_files=swept.files, deleted_objects=swept.objects)
+            # Answers and the texts of statements hold values, and what is lost is computed again.
             Results(repository.blobs).drop_all()
-        report = replace(
-            planned.report,
-            results=results,
-            deleted_files=swept.files,
-            deleted_objects=swept.objects,
-        )
-        return with_unused(report, unused_files(repository, planned.history, planned.versions))
+        unused = unused_files(repository, history, planned.versions)
+        if not unused:
+            return report
+        until = datetime_of(Micros(max(info.modified_at for info in unused) + GRACE))
+        return replace(report, young=len(unused), young_until=f"{until:%Y-%m-%d %H:%M} UTC")
+
+
+class _Move(NamedTuple):
+    """How a name moves to the new history."""
+
+    named: Named
+    commit: CommitId | None
+    state: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Plan:
-    """A rewritten history, and how names move to it."""
+    """A rewritten history, and how names move to it.
+
+    Attributes:
+        logs: The new bytes of files of moves whose texts are redacted, by path.
+        digests: The new digest of each of these, by the old one.
+    """
 
     reached: Reached
     versions: Mapping[SnapshotId, Snapshot]
     erase: ToErase
     history: History
-    notes: LogRedaction
-    moves: tuple[tuple[Named, CommitId | None, dict[str, str]], ...]
+    logs: Mapping[str, bytes]
+    digests: Mapping[str, str]
+    moves: tuple[_Move, ...]
     report: PurgeReport
 
     @property
     def is_needed(self) -> bool:
         found = self.history.changes()
-        return bool(self.moves or found.commits or found.snapshots or self.notes.files)
+        return bool(self.moves or found.commits or found.snapshots or self.logs)
 
 
-@dataclass(frozen=True, slots=True)
-class _Work:
-    """One purge, planned and carried out."""
-
-    repository: Repository
-    request: PurgeRequest
-    name: RelationName
-    condition: Condition
-    matcher: Matcher
-
-    @property
-    def _texts(self) -> tuple[str, ...]:
-        """The texts that messages should not mention."""
-        return tuple(dict.fromkeys((*self.condition.texts, *self.request.redact)))
-
-    def plan(self) -> _Plan:
-        """Rewrite the history as it is now, and store nothing of it."""
-        reached = reach(self.repository)
-        versions = related(self.repository.objects, reached, self.name)
-        if not versions:
-            raise NotFoundError(
-                f"No branch, tag or named snapshot ever showed a table {self.name}, as far as "
-                "the history is kept."
-            )
-        erase, unread = find_rows(self.repository, versions, self.condition, self.matcher)
-        plan = self._rewritten(reached, versions, erase, dry_run=True)
-        return replace(plan, report=replace(plan.report, unread_versions=unread))
-
-    def carry_out(self, plan: _Plan, purging: Purging) -> tuple[_Plan, Swept]:
-        """Store the new history, and let it take the place of the old one."""
-        unread = plan.report.unread_versions
-        repository = self.repository
-        plan = self._rewritten(plan.reached, plan.versions, plan.erase, dry_run=False)
-        repository.objects.flush()
-        changes = msgspec.structs.replace(plan.history.changes(), moves=plan.notes.digests)
-        forwards = Forwards(repository.blobs).put(changes)
-        apply_redaction(repository.blobs, plan.notes)
-        tables = {snapshot.table for snapshot in plan.versions.values()}
-        # What was made for other engines has bounds of old rows, or names old versions.
-        metadata = (f"{FOLDER}/tables/{table}" for table in sorted(tables))
-        folders = (*metadata, EXPORTS, RESULTS)
-        swept = purging.finish(forwards, tables=tables, folders=folders)
-        return replace(plan, report=replace(plan.report, unread_versions=unread)), swept
-
-    def _rewritten(
-        self,
-        reached: Reached,
-        versions: Mapping[SnapshotId, Snapshot],
-        erase: ToErase,
-        *,
-        dry_run: bool,
-    ) -> _Plan:
-        objects = self.repository.objects
-        eraser = FileEraser(self.repository.blobs, new_write_id(), dry_run=dry_run)
-        files = eraser.replaced(erase)
-        history = History(objects, files.segment, self.request.redact)
-        if not dry_run:
-            history.put = objects.put
-        for id in reached.snapshots:
-            history.rewrite_snapshot(id, has_files=id in versions)
-        for commit in reached.commits:
-            history.rewrite_commit(commit)
-        moves = tuple(_moves(reached, history))
-        notes = plan_redaction(self.repository.blobs, "refs", history.redacted)
-        report = self._report(reached, versions, history, files, erase)
-        return _Plan(
-            reached=reached,
-            versions=versions,
-            erase=erase,
-            history=history,
-            notes=notes,
-            moves=moves,
-            report=replace(report, moved=tuple(named.title for named, *_ in moves)),
-        )
-
-    def _report(
-        self,
-        reached: Reached,
-        versions: Mapping[SnapshotId, Snapshot],
-        history: History,
-        files: Replacements,
-        erase: ToErase,
-    ) -> PurgeReport:
-        tables: dict[str, int] = {}
-        for id in versions:
-            if history.snapshots[id] != id:
-                names = sorted(map(str, reached.names.get(id, ()))) or [str(self.name)]
-                tables[", ".join(names)] = tables.get(", ".join(names), 0) + 1
-        changes = history.changes()
-        return PurgeReport(
-            relation=str(self.name),
-            dry_run=self.request.dry_run,
-            tables=tuple(
-                PurgedTable(relation=name, versions=count)
-                for name, count in sorted(tables.items())
-            ),
-            rows=files.rows,
-            before_images=files.images,
-            rewritten_files=len(erase.blocks) + len(erase.stones),
-            commits=len(changes.commits),
-            mentions=tuple(
-                left_mentions(self.repository.objects, reached, versions, history, self._texts)
-            ),
-        )
+def _rewritten(
+    repository: Repository,
+    request: PurgeRequest,
+    reached: Reached,
+    versions: Mapping[SnapshotId, Snapshot],
+    erase: ToErase,
+    *,
+    dry_run: bool,
+) -> _Plan:
+    """Rewrite the history, and write its files and manifests unless this is a dry run."""
+    objects = repository.objects
+    files = NewFiles(repository.blobs, erase, dry_run=dry_run)
+    history = History(objects, files.segment, request.redact)
+    if not dry_run:
+        history.put = objects.put
+    for id in reached.snapshots:
+        history.rewrite_snapshot(id, has_files=id in versions)
+    for commit in reached.commits:
+        history.rewrite_commit(commit)
+    moves = tuple(_moves(reached, history))
+    logs, digests = _redacted_logs(repository.blobs, history)
+    tables: dict[str, int] = {}
+    for id in versions:
+        if history.snapshots[id] != id:
+            names = ", ".join(sorted(map(str, reached.names.get(id, ()))))
+            tables[names or request.relation] = tables.get(names or request.relation, 0) + 1
+    texts = tuple(dict.fromkeys((*texts_in(request.where), *request.redact)))
+    report = PurgeReport(
+        relation=str(parse_relation(request.relation)),
+        dry_run=request.dry_run,
+        tables=tuple(
+            PurgedTable(relation=names, versions=count) for names, count in sorted(tables.items())
+        ),
+        rows=files.rows,
+        before_images=files.images,
+        rewritten_files=len(erase.blocks) + len(erase.stones),
+        commits=len(history.changes().commits),
+        moved=tuple(move.named.title for move in moves),
+        mentions=tuple(_mentions(objects, reached, versions, history, texts)),
+    )
+    return _Plan(
+        reached=reached,
+        versions=versions,
+        erase=erase,
+        history=history,
+        logs=logs,
+        digests=digests,
+        moves=moves,
+        report=report,
+    )
 
 
-def _moves(
-    reached: Reached, history: History
-) -> Iterator[tuple[Named, CommitId | None, dict[str, str]]]:
+def _carry_out(
+    repository: Repository, request: PurgeRequest, plan: _Plan, purging: Purging
+) -> tuple[History, Swept]:
+    """Store the new history, and let it take the place of the old one."""
+    blobs = repository.blobs
+    plan = _rewritten(repository, request, plan.reached, plan.versions, plan.erase, dry_run=False)
+    repository.objects.flush()
+    changes = msgspec.structs.replace(plan.history.changes(), moves=plan.digests)
+    forwards = Forwards(blobs).put(changes)
+    # It is stored where the old digests lead.
+    for path, data in plan.logs.items():
+        blobs.replace_all({path: data})
+    tables = {snapshot.table for snapshot in plan.versions.values()}
+    # What was made for other engines has bounds of old rows, or names old versions.
+    metadata = (f"{FOLDER}/tables/{table}" for table in sorted(tables))
+    folders = (*metadata, EXPORTS, RESULTS)
+    return plan.history, purging.finish(forwards, tables=tables, folders=folders)
+
+
+def _moves(reached: Reached, history: History) -> Iterator[_Move]:
     """Yield the names that move, with their new commit and state."""
     for named in reached.named:
         move = named.ref.move
@@ -261,12 +306,12 @@ def _moves(
             for key, value in move.state.items()
         }
         if (commit, state) != (move.commit, move.state):
-            yield named, commit, state
+            yield _Move(named, commit, state)
 
 
 def _check_open(
     repository: Repository,
-    moves: Sequence[tuple[Named, CommitId | None, dict[str, str]]],
+    moves: Sequence[_Move],
     guard: Callable[[str], object],
 ) -> None:
     """Check that every name that is to move may be moved.
@@ -285,3 +330,98 @@ def _check_open(
                 f"The {named.title} is protected and shows rows that are to be erased. Nothing "
                 "was changed. Lift its protection first."
             )
+
+
+def _redacted_logs(blobs: Blobs, history: History) -> tuple[dict[str, bytes], dict[str, str]]:
+    """Return the files of logs without the texts to redact, and their digests by the old ones.
+
+    Only the file of a move is written again. The move behind it goes on naming the digest of the
+    old file, which leads to the new one, so that nothing else changes: neither for processes that
+    remember the old file, nor for those that append to the log meanwhile.
+
+    Raises:
+        DamagedError: A move is not the one that was written.
+    """
+    files: dict[str, bytes] = {}
+    digests: dict[str, str] = {}
+    for info in list(blobs.walk("refs")):
+        old = blobs.get(info.path)
+        move = opened(old, info.path)
+        new = redacted(move, history.redacted)
+        if new != move:
+            files[info.path] = encode_record(new)
+            digests[digest_of(old)] = digest_of(files[info.path])
+    return files, digests
+
+
+def _mentions(
+    objects: ObjectStore,
+    reached: Reached,
+    versions: Mapping[SnapshotId, Snapshot],
+    history: History,
+    texts: Sequence[str],
+) -> Iterator[str]:
+    """Yield where some texts are left in the new history, which only people can change."""
+    left = [text for text in texts if history.redacted(text) == text]
+    for id in reached.commits:
+        part = _part_with(objects.commit(id), left)
+        if part is not None:
+            yield f"the {part} of commit {history.commits[id][:12]}"
+    yield from (place for place, note in reached.notes if _has(note, left))
+    for entry, name in reached.texts.items():
+        if _has(_text(objects, entry), texts):
+            yield f"the text of the {entry.noun} {name}"
+    written = {text for item in versions.values() for text in item.properties.values()}
+    written |= {item.comment or "" for item in versions.values()}
+    if any(_has(text, texts) for text in written):
+        yield "a comment or property of the table"
+
+
+def _part_with(commit: Commit, texts: Sequence[str]) -> str | None:
+    """Return which part of a commit has one of some texts in it; None if none has."""
+    if any(_has(text, texts) for text in (commit.message, *commit.metadata.values())):
+        return "message"
+    nodes = commit.run.nodes if commit.run is not None else ()
+    return "run" if any(_has(node.refused or "", texts) for node in nodes) else None
+
+
+def _has(text: str, parts: Sequence[str]) -> bool:
+    return any(part in text for part in parts)
+
+
+def _text(objects: ObjectStore, entry: Entry) -> str:
+    """Return what somebody wrote to define a view or function."""
+    match entry:
+        case ViewEntry(view=id):
+            return objects.view(id).text
+        case FunctionEntry(function=id):
+            return objects.function(id).text
+    return ""
+
+
+def unused_files(
+    repository: Repository, history: History, versions: Mapping[SnapshotId, Snapshot]
+) -> list[BlobInfo]:
+    """Return the files of purged tables, and manifests, that the new history doesn't need.
+
+    They belong to writers that are running or have died, and are for `gc` to delete: it alone
+    knows when no writer needs them.
+    """
+    objects = repository.objects
+    kept = needed(Roots(commits=set(history.commits.values())), objects).objects
+    kept |= {("snapshot", id) for id in history.snapshots.values()}
+    kept |= {
+        ("segment", ref.id)
+        for id in history.snapshots.values()
+        for ref in objects.snapshot(id).segments
+    }
+    found = []
+    for info in repository.blobs.walk("objects"):
+        if object_key(info.path) not in kept:
+            found.append(info)
+    files = files_of_versions(objects, [history.snapshots[id] for id in versions])
+    folders = {"/".join(path.split("/")[:2]) for path in files}
+    folders |= {f"data/{snapshot.table}" for snapshot in versions.values()}
+    for folder in sorted(folders):
+        found += [info for info in repository.blobs.walk(folder) if info.path not in files]
+    return found

@@ -1,21 +1,41 @@
-"""Reached: all history that names reach, in their logs, too, with the tables that belong together.
+"""Purged history: everything that names reach, and the same again with other files.
 
 A purge has to see more than a collection keeps: as long as an object is in the store, a name in a
-log can lead to it.
+log can lead to it. What nothing touched keeps its id, so unrelated tables and older commits stay
+as they are, and two branches that had a common ancestor have it still.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeVar
 
+import msgspec
+
+from dbt.adapters.vcs.core.codec import encode
 from dbt.adapters.vcs.core.errors import DamagedError
-from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, TreeId
-from dbt.adapters.vcs.core.maintenance import PINS, named_spaces
-from dbt.adapters.vcs.core.model import Entry, RelationName, Snapshot, TableEntry, ViewEntry
+from dbt.adapters.vcs.core.ids import CommitId, SegmentId, SnapshotId, TreeId
+from dbt.adapters.vcs.core.maintenance import NOTHING, PINS, named_spaces
+from dbt.adapters.vcs.core.model import (
+    Entry,
+    Forwarding,
+    Input,
+    NodeRun,
+    RelationName,
+    Run,
+    SchemaTree,
+    Segment,
+    SegmentRef,
+    Snapshot,
+    TableEntry,
+    Tree,
+    ViewEntry,
+)
+from dbt.adapters.vcs.core.model.snapshot import Consumed
+from dbt.adapters.vcs.core.model.value import Value
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.store.refs import Ref
@@ -26,9 +46,13 @@ CONFLICTS: Final = "conflicts"
 ID: Final = re.compile(r"[0-9a-f]{64}")
 """An id of an object."""
 
+REDACTED: Final = "[redacted]"
+"""What takes the place of a text in messages."""
+
 _NOUNS: Final = {"heads": "branch", "tags": "tag", PINS: "pin"}
 
-Id = TypeVar("Id", bound=str)
+_Id = TypeVar("_Id", bound=str)
+_Read = TypeVar("_Read", Input, Consumed)
 
 
 class Named(NamedTuple):
@@ -85,12 +109,12 @@ def reach(repository: Repository) -> Reached:
     def origins(id: CommitId) -> list[CommitId]:
         return _origins(objects, id)
 
-    commits = dict.fromkeys(ordered(_commits(objects, now), origins))
+    commits = dict.fromkeys(_ordered(_commits(objects, now), origins))
     for start in _commits(objects, before):
         if start in commits:
             continue
         try:
-            more = ordered([start], origins, commits)
+            more = _ordered([start], origins, commits)
             _check_whole(objects, more)
         except DamagedError:
             # Garbage of a log, which has been collected in part; nobody can be shown it.
@@ -134,12 +158,6 @@ def related(
     return {id: snapshot for id, snapshot in versions.items() if id in found}
 
 
-def ids_in(state: Iterable[str]) -> Iterator[str]:
-    """Yield the ids that facts of a ref name."""
-    for value in state:
-        yield from ID.findall(value)
-
-
 class _Groups:
     """Sets of things that belong together."""
 
@@ -173,8 +191,7 @@ def _starts(repository: Repository, found: Reached) -> tuple[list[str], list[str
                 written = "\n".join((ref.move.note, *ref.move.state.values()))
                 found.notes.append((f"the log of {title}, move {ref.seq}", written))
                 into = now if is_there and ref.seq == last.seq else before
-                named = ids_in(ref.move.state.values())
-                into += [id for id in (ref.move.commit, *named) if id is not None]
+                into += ID.findall(" ".join((ref.move.commit or "", *ref.move.state.values())))
     return now, before
 
 
@@ -210,9 +227,9 @@ def _versions(objects: ObjectStore, starts: Iterable[SnapshotId]) -> list[Snapsh
         read = (SnapshotId(item) for item in named if item)
         return [*parents(id), *(item for item in read if item in known)]
 
-    every = ordered(starts, parents)
+    every = _ordered(starts, parents)
     known = set(every)
-    return ordered(every, sources)
+    return _ordered(every, sources)
 
 
 def _check_whole(objects: ObjectStore, commits: Iterable[CommitId]) -> None:
@@ -244,14 +261,14 @@ def _shown(objects: ObjectStore, trees: Iterable[TreeId]) -> Iterator[tuple[Rela
             yield RelationName(schema, identifier), entry
 
 
-def ordered(
-    starts: Iterable[Id], origins: Callable[[Id], Iterable[Id]], done: Iterable[Id] = ()
-) -> list[Id]:
+def _ordered(
+    starts: Iterable[_Id], origins: Callable[[_Id], Iterable[_Id]], done: Iterable[_Id] = ()
+) -> list[_Id]:
     """Return everything behind some ids, each behind what it comes from, without what is done."""
     seen = set(done)
-    found: list[Id] = []
+    found: list[_Id] = []
     for start in starts:
-        waiting: list[tuple[Id, bool]] = [(start, False)]
+        waiting: list[tuple[_Id, bool]] = [(start, False)]
         while waiting:
             id, is_ready = waiting.pop()
             if is_ready:
@@ -261,3 +278,146 @@ def ordered(
                 waiting.append((id, True))
                 waiting += [(origin, False) for origin in origins(id) if origin not in seen]
     return found
+
+
+@dataclass(slots=True)
+class History:
+    """Rewrites objects; every object is rewritten after those that it names.
+
+    Attributes:
+        objects: Where they are.
+        segment: Returns a segment with the files that take the place of others.
+        redact: Texts to take out of messages.
+        put: Stores a value and returns its id.
+        new: The new ids found so far, by kind; those that stay are among them.
+    """
+
+    objects: ObjectStore
+    segment: Callable[[Segment], Segment]
+    redact: Sequence[str] = ()
+    put: Callable[[Value], str] = lambda value: encode(value)[0]
+    commits: dict[CommitId, CommitId] = field(default_factory=dict)
+    trees: dict[TreeId, TreeId] = field(default_factory=dict)
+    snapshots: dict[SnapshotId, SnapshotId] = field(default_factory=dict)
+    segments: dict[SegmentId, SegmentRef | None] = field(default_factory=dict)
+
+    def changes(self) -> Forwarding:
+        """Return the new ids of what has another one now."""
+        kept = ((old, None if new is None else new.id) for old, new in self.segments.items())
+        return Forwarding(
+            commits=_changed(self.commits),
+            trees=_changed(self.trees),
+            snapshots=_changed(self.snapshots),
+            segments=_changed({old: new or NOTHING for old, new in kept}),
+        )
+
+    def of(self, id: str) -> str:
+        """Return the new id of a commit or version; its own if it is neither, or stays."""
+        return self.commits.get(CommitId(id)) or self.snapshots.get(SnapshotId(id)) or id
+
+    def _commit(self, id: CommitId) -> CommitId:
+        return CommitId(self.of(id))
+
+    def _snapshot(self, id: SnapshotId) -> SnapshotId:
+        return SnapshotId(self.of(id))
+
+    def rewrite_snapshot(self, id: SnapshotId, *, has_files: bool) -> None:
+        """Rewrite a version; `has_files` is False if none of its files can change."""
+        old = self.objects.snapshot(id)
+        refs = old.segments
+        if has_files:
+            found = (self._segment(ref) for ref in old.segments)
+            refs = tuple(ref for ref in found if ref is not None)
+        parents = tuple(map(self._snapshot, old.parents))
+        origin = msgspec.structs.replace(old.origin, inputs=self._inputs(old.origin.inputs))
+        consumed = old.consumption
+        if consumed is not None:
+            inputs = self._inputs(consumed.inputs)
+            consumed = msgspec.structs.replace(consumed, inputs=inputs)
+        new = msgspec.structs.replace(
+            old,
+            segments=refs,
+            parents=parents,
+            origin=origin,
+            consumption=consumed,
+        )
+        self.snapshots[id] = id if new == old else SnapshotId(self.put(new))
+
+    def rewrite_commit(self, id: CommitId) -> None:
+        """Rewrite a commit."""
+        old = self.objects.commit(id)
+        new = msgspec.structs.replace(
+            old,
+            tree=self._tree(old.tree),
+            parents=tuple(map(self._commit, old.parents)),
+            message=self.redacted(old.message),
+            run=None if old.run is None else self._run(old.run),
+            metadata={key: self.redacted(value) for key, value in old.metadata.items()},
+        )
+        self.commits[id] = id if new == old else CommitId(self.put(new))
+
+    def redacted(self, text: str) -> str:
+        """Return a text without what is to be redacted."""
+        for part in self.redact:
+            text = text.replace(part, REDACTED)
+        return text
+
+    def _run(self, old: Run) -> Run:
+        head = None if old.head is None else self._commit(old.head)
+        nodes = tuple(self._node(node) for node in old.nodes)
+        return msgspec.structs.replace(old, head=head, nodes=nodes)
+
+    def _node(self, old: NodeRun) -> NodeRun:
+        refused = None if old.refused is None else self.redacted(old.refused)
+        return msgspec.structs.replace(old, inputs=self._inputs(old.inputs), refused=refused)
+
+    def _inputs(self, inputs: Sequence[_Read]) -> tuple[_Read, ...]:
+        return tuple(
+            msgspec.structs.replace(item, snapshot=item.snapshot and self.of(item.snapshot))
+            for item in inputs
+        )
+
+    def _tree(self, id: TreeId) -> TreeId:
+        if id not in self.trees:
+            old = self.objects.tree(id)
+            schemas = {
+                name: msgspec.structs.replace(ref, id=self._schema(ref.id))
+                for name, ref in old.schemas.items()
+            }
+            new = Tree(schemas=schemas)
+            self.trees[id] = id if new == old else TreeId(self.put(new))
+        return self.trees[id]
+
+    def _schema(self, id: TreeId) -> TreeId:
+        if id not in self.trees:
+            old = self.objects.schema_tree(id)
+            relations = {
+                name: TableEntry(snapshot=self._snapshot(entry.snapshot))
+                if isinstance(entry, TableEntry)
+                else entry
+                for name, entry in old.relations.items()
+            }
+            new = SchemaTree(relations=relations)
+            self.trees[id] = id if new == old else TreeId(self.put(new))
+        return self.trees[id]
+
+    def _segment(self, ref: SegmentRef) -> SegmentRef | None:
+        if ref.id not in self.segments:
+            old = self.objects.segment(ref.id)
+            new = self.segment(old)
+            self.segments[ref.id] = ref
+            if new == Segment():
+                self.segments[ref.id] = None
+            elif new != old:
+                self.segments[ref.id] = SegmentRef(
+                    id=SegmentId(self.put(new)),
+                    blocks=len(new.blocks),
+                    rows=sum(block.rows for block in new.blocks),
+                    deleted=sum(stone.rows for stone in new.tombstones),
+                    bytes=sum(block.bytes for block in new.blocks),
+                )
+        return self.segments[ref.id]
+
+
+def _changed(ids: Mapping[_Id, _Id]) -> dict[str, str]:
+    return {str(old): str(new) for old, new in ids.items() if old != new}

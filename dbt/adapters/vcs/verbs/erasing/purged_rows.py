@@ -1,0 +1,413 @@
+"""Purged rows: where the rows are, in files of any version of a table, that meet a condition.
+
+This process looks for them where it compares as SQL does; the engine computes any other condition.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.ids import SnapshotId, TableId
+from dbt.adapters.vcs.core.model import Block, Field, Schema, Segment, Snapshot, Tombstone
+from dbt.adapters.vcs.core.model.data_type import INTEGERS, type_of
+from dbt.adapters.vcs.core.model.schema import RESERVED
+from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.engines.found_places import find_places
+from dbt.adapters.vcs.engines.port import VersionReader
+from dbt.adapters.vcs.engines.version_mounts import TableMount
+from dbt.adapters.vcs.rows.files.block_reader import Files, Positions
+from dbt.adapters.vcs.rows.limits import in_process_first
+from dbt.adapters.vcs.rows.quoting import quoted
+from dbt.adapters.vcs.rows.sorted_numbers import are_among, distinct
+from dbt.adapters.vcs.statements.syntax.conditions import check_condition, where_clause
+from dbt.adapters.vcs.statements.syntax.conjuncts import Comparison, comparisons_of
+from dbt.adapters.vcs.statements.syntax.lexer import Kind, tokenize
+from dbt.adapters.vcs.statements.syntax.literals import decode
+from dbt.adapters.vcs.statements.syntax.names import Name
+from dbt.adapters.vcs.statements.syntax.query import Slice
+from dbt.adapters.vcs.verbs.erasing.purged_history import CONFLICTS
+from dbt.adapters.vcs.writes.pruning import matching
+from dbt.adapters.vcs.writes.row_filters import filter_of
+
+Places = Mapping[str, Positions]
+"""Positions in ascending order, by path of the block."""
+
+Reading = tuple[tuple[Field, ...], tuple[str, ...]]
+"""The columns by which the condition is read, and the ids of the partition columns."""
+
+GONE: Final = "gone-"
+"""How the file names of blocks begin whose files were collected: nothing of them is told."""
+
+_FILES: Final = 500
+"""Files that one query of the engine reads."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToErase:
+    """The files that change.
+
+    Attributes:
+        blocks: Blocks with rows to erase, and the positions of these.
+        schemas: The columns of each block, and its partition columns.
+        collected: Blocks whose files are gone, and whose bounds and folders may tell of rows.
+        stones: Tombstones to write again, each with every block that any version applies it to.
+        images: Before-images to erase besides: positions by path of the block.
+    """
+
+    blocks: Mapping[str, tuple[Block, Positions]]
+    schemas: Mapping[str, tuple[Schema, tuple[str, ...]]]
+    collected: Mapping[str, Block]
+    stones: Mapping[str, Tombstone]
+    images: Places
+
+
+@dataclass(slots=True)
+class _Files:
+    """The files of some versions, and by which columns each can be read."""
+
+    blocks: dict[str, Block] = field(default_factory=dict)
+    schemas: dict[str, tuple[Schema, tuple[str, ...]]] = field(default_factory=dict)
+    stones: dict[str, Tombstone] = field(default_factory=dict)
+    readings: dict[Reading, tuple[dict[str, Block], dict[str, Tombstone]]] = field(
+        default_factory=dict
+    )
+
+
+def check_purge_condition(where: str) -> None:
+    """Check that a text is one expression over columns alone.
+
+    Raises:
+        InputError: It isn't.
+    """
+    check_condition(where, "--where")
+    if any(token.word in ("select", "from") for token in tokenize(where)):
+        raise InputError(
+            "The condition of a purge can't read other tables, which old versions were not "
+            "made with. List the values: customer_id in (4711, 4712)."
+        )
+
+
+def texts_in(where: str) -> tuple[str, ...]:
+    """Return the texts in a condition that may be somebody's data."""
+    found = (decode(token.text) for token in tokenize(where) if token.kind is Kind.STRING)
+    return tuple(dict.fromkeys(text for text in found if len(text) > 2))
+
+
+def find_rows(
+    repository: Repository,
+    versions: Mapping[SnapshotId, Snapshot],
+    where: str,
+    sessions: Callable[[], VersionReader],
+) -> tuple[ToErase, int]:
+    """Return the files of versions that hold rows to erase, and how many versions lack a column.
+
+    A row is erased from every version that shares its file. What is known of blocks whose files
+    were collected is erased, too, unless their bounds show that no row can have met the condition.
+
+    Raises:
+        InputError: The condition mentions no column of the table, or may be true of a row now
+            and false later.
+        EngineError: The engine can't compute it.
+    """
+    needed = _needed(where, versions.values())
+    files, lacking = _gathered(repository, versions, needed)
+    folders = {"/".join(path.split("/")[:2]) for path in (*files.blocks, *files.stones)}
+    there = {info.path for folder in folders for info in repository.blobs.walk(folder)}
+    matcher = _Matcher(Files(repository.blobs), where, needed, sessions)
+    # Comparisons that hold for every row to erase, whatever the condition says besides.
+    implied = comparisons_of(where, Slice(0, len(where)), Name(schema=None, identifier=""), None)
+    held = {
+        path: matcher.files.files_of(stone)
+        for path, stone in files.stones.items()
+        if path in there
+    }
+    # Rows of blocks that can be read are known already.
+    known = there & files.blocks.keys()
+    rows: dict[str, Positions] = {}
+    images: dict[str, Positions] = {}
+    for (fields, partition_by), (blocks, stones) in files.readings.items():
+        present = [blocks[path] for path in blocks if path in there]
+        readable = matching(present, Schema(fields=fields), implied)
+        _add(rows, matcher.in_blocks(readable, fields, partition_by))
+        written = [stones[path] for path in stones if path in there]
+        held_here = set().union(*(held[stone.path] for stone in written))
+        _add(images, matcher.in_images(written, sorted(held_here - known), fields))
+    collected = _collected(files, there, implied)
+    changed = {*rows, *collected, *images}
+    erased = ToErase(
+        blocks={path: (files.blocks[path], gone) for path, gone in rows.items()},
+        schemas=files.schemas,
+        collected=collected,
+        stones={path: files.stones[path] for path, names in held.items() if changed & names},
+        images=images,
+    )
+    return erased, lacking
+
+
+def _needed(where: str, versions: Iterable[Snapshot]) -> frozenset[str]:
+    """Return the columns, of any version, that the condition may name, in lower case."""
+    kinds = (Kind.WORD, Kind.QUOTED)
+    words = {token.text.lower() for token in tokenize(where) if token.kind in kinds}
+    columns = {name for version in versions for name in version.schema.names}
+    needed = frozenset(words & {name.lower() for name in columns})
+    if not needed:
+        names = ", ".join(sorted(columns))
+        raise InputError(f"The condition names no column of the table. It has: {names}.")
+    return needed
+
+
+def _collected(files: _Files, there: set[str], implied: Sequence[Comparison]) -> dict[str, Block]:
+    """Return the blocks whose files are gone, and which may have had such rows."""
+    return {
+        path: block
+        for path, block in files.blocks.items()
+        if path not in there
+        and not path.rpartition("/")[2].startswith(GONE)
+        and matching([block], files.schemas[path][0], implied)
+    }
+
+
+def _add(found: dict[str, Positions], more: Places) -> None:
+    for path, places in more.items():
+        if len(places):
+            found[path] = distinct(np.concatenate([found.get(path, places), places]))
+
+
+def _gathered(
+    repository: Repository, versions: Mapping[SnapshotId, Snapshot], needed: frozenset[str]
+) -> tuple[_Files, int]:
+    """Return the files of versions, and how many versions lack a column of the condition."""
+    files, lacking = _Files(), 0
+    segments: dict[str, Segment] = {}
+    called = _names(versions.values(), needed)
+    for snapshot in versions.values():
+        fields = _under(snapshot.schema.fields, needed, called[snapshot.table])
+        is_conflict = snapshot.operation == CONFLICTS
+        views = [
+            (view, snapshot.partition_by)
+            for view in _readings(fields, needed, is_conflict=is_conflict)
+        ]
+        lacking += not views
+        for ref in snapshot.segments:
+            if ref.id not in segments:
+                segments[ref.id] = repository.objects.segment(ref.id)
+            _gather(files, segments[ref.id], snapshot, views)
+    return files, lacking
+
+
+def _names(versions: Iterable[Snapshot], needed: frozenset[str]) -> dict[TableId, dict[str, str]]:
+    """Return for each table the names of the condition by id of the columns that had them."""
+    found: dict[TableId, dict[str, str]] = {}
+    for snapshot in versions:
+        names = found.setdefault(snapshot.table, {})
+        for column in snapshot.schema.fields:
+            if column.name.lower() in needed:
+                names[column.id] = column.name.lower()
+    return found
+
+
+def _gather(files: _Files, segment: Segment, snapshot: Snapshot, views: list[Reading]) -> None:
+    for block in segment.blocks:
+        files.blocks.setdefault(block.path, block)
+        files.schemas.setdefault(block.path, (snapshot.schema, snapshot.partition_by))
+        for view in views:
+            files.readings.setdefault(view, ({}, {}))[0][block.path] = block
+    applied = (stone for item in segment.derivations for stone in item.tombstones)
+    for stone in (*segment.tombstones, *applied):
+        known = files.stones.get(stone.path)
+        targets = {**(known.targets if known else {}), **stone.targets}
+        files.stones[stone.path] = msgspec.structs.replace(stone, targets=targets)
+        for view in views:
+            files.readings.setdefault(view, ({}, {}))[1][stone.path] = stone
+
+
+def _under(
+    fields: Sequence[Field], needed: frozenset[str], called: Mapping[str, str]
+) -> tuple[Field, ...]:
+    """Return a version's columns under the names that the condition uses.
+
+    A column that has another name in this version is the same column, by its id.
+
+    Args:
+        fields: The version's columns.
+        needed: The names that the condition mentions, in lower case.
+        called: Such names by id of the columns that have them in some version.
+    """
+    own = {field.name.lower() for field in fields}
+    renamed = {
+        field.id: called[field.id]
+        for field in fields
+        if field.name.lower() not in needed and called.get(field.id, "") in needed - own
+    }
+    return tuple(
+        msgspec.structs.replace(field, name=renamed[field.id]) if field.id in renamed else field
+        for field in fields
+    )
+
+
+def _readings(
+    fields: Sequence[Field], needed: frozenset[str], *, is_conflict: bool
+) -> Iterator[tuple[Field, ...]]:
+    """Yield the columns by which a condition can be read in a version; none if it lacks some.
+
+    The rows of a waiting merge hold several rows of the table each: one for each side.
+    """
+    if not is_conflict:
+        views = [tuple(fields)]
+    else:
+        by_name = {field.name: field for field in fields}
+        columns = [name[5:] for name in by_name if name.startswith("base_")]
+        views = [
+            tuple(
+                msgspec.structs.replace(
+                    by_name.get(f"{side}_{name}") or by_name[f"our_{name}"], name=name
+                )
+                for name in columns
+                if f"our_{name}" in by_name
+            )
+            for side in ("base", "our", "their", "result")
+        ]
+    for view in views:
+        if needed <= {field.name.lower() for field in view}:
+            yield view
+
+
+@dataclass(frozen=True, slots=True)
+class _Matcher:
+    """Finds the rows that meet a condition; `needed` are the columns that it may name."""
+
+    files: Files
+    where: str
+    needed: frozenset[str]
+    sessions: Callable[[], VersionReader]
+
+    def in_blocks(
+        self, blocks: Sequence[Block], fields: Sequence[Field], partition_by: Sequence[str]
+    ) -> Places:
+        """Return where rows of blocks meet the condition; deleted rows count, too."""
+        return in_process_first(
+            lambda: {block.path: self._read(block, fields) for block in blocks},
+            lambda: self._asked(blocks, fields, partition_by),
+        )
+
+    def in_images(
+        self, stones: Sequence[Tombstone], files: Sequence[str], fields: Sequence[Field]
+    ) -> Places:
+        """Return where before-images meet it: positions in the blocks that they are from.
+
+        Only images of rows of the given files are looked at.
+        """
+        if not files or not stones:
+            return {}
+        return in_process_first(
+            lambda: self._read_images(stones, files, fields),
+            lambda: self._asked_images(stones, files, fields),
+        )
+
+    def _read(self, block: Block, fields: Sequence[Field]) -> Positions:
+        named, condition = self._here(fields)
+        start, found = 0, [np.empty(0, np.int64)]
+        for batch in self.files.batches(block, named):
+            found.append(_numbers(pa.Table.from_batches([batch]), named, condition) + start)
+            start += batch.num_rows
+        return np.concatenate(found)
+
+    def _read_images(
+        self, stones: Sequence[Tombstone], files: Sequence[str], fields: Sequence[Field]
+    ) -> Places:
+        named, condition = self._here(fields)
+        found: dict[str, Positions] = {}
+        for stone in stones:
+            rows = self.files.columns(stone.path, named, entry=stone)
+            wanted = _numbers(rows, named, condition)
+            for file in files:
+                positions, places = self.files.deleted(stone.path, file, stone)
+                _add(found, {file: positions[are_among(places, wanted)]})
+        return found
+
+    def _here(self, fields: Sequence[Field]) -> tuple[list[Field], pc.Expression]:
+        """Return the columns of the condition, and what it means to Arrow.
+
+        Raises:
+            UnsupportedError: Only the engine computes the same as SQL does.
+        """
+        named = [field for field in fields if field.name.lower() in self.needed]
+        for column in named:
+            # What a time or an inexact number is compared with depends on the session.
+            type_ = type_of(column.type)
+            if not (type_.is_plain_text or type_.kind in (*INTEGERS, "date", "boolean")):
+                raise UnsupportedError(
+                    f"The engine compares {column.name}, which is {column.type}."
+                )
+        try:
+            return named, filter_of(self.where, Schema(fields=tuple(named)))
+        except InputError as error:
+            raise UnsupportedError(f"The engine computes {self.where}.") from error
+
+    def _asked(
+        self, blocks: Sequence[Block], fields: Sequence[Field], partition_by: Sequence[str]
+    ) -> Places:
+        found: dict[str, Positions] = {}
+        for start in range(0, len(blocks), _FILES):
+            entries = tuple(blocks[start : start + _FILES])
+            paths = tuple(block.path for block in entries)
+            told = "\n".join([*paths, *map(repr, fields)])
+            mount = TableMount(
+                id="pu_" + hashlib.sha256(told.encode()).hexdigest()[:32],
+                folder="/".join(paths[0].split("/")[:2]),
+                files=paths,
+                fields=tuple(fields),
+                partition_by=tuple(partition_by),
+                entries=entries,
+            )
+            relation = self.sessions().mount_located(mount)
+            found.update(self._places(relation, fields, "true"))
+        return found
+
+    def _asked_images(
+        self, stones: Sequence[Tombstone], files: Sequence[str], fields: Sequence[Field]
+    ) -> Places:
+        found: dict[str, Positions] = {}
+        for stone in stones:
+            relation, selected = self.sessions().mount_deleted([stone], files, fields)
+            _add(found, self._places(relation, fields, selected))
+        return found
+
+    def _places(self, relation: str, fields: Sequence[Field], selected: str) -> Places:
+        for column in fields:
+            if column.name.lower().startswith(RESERVED):
+                raise UnsupportedError(
+                    f"The table has a column {column.name}; no name may begin with {RESERVED} "
+                    "here. Rename it: alter table ... rename column."
+                )
+        columns = ", ".join(f"{quoted(field.id)} as {quoted(field.name)}" for field in fields)
+        place = f"{FILE_COLUMN}, {POSITION_COLUMN}"
+        query = (
+            f"select {place} from (select {columns}, {place} from {relation} where {selected}) "
+            f"{where_clause(self.where)}"
+        )
+        session = self.sessions()
+        if not session.is_repeatable(query):
+            raise InputError(
+                "The condition may be true of a row now and false later, so it can't say which "
+                "rows to erase from all versions. Leave functions such as rand() and now() out."
+            )
+        return find_places(session, query)
+
+
+def _numbers(rows: pa.Table, fields: Sequence[Field], condition: pc.Expression) -> Positions:
+    """Return the numbers of the rows, whose columns have the ids of fields, that meet it."""
+    named = rows.rename_columns([field.name for field in fields])
+    numbered = named.append_column(POSITION_COLUMN, pa.array(np.arange(len(rows))))
+    found: Positions = numbered.filter(condition).column(POSITION_COLUMN).to_numpy()
+    return found

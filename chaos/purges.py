@@ -16,10 +16,10 @@ from chaos.faults import Trouble
 from chaos.ground import Ground
 from chaos.shop import TABLES, Seen, Shop, look
 from dbt.adapters.vcs.commands.fsck import check_repository
+from dbt.adapters.vcs.commands.purge import PurgeRequest, purge
 from dbt.adapters.vcs.core.errors import RetryError, VcsError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.verbs.erasing.purge import PurgeRequest, purge
 
 _TRIES: Final = 3
 _RATE: Final = 0.002

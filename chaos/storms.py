@@ -31,6 +31,7 @@ from dbt.adapters.vcs.commands.exports import export
 from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.commands.gc import collect
 from dbt.adapters.vcs.commands.merge import merge
+from dbt.adapters.vcs.commands.purge import PurgeRequest, purge
 from dbt.adapters.vcs.commands.refs import create_branch
 from dbt.adapters.vcs.core import turns
 from dbt.adapters.vcs.core.errors import RetryError, StorageError, VcsError
@@ -38,7 +39,6 @@ from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.opening import open_blobs
-from dbt.adapters.vcs.verbs.erasing.purge import PurgeRequest, purge
 
 _WRITERS: Final = 3
 _PURGES: Final = 8

@@ -12,10 +12,10 @@ from chaos.play import Play
 from chaos.purges import erase
 from chaos.shop import Shop
 from chaos.storms import Storm
+from dbt.adapters.vcs.commands import purge
 from dbt.adapters.vcs.core.maintenance import Maintenance, Swept
 from dbt.adapters.vcs.core.store.condemned import Condemned
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
-from dbt.adapters.vcs.verbs.erasing import purge
 
 
 @pytest.fixture

@@ -33,13 +33,11 @@ FLOORS = (
     {"workspace"},
     {"client"},
     {"commands"},
-    {"verbs"},
-    {"text"},
     {"serve"},
     {"project", "api", "configs", "relation", "column"},
     {"connections"},
-    # These stand on the server, the API and what purge erases.
-    {"commands.prepare", "commands.purge", "commands.serve", "commands.sql"},
+    # These stand on the server and the API.
+    {"commands.prepare", "commands.serve", "commands.sql"},
     {"cli"},
     {"operations"},
     {"impl"},

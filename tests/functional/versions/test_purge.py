@@ -8,10 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from dbt.adapters.vcs.api import Client, connect
+from dbt.adapters.vcs.commands.purge import PurgeReport, PurgeRequest, purge
 from dbt.adapters.vcs.core.errors import EngineError, InputError
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.factory import make_engine
-from dbt.adapters.vcs.verbs.erasing.purge import PurgeReport, PurgeRequest, purge
 from tests.functional.clients import SPARK, Sql, client, rows_of, sql
 
 __all__ = ["client", "sql"]

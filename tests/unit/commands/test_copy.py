@@ -11,6 +11,7 @@ from dbt.adapters.vcs.cli import main
 from dbt.adapters.vcs.commands.copy import copy_repository
 from dbt.adapters.vcs.commands.fsck import DataCheck, check_repository
 from dbt.adapters.vcs.commands.gc import collect
+from dbt.adapters.vcs.commands.purge import PurgeRequest, purge
 from dbt.adapters.vcs.commands.refs import create_snapshot, create_tag
 from dbt.adapters.vcs.commands.restore import restore_relation
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError, RetryError
@@ -22,7 +23,6 @@ from dbt.adapters.vcs.core.retention import change_retention
 from dbt.adapters.vcs.core.store import MemoryBlobs, open_blobs
 from dbt.adapters.vcs.rows.files.footers import read_blocks
 from dbt.adapters.vcs.rows.files.parquet import write_table
-from dbt.adapters.vcs.verbs.erasing.purge import PurgeRequest, purge
 from tests.contract.faulty import Crash, FaultyBlobs, at
 from tests.unit.tables import SCHEMA, Tables
 from tests.unit.warehouse import Warehouse

@@ -3,6 +3,7 @@ import pytest
 from dbt.adapters.vcs.commands.exports import export, export_after
 from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.commands.gc import collect, is_stale
+from dbt.adapters.vcs.commands.purge import PurgeRequest, purge
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.plan.collect import Needed
@@ -13,7 +14,6 @@ from dbt.adapters.vcs.iceberg.export_folder import export_folder
 from dbt.adapters.vcs.iceberg.manifest_files import read_list
 from dbt.adapters.vcs.iceberg.metadata_place import FOLDER, place_of
 from dbt.adapters.vcs.merges.export_rules import ExportRule
-from dbt.adapters.vcs.verbs.erasing.purge import PurgeRequest, purge
 from tests.unit.warehouse import Warehouse
 
 RULE = ExportRule(pattern="main")

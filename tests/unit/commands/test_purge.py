@@ -17,6 +17,7 @@ from dbt.adapters.vcs.commands.exports import export
 from dbt.adapters.vcs.commands.fsck import DataCheck, check_repository
 from dbt.adapters.vcs.commands.gc import collect, set_retention
 from dbt.adapters.vcs.commands.merge import continue_merge, merge
+from dbt.adapters.vcs.commands.purge import PurgeReport, PurgeRequest, purge
 from dbt.adapters.vcs.commands.refs import create_snapshot
 from dbt.adapters.vcs.commands.resolve import resolve
 from dbt.adapters.vcs.core.errors import (
@@ -48,7 +49,6 @@ from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
 from dbt.adapters.vcs.merges.protection import BranchRule, Rules
 from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.runs.run_branch import Status
-from dbt.adapters.vcs.verbs.erasing.purge import PurgeReport, PurgeRequest, purge
 from dbt.adapters.vcs.workspace.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines import BranchLine
 from tests.contract.faulty import Crash

@@ -7,6 +7,7 @@ import pytest
 
 from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.commands.gc import collect, set_retention
+from dbt.adapters.vcs.commands.purge import PurgeRequest, purge
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import (
@@ -19,7 +20,6 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.core.origins.staleness import stale_tables
 from dbt.adapters.vcs.core.store import MemoryBlobs
-from dbt.adapters.vcs.verbs.erasing.purge import PurgeRequest, purge
 from dbt.adapters.vcs.workspace.rebase import rebased
 from dbt.adapters.vcs.worktree.increments import Increment, increment_of, record
 from dbt.adapters.vcs.worktree.overlay import Overlay

@@ -1,13 +1,489 @@
-"""`dbt-vcs purge`: erase rows of a table from all versions."""
+"""`dbt-vcs purge`: erase rows of a table from all versions, by rewriting history that has them.
+
+`core.maintenance` keeps everybody else from landing meanwhile, and completes a purge that died.
+Here it is planned: which files hold such rows (`purged_rows`), what takes their place
+(`purged_files`), and which history shows the new ones (`purged_history`). New files are written
+first, then new manifests, then what tells which object took the place of which
+(`core.store.forwards`). From then on the new history counts.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, NamedTuple
+
 import click
+import msgspec
 
 from dbt.adapters.vcs.commands.options import json_option
-from dbt.adapters.vcs.commands.session import CommandSession, with_session
-from dbt.adapters.vcs.text.purge_text import purge_text
-from dbt.adapters.vcs.verbs.erasing import purge as verb
+from dbt.adapters.vcs.commands.purged_files import NewFiles
+from dbt.adapters.vcs.commands.purged_history import (
+    ID,
+    History,
+    Named,
+    Reached,
+    reach,
+    related,
+)
+from dbt.adapters.vcs.commands.purged_rows import (
+    ToErase,
+    check_purge_condition,
+    find_rows,
+    texts_in,
+)
+from dbt.adapters.vcs.commands.revisions import parse_relation
+from dbt.adapters.vcs.commands.session import CommandSession, sessions_of, with_session
+from dbt.adapters.vcs.core.branches import is_protected
+from dbt.adapters.vcs.core.codec import encode_record
+from dbt.adapters.vcs.core.errors import NotFoundError, ProtectedError
+from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId, datetime_of
+from dbt.adapters.vcs.core.maintenance import Purging, Swept
+from dbt.adapters.vcs.core.model import Commit, Entry, FunctionEntry, Snapshot, ViewEntry
+from dbt.adapters.vcs.core.origins.results import FOLDER as RESULTS
+from dbt.adapters.vcs.core.origins.results import Results
+from dbt.adapters.vcs.core.plan.collect import Roots, needed
+from dbt.adapters.vcs.core.presence import files_of_versions
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.retention import GRACE
+from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
+from dbt.adapters.vcs.core.store.chain import digest_of, opened, redacted
+from dbt.adapters.vcs.core.store.forwards import Forwards
+from dbt.adapters.vcs.core.store.objects import ObjectStore, object_key
+from dbt.adapters.vcs.core.store.refs import PURGE
+from dbt.adapters.vcs.engines.port import Engine
+from dbt.adapters.vcs.iceberg.export_folder import EXPORTS
+from dbt.adapters.vcs.iceberg.metadata_place import FOLDER
+from dbt.adapters.vcs.layout.styled import Span, counted, line
+
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.layout.styled import Block
+
+_SHOWN: Final = 20
+"""Places of texts that are listed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PurgeRequest:
+    """What to erase.
+
+    Attributes:
+        relation: The table, `schema.identifier`.
+        where: A SQL condition over its columns; rows for which it is true are erased.
+        redact: Texts to take out of commit messages, what is stored with them, and logs.
+        dry_run: True to change nothing.
+    """
+
+    relation: str
+    where: str
+    redact: Sequence[str] = ()
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PurgedTable:
+    """A table whose history was rewritten.
+
+    Attributes:
+        relation: Its name, or its names, separated by commas.
+        versions: Number of versions that changed.
+    """
+
+    relation: str
+    versions: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PurgeReport:
+    """What a purge did, or would do.
+
+    Attributes:
+        relation: The table.
+        dry_run: True if nothing was changed.
+        tables: The tables whose history changed: the named one, and those that share its history.
+        rows: Number of stored rows that were erased; a row in several files counts several times.
+        before_images: Number of copies of deleted rows in tombstones that were erased.
+        rewritten_files: Number of files that were written again or left out.
+        commits: Number of commits that got another id.
+        moved: The names that moved to the new history.
+        unread_versions: Number of versions that lack a column of the condition.
+        mentions: Where texts of the condition are still written: messages, notes, views.
+        deleted_files: Number of data files deleted.
+        deleted_objects: Number of manifests deleted.
+        results: Number of remembered results of statements deleted: all that there are.
+        young: Number of files without a use, of writers that are running or have died.
+        young_until: When `gc` deletes the last of these, in UTC; None if there are none.
+    """
+
+    relation: str
+    dry_run: bool
+    tables: tuple[PurgedTable, ...] = ()
+    rows: int = 0
+    before_images: int = 0
+    rewritten_files: int = 0
+    commits: int = 0
+    moved: tuple[str, ...] = ()
+    unread_versions: int = 0
+    mentions: tuple[str, ...] = ()
+    deleted_files: int = 0
+    deleted_objects: int = 0
+    results: int = 0
+    young: int = 0
+    young_until: str | None = None
+
+
+def purge(
+    repository: Repository,
+    request: PurgeRequest,
+    *,
+    author: str,
+    engine: Callable[[], Engine] | None = None,
+    guard: Callable[[str], object] = lambda branch: None,
+) -> PurgeReport:
+    """Erase rows from every version of a table on every branch, tag and named snapshot.
+
+    Every commit from the first that changes gets another id. Names move to the new commits. The
+    old files are deleted, and so is everything that is remembered of statements. Whoever wants to
+    land meanwhile waits. What can't be reached: copies of the repository, and what readers hold.
+
+    Args:
+        repository: The repository.
+        request: What to erase.
+        author: Who does it.
+        engine: Creates the engine, for conditions that are more than comparisons; a local Spark
+            if None.
+        guard: Called with each branch that is to move; raises if the project's rules forbid it.
+            It must move no name: nobody lands beside a purge.
+
+    Raises:
+        NotFoundError: No version of such a table is in the repository.
+        InputError: The condition can't be used.
+        ProtectedError: A name that would have to move is protected; nothing was changed.
+        RetryError: A collection or another purge is running, or this process stood still for so
+            long that others took the purge for dead.
+        DamagedError: A file or manifest of the history is damaged.
+    """
+    check_purge_condition(request.where)
+    name = parse_relation(request.relation)
+    with sessions_of(engine, repository.blobs, PURGE) as sessions:
+
+        def plan() -> _Plan:
+            """Rewrite the history as it is now, and store nothing of it."""
+            reached = reach(repository)
+            versions = related(repository.objects, reached, name)
+            if not versions:
+                raise NotFoundError(
+                    f"No branch, tag or named snapshot ever showed a table {name}, as far as "
+                    "the history is kept."
+                )
+            erase, unread = find_rows(repository, versions, request.where, sessions)
+            found = _rewritten(repository, request, reached, versions, erase, dry_run=True)
+            _check_open(repository, found.moves, guard)
+            results = Results(repository.blobs).count()
+            report = replace(found.report, unread_versions=unread, results=results)
+            return replace(found, report=report)
+
+        if request.dry_run:
+            return plan().report
+        repository.check_upgraded("purge")
+        with repository.maintenance.alone(f"purge {name}", author=author) as purging:
+            planned = plan()
+            purging.check()
+            report, history = planned.report, planned.history
+            if planned.is_needed:
+                history, swept = _carry_out(repository, request, planned, purging)
+                report = replace(report, deleted_files=swept.files, deleted_objects=swept.objects)
+            # Answers and the texts of statements hold values, and what is lost is computed again.
+            Results(repository.blobs).drop_all()
+        unused = unused_files(repository, history, planned.versions)
+        if not unused:
+            return report
+        until = datetime_of(Micros(max(info.modified_at for info in unused) + GRACE))
+        return replace(report, young=len(unused), young_until=f"{until:%Y-%m-%d %H:%M} UTC")
+
+
+class _Move(NamedTuple):
+    """How a name moves to the new history."""
+
+    named: Named
+    commit: CommitId | None
+    state: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    """A rewritten history, and how names move to it.
+
+    Attributes:
+        logs: The new bytes of files of moves whose texts are redacted, by path.
+        digests: The new digest of each of these, by the old one.
+    """
+
+    reached: Reached
+    versions: Mapping[SnapshotId, Snapshot]
+    erase: ToErase
+    history: History
+    logs: Mapping[str, bytes]
+    digests: Mapping[str, str]
+    moves: tuple[_Move, ...]
+    report: PurgeReport
+
+    @property
+    def is_needed(self) -> bool:
+        found = self.history.changes()
+        return bool(self.moves or found.commits or found.snapshots or self.logs)
+
+
+def _rewritten(
+    repository: Repository,
+    request: PurgeRequest,
+    reached: Reached,
+    versions: Mapping[SnapshotId, Snapshot],
+    erase: ToErase,
+    *,
+    dry_run: bool,
+) -> _Plan:
+    """Rewrite the history, and write its files and manifests unless this is a dry run."""
+    objects = repository.objects
+    files = NewFiles(repository.blobs, erase, dry_run=dry_run)
+    history = History(objects, files.segment, request.redact)
+    if not dry_run:
+        history.put = objects.put
+    for id in reached.snapshots:
+        history.rewrite_snapshot(id, has_files=id in versions)
+    for commit in reached.commits:
+        history.rewrite_commit(commit)
+    moves = tuple(_moves(reached, history))
+    logs, digests = _redacted_logs(repository.blobs, history)
+    tables: dict[str, int] = {}
+    for id in versions:
+        if history.snapshots[id] != id:
+            names = ", ".join(sorted(map(str, reached.names.get(id, ()))))
+            tables[names or request.relation] = tables.get(names or request.relation, 0) + 1
+    texts = tuple(dict.fromkeys((*texts_in(request.where), *request.redact)))
+    report = PurgeReport(
+        relation=str(parse_relation(request.relation)),
+        dry_run=request.dry_run,
+        tables=tuple(
+            PurgedTable(relation=names, versions=count) for names, count in sorted(tables.items())
+        ),
+        rows=files.rows,
+        before_images=files.images,
+        rewritten_files=len(erase.blocks) + len(erase.stones),
+        commits=len(history.changes().commits),
+        moved=tuple(move.named.title for move in moves),
+        mentions=tuple(_mentions(objects, reached, versions, history, texts)),
+    )
+    return _Plan(
+        reached=reached,
+        versions=versions,
+        erase=erase,
+        history=history,
+        logs=logs,
+        digests=digests,
+        moves=moves,
+        report=report,
+    )
+
+
+def _carry_out(
+    repository: Repository, request: PurgeRequest, plan: _Plan, purging: Purging
+) -> tuple[History, Swept]:
+    """Store the new history, and let it take the place of the old one."""
+    blobs = repository.blobs
+    plan = _rewritten(repository, request, plan.reached, plan.versions, plan.erase, dry_run=False)
+    repository.objects.flush()
+    changes = msgspec.structs.replace(plan.history.changes(), moves=plan.digests)
+    forwards = Forwards(blobs).put(changes)
+    # It is stored where the old digests lead.
+    for path, data in plan.logs.items():
+        blobs.replace_all({path: data})
+    tables = {snapshot.table for snapshot in plan.versions.values()}
+    # What was made for other engines has bounds of old rows, or names old versions.
+    metadata = (f"{FOLDER}/tables/{table}" for table in sorted(tables))
+    folders = (*metadata, EXPORTS, RESULTS)
+    return plan.history, purging.finish(forwards, tables=tables, folders=folders)
+
+
+def _moves(reached: Reached, history: History) -> Iterator[_Move]:
+    """Yield the names that move, with their new commit and state."""
+    for named in reached.named:
+        move = named.ref.move
+        commit = None if move.commit is None else CommitId(history.of(move.commit))
+        state = {
+            key: history.redacted(ID.sub(lambda found: history.of(found[0]), value))
+            for key, value in move.state.items()
+        }
+        if (commit, state) != (move.commit, move.state):
+            yield _Move(named, commit, state)
+
+
+def _check_open(
+    repository: Repository,
+    moves: Sequence[_Move],
+    guard: Callable[[str], object],
+) -> None:
+    """Check that every name that is to move may be moved.
+
+    Raises:
+        ProtectedError: One is protected.
+    """
+    for named, *_ in moves:
+        if named.space == "heads":
+            guard(named.ref.name)
+            branch = repository.find_branch(named.ref.name)
+            if branch is not None:
+                branch.check_open(promotes=False)
+        elif is_protected(named.ref):
+            raise ProtectedError(
+                f"The {named.title} is protected and shows rows that are to be erased. Nothing "
+                "was changed. Lift its protection first."
+            )
+
+
+def _redacted_logs(blobs: Blobs, history: History) -> tuple[dict[str, bytes], dict[str, str]]:
+    """Return the files of logs without the texts to redact, and their digests by the old ones.
+
+    Only the file of a move is written again. The move behind it goes on naming the digest of the
+    old file, which leads to the new one, so that nothing else changes: neither for processes that
+    remember the old file, nor for those that append to the log meanwhile.
+
+    Raises:
+        DamagedError: A move is not the one that was written.
+    """
+    files: dict[str, bytes] = {}
+    digests: dict[str, str] = {}
+    for info in list(blobs.walk("refs")):
+        old = blobs.get(info.path)
+        move = opened(old, info.path)
+        new = redacted(move, history.redacted)
+        if new != move:
+            files[info.path] = encode_record(new)
+            digests[digest_of(old)] = digest_of(files[info.path])
+    return files, digests
+
+
+def _mentions(
+    objects: ObjectStore,
+    reached: Reached,
+    versions: Mapping[SnapshotId, Snapshot],
+    history: History,
+    texts: Sequence[str],
+) -> Iterator[str]:
+    """Yield where some texts are left in the new history, which only people can change."""
+    left = [text for text in texts if history.redacted(text) == text]
+    for id in reached.commits:
+        part = _part_with(objects.commit(id), left)
+        if part is not None:
+            yield f"the {part} of commit {history.commits[id][:12]}"
+    yield from (place for place, note in reached.notes if _has(note, left))
+    for entry, name in reached.texts.items():
+        if _has(_text(objects, entry), texts):
+            yield f"the text of the {entry.noun} {name}"
+    written = {text for item in versions.values() for text in item.properties.values()}
+    written |= {item.comment or "" for item in versions.values()}
+    if any(_has(text, texts) for text in written):
+        yield "a comment or property of the table"
+
+
+def _part_with(commit: Commit, texts: Sequence[str]) -> str | None:
+    """Return which part of a commit has one of some texts in it; None if none has."""
+    if any(_has(text, texts) for text in (commit.message, *commit.metadata.values())):
+        return "message"
+    nodes = commit.run.nodes if commit.run is not None else ()
+    return "run" if any(_has(node.refused or "", texts) for node in nodes) else None
+
+
+def _has(text: str, parts: Sequence[str]) -> bool:
+    return any(part in text for part in parts)
+
+
+def _text(objects: ObjectStore, entry: Entry) -> str:
+    """Return what somebody wrote to define a view or function."""
+    match entry:
+        case ViewEntry(view=id):
+            return objects.view(id).text
+        case FunctionEntry(function=id):
+            return objects.function(id).text
+    return ""
+
+
+def unused_files(
+    repository: Repository, history: History, versions: Mapping[SnapshotId, Snapshot]
+) -> list[BlobInfo]:
+    """Return the files of purged tables, and manifests, that the new history doesn't need.
+
+    They belong to writers that are running or have died, and are for `gc` to delete: it alone
+    knows when no writer needs them.
+    """
+    objects = repository.objects
+    kept = needed(Roots(commits=set(history.commits.values())), objects).objects
+    kept |= {("snapshot", id) for id in history.snapshots.values()}
+    kept |= {
+        ("segment", ref.id)
+        for id in history.snapshots.values()
+        for ref in objects.snapshot(id).segments
+    }
+    found = []
+    for info in repository.blobs.walk("objects"):
+        if object_key(info.path) not in kept:
+            found.append(info)
+    files = files_of_versions(objects, [history.snapshots[id] for id in versions])
+    folders = {"/".join(path.split("/")[:2]) for path in files}
+    folders |= {f"data/{snapshot.table}" for snapshot in versions.values()}
+    for folder in sorted(folders):
+        found += [info for info in repository.blobs.walk(folder) if info.path not in files]
+    return found
+
+
+def purge_text(report: PurgeReport) -> Iterator[Block]:
+    """Yield what a purge did, or would do."""
+    if not report.commits and not report.moved:
+        yield line(Span(f"No version of {report.relation} has such rows.", "good"))
+    else:
+        yield from _history_text(report)
+    if report.unread_versions:
+        yield line(
+            f"{counted(report.unread_versions, 'version')} without a column of the condition: "
+            "rows that only their files hold were not looked at."
+        )
+    for place in report.mentions[:_SHOWN]:
+        yield line(Span(f"A text of the condition is also in {place}.", "bad"))
+    if len(report.mentions) > _SHOWN:
+        yield line(f"... and in {len(report.mentions) - _SHOWN} more places; --json lists all.")
+    if report.results:
+        would = "Would forget" if report.dry_run else "Forgot"
+        yield line(
+            f"{would} {counted(report.results, 'remembered result')}: the next build computes "
+            "again what it needs."
+        )
+    if report.dry_run:
+        return
+    if report.deleted_files or report.deleted_objects:
+        yield line(
+            f"Deleted {counted(report.deleted_files, 'data file')} and "
+            f"{counted(report.deleted_objects, 'manifest')} of the old history."
+        )
+    if report.young:
+        yield line(
+            f"Left {counted(report.young, 'unused file')} alone that may belong to a running "
+            f"writer. They may hold such rows, too: run dbt-vcs gc after {report.young_until}."
+        )
+
+
+def _history_text(report: PurgeReport) -> Iterator[Block]:
+    would = "Would erase" if report.dry_run else "Erased"
+    yield line(
+        f"{would} {counted(report.rows, 'stored row')} and "
+        f"{counted(report.before_images, 'copy', 'copies')} of deleted rows, in "
+        f"{counted(report.rewritten_files, 'file')}."
+    )
+    for table in report.tables:
+        yield line("  ", Span(table.relation, "name"), f": {counted(table.versions, 'version')}")
+    would = "Would rewrite" if report.dry_run else "Rewrote"
+    yield line(f"{would} {counted(report.commits, 'commit')}, and moved:")
+    for name in report.moved:
+        yield line("  ", Span(name, "name"))
 
 
 @click.command("purge")
@@ -39,9 +515,9 @@ def purge_command(
         if not dry_run:
             session.watch(branch)
 
-    report = verb.purge(
+    report = purge(
         session.repository,
-        verb.PurgeRequest(relation=relation, where=where, redact=redact, dry_run=dry_run),
+        PurgeRequest(relation=relation, where=where, redact=redact, dry_run=dry_run),
         author=session.author,
         engine=session.engine,
         guard=guard,

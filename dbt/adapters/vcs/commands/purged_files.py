@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
+from dbt.adapters.vcs.commands.purged_rows import GONE, ToErase
 from dbt.adapters.vcs.core.ids import new_write_id
 from dbt.adapters.vcs.core.model import Block, Derivation, Segment, Tombstone
 from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
@@ -21,7 +22,6 @@ from dbt.adapters.vcs.rows.files.footers import read_blocks
 from dbt.adapters.vcs.rows.files.tombstone_files import write_tombstone
 from dbt.adapters.vcs.rows.partition_values import folders_like
 from dbt.adapters.vcs.rows.sorted_numbers import are_among
-from dbt.adapters.vcs.verbs.erasing.purged_rows import GONE, ToErase
 
 
 class NewFiles:

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dbt.adapters.vcs.commands.purged_history import CONFLICTS
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.ids import SnapshotId, TableId
 from dbt.adapters.vcs.core.model import Block, Field, Schema, Segment, Snapshot, Tombstone
@@ -35,7 +36,6 @@ from dbt.adapters.vcs.statements.syntax.lexer import Kind, tokenize
 from dbt.adapters.vcs.statements.syntax.literals import decode
 from dbt.adapters.vcs.statements.syntax.names import Name
 from dbt.adapters.vcs.statements.syntax.query import Slice
-from dbt.adapters.vcs.verbs.erasing.purged_history import CONFLICTS
 from dbt.adapters.vcs.writes.pruning import matching
 from dbt.adapters.vcs.writes.row_filters import filter_of
 

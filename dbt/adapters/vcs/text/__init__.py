@@ -1,1 +1,0 @@
-"""Output for people: the result of each verb as lines and grids."""

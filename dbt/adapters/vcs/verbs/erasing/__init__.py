@@ -1,1 +1,0 @@
-"""Erasing rows from all versions of a table."""

@@ -8,7 +8,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -31,11 +31,8 @@ from dbt.adapters.vcs.core.history.bisection import Mark, first_bad
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.model import Commit, Entry, RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.layout.styled import Span, age, brief, counted, entry, line, short
+from dbt.adapters.vcs.layout.styled import Block, Span, age, brief, counted, entry, line, short
 from dbt.adapters.vcs.yaml_text import load_yaml
-
-if TYPE_CHECKING:
-    from dbt.adapters.vcs.layout.styled import Block
 
 Tell = Callable[[int, int], None]
 """Is told how many looks are done, and how many commits are left."""

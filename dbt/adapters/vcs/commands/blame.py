@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import pyarrow as pa
@@ -19,15 +19,12 @@ from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, datetime_of
 from dbt.adapters.vcs.core.model import RelationName, Schema, TableEntry
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.layout.styled import Grid, Span, age, entry, short
+from dbt.adapters.vcs.layout.styled import Block, Grid, Span, Style, age, entry, short
 from dbt.adapters.vcs.rows.compare.signed import signed_files
 from dbt.adapters.vcs.rows.equality import has_value
 from dbt.adapters.vcs.rows.exact_values import Given
 from dbt.adapters.vcs.rows.key_values import key_value
 from dbt.adapters.vcs.rows.python_values import python_rows
-
-if TYPE_CHECKING:
-    from dbt.adapters.vcs.layout.styled import Block, Style
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

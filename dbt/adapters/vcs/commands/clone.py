@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import click
 
@@ -20,11 +19,8 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.core.tableversions import find_version
 from dbt.adapters.vcs.handlers.definitions.table_handler import put_clone
-from dbt.adapters.vcs.layout.styled import Span, counted, line, short
+from dbt.adapters.vcs.layout.styled import Block, Span, counted, line, short
 from dbt.adapters.vcs.worktree.overlay import Overlay
-
-if TYPE_CHECKING:
-    from dbt.adapters.vcs.layout.styled import Block
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

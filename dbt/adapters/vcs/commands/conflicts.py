@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
@@ -14,11 +14,8 @@ from dbt.adapters.vcs.commands.session import CommandSession, with_session
 from dbt.adapters.vcs.core.errors import DamagedError, InputError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.layout.styled import Grid, Span, line
+from dbt.adapters.vcs.layout.styled import Block, Grid, Span, line
 from dbt.adapters.vcs.merges.conflicts.open_merges import OpenMerge, open_merges
-
-if TYPE_CHECKING:
-    from dbt.adapters.vcs.layout.styled import Block
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
@@ -24,11 +24,8 @@ from dbt.adapters.vcs.core.store.lease import FOLDER, seems_running
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
 from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.core.store.write_once import write_new
-from dbt.adapters.vcs.layout.styled import counted, line, size
+from dbt.adapters.vcs.layout.styled import Block, counted, line, size
 from dbt.adapters.vcs.rows.files.file_check import whole_bytes
-
-if TYPE_CHECKING:
-    from dbt.adapters.vcs.layout.styled import Block
 
 _LOGS: Final = ("refs/heads", "refs/tags", "refs/snapshots", "refs/options")
 _AT_ONCE: Final = 64 * 2**20

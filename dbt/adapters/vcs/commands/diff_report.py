@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from dbt.adapters.vcs.commands.output import RowSet, cell_of, changes_text
 from dbt.adapters.vcs.diffs.change_summary import ChangeSummary, rows_text
-from dbt.adapters.vcs.layout.styled import Grid, Span, counted, entry, line
-
-if TYPE_CHECKING:
-    from dbt.adapters.vcs.layout.styled import Block, Style
+from dbt.adapters.vcs.layout.styled import Block, Grid, Span, Style, counted, entry, line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import click
 
@@ -11,10 +10,7 @@ from dbt.adapters.vcs.commands.exports import export
 from dbt.adapters.vcs.commands.options import json_option
 from dbt.adapters.vcs.commands.session import CommandSession, with_session
 from dbt.adapters.vcs.iceberg.branch_export import BranchExport, Registration
-from dbt.adapters.vcs.layout.styled import Span, counted, line
-
-if TYPE_CHECKING:
-    from dbt.adapters.vcs.layout.styled import Block
+from dbt.adapters.vcs.layout.styled import Block, Span, counted, line
 
 
 @click.command("export")

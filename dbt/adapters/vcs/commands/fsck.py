@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import click
 
@@ -29,11 +29,8 @@ from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.core.store.objects import ObjectStore, object_key, object_path, read_object
 from dbt.adapters.vcs.core.store.refs import RefStore
-from dbt.adapters.vcs.layout.styled import Span, counted, line, size
+from dbt.adapters.vcs.layout.styled import Block, Span, counted, line, size
 from dbt.adapters.vcs.rows.files.file_check import wrong_bytes, wrong_size
-
-if TYPE_CHECKING:
-    from dbt.adapters.vcs.layout.styled import Block
 
 _SPACES: Final = ("heads", "tags", "options", PINS)
 _KINDS: Final[Mapping[str, type[Value]]] = {

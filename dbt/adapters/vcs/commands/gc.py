@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
@@ -52,11 +52,8 @@ from dbt.adapters.vcs.core.store.objects import ObjectStore, object_key
 from dbt.adapters.vcs.core.store.refs import Space
 from dbt.adapters.vcs.iceberg.export_folder import exported_versions
 from dbt.adapters.vcs.iceberg.metadata_place import FOLDER
-from dbt.adapters.vcs.layout.styled import Span, counted, line, size
+from dbt.adapters.vcs.layout.styled import Block, Span, counted, line, size
 from dbt.adapters.vcs.runs.run_branch import is_expired, runs
-
-if TYPE_CHECKING:
-    from dbt.adapters.vcs.layout.styled import Block
 
 _BATCH: Final = 500
 """Number of deletions between two heartbeats."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 import click
 
@@ -18,10 +17,7 @@ from dbt.adapters.vcs.core.model import Input, RelationName
 from dbt.adapters.vcs.core.origins.lineage import Lineage, Made
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.tableversions import find_version
-from dbt.adapters.vcs.layout.styled import Span, age, counted, entry, line, short
-
-if TYPE_CHECKING:
-    from dbt.adapters.vcs.layout.styled import Block
+from dbt.adapters.vcs.layout.styled import Block, Span, age, counted, entry, line, short
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

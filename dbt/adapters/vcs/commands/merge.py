@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
@@ -22,7 +22,7 @@ from dbt.adapters.vcs.core.repository import Protection, Repository
 from dbt.adapters.vcs.diffs.change_summary import ChangeSummary, differing, rows_text
 from dbt.adapters.vcs.diffs.summaries import list_changes
 from dbt.adapters.vcs.engines.port import Engine, Rewriters
-from dbt.adapters.vcs.layout.styled import Span, counted, line, short
+from dbt.adapters.vcs.layout.styled import Block, Span, counted, line, short
 from dbt.adapters.vcs.merges.branch_landing import Arrival, check_terms, land_work
 from dbt.adapters.vcs.merges.conflicts import stored_conflicts as conflicts
 from dbt.adapters.vcs.merges.conflicts.decisions import Decisions, decided_rows
@@ -41,9 +41,6 @@ from dbt.adapters.vcs.merges.stale_by_merge import (
 from dbt.adapters.vcs.merges.table_merges import TableMerges
 from dbt.adapters.vcs.merges.trees import Merged
 from dbt.adapters.vcs.runs.run_branch import run_of
-
-if TYPE_CHECKING:
-    from dbt.adapters.vcs.layout.styled import Block
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

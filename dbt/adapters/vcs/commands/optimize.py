@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
@@ -25,11 +25,8 @@ from dbt.adapters.vcs.handlers.contents.optimize_handler import (
     put_optimized,
     rewrite_table,
 )
-from dbt.adapters.vcs.layout.styled import Grid, Span, counted, line, short, size
+from dbt.adapters.vcs.layout.styled import Block, Grid, Span, counted, line, short, size
 from dbt.adapters.vcs.worktree.overlay import Overlay
-
-if TYPE_CHECKING:
-    from dbt.adapters.vcs.layout.styled import Block
 
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)i?b?", re.IGNORECASE)
 _UNITS: Final = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import click
 
@@ -37,12 +37,9 @@ from dbt.adapters.vcs.core.retention import hold, hold_commit
 from dbt.adapters.vcs.core.snapshotnames import NamedSnapshot
 from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.core.tableversions import find_version
-from dbt.adapters.vcs.layout.styled import Grid, Span, age, line, short
+from dbt.adapters.vcs.layout.styled import Block, Grid, Span, age, line, short
 from dbt.adapters.vcs.merges.conflicts.open_merges import open_merge_of, open_merges
 from dbt.adapters.vcs.runs.run_branch import RunBranch, Status, discard, run_of, runs
-
-if TYPE_CHECKING:
-    from dbt.adapters.vcs.layout.styled import Block
 
 _AT_ONCE: Final = 64
 """Number of branches whose histories are read together."""

@@ -6,7 +6,7 @@ import shlex
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import click
 
@@ -46,12 +46,9 @@ from dbt.adapters.vcs.core.store.objects import ObjectStore, read_object
 from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.core.store.refs import Ref, RefStore
 from dbt.adapters.vcs.core.store.set_aside import replace_file, replace_object
-from dbt.adapters.vcs.layout.styled import Span, counted, line
+from dbt.adapters.vcs.layout.styled import Block, Span, counted, line
 from dbt.adapters.vcs.rows.files.file_check import size_of, whole_bytes, wrong_bytes, wrong_size
 from dbt.adapters.vcs.rows.quoting import quoted_relation
-
-if TYPE_CHECKING:
-    from dbt.adapters.vcs.layout.styled import Block
 
 _NOUNS = {"heads": "branch", "tags": "tag"}
 COPY = "dbt-vcs repair --from-copy LOCATION"

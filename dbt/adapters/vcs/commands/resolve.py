@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import click
 import pyarrow as pa
@@ -14,15 +13,12 @@ from dbt.adapters.vcs.commands.options import Pair, json_option
 from dbt.adapters.vcs.commands.session import CommandSession, with_session
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.layout.styled import counted, line
+from dbt.adapters.vcs.layout.styled import Block, counted, line
 from dbt.adapters.vcs.merges.conflicts import stored_conflicts as conflicts
 from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
 from dbt.adapters.vcs.merges.conflicts.open_merges import find_open_merge
 from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.rows.exact_values import Given
-
-if TYPE_CHECKING:
-    from dbt.adapters.vcs.layout.styled import Block
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import click
 
@@ -29,13 +28,10 @@ from dbt.adapters.vcs.handlers.versions.restore_handler import (
     put_back,
     splits,
 )
-from dbt.adapters.vcs.layout.styled import Span, line, short
+from dbt.adapters.vcs.layout.styled import Block, Span, line, short
 from dbt.adapters.vcs.runs.run_branch import run_of
 from dbt.adapters.vcs.worktree.overlay import Overlay
 from dbt.adapters.vcs.writes.versions import version_again
-
-if TYPE_CHECKING:
-    from dbt.adapters.vcs.layout.styled import Block
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
@@ -28,13 +28,10 @@ from dbt.adapters.vcs.core.ids import datetime_of
 from dbt.adapters.vcs.core.model import Input
 from dbt.adapters.vcs.core.origins.results import Result
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.layout.styled import Grid, Span, age, counted, line, size
+from dbt.adapters.vcs.layout.styled import Block, Grid, Span, age, counted, line, size
 from dbt.adapters.vcs.reuse.derivation_key import SETTING
 from dbt.adapters.vcs.statements.syntax.excerpts import excerpt
 from dbt.adapters.vcs.statements.syntax.lexer import tokenize
-
-if TYPE_CHECKING:
-    from dbt.adapters.vcs.layout.styled import Block
 
 _LENGTH: Final = 40
 _PLAIN: Final = {

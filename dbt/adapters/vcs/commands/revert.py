@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import click
 
@@ -22,7 +21,7 @@ from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.diffs.change_summary import ChangeSummary
 from dbt.adapters.vcs.diffs.summaries import list_changes
 from dbt.adapters.vcs.engines.port import Engine, Rewriters
-from dbt.adapters.vcs.layout.styled import Span, line, short
+from dbt.adapters.vcs.layout.styled import Block, Span, line, short
 from dbt.adapters.vcs.merges.branch_landing import land_plan
 from dbt.adapters.vcs.merges.conflicts.policy import Mode
 from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash
@@ -32,9 +31,6 @@ from dbt.adapters.vcs.merges.merge_plan import MergePlan, Work
 from dbt.adapters.vcs.merges.table_merge import TableMerge, merge_tables
 from dbt.adapters.vcs.merges.trees import Combination
 from dbt.adapters.vcs.writes.versions import version_again
-
-if TYPE_CHECKING:
-    from dbt.adapters.vcs.layout.styled import Block
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

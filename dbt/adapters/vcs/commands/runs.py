@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
@@ -15,12 +15,9 @@ from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, Micros, datetime_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import read_retention
-from dbt.adapters.vcs.layout.styled import Grid, Span, age, line
+from dbt.adapters.vcs.layout.styled import Block, Grid, Span, Style, age, line
 from dbt.adapters.vcs.runs import run_branch
 from dbt.adapters.vcs.runs.run_branch import RunBranch
-
-if TYPE_CHECKING:
-    from dbt.adapters.vcs.layout.styled import Block, Style
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
@@ -20,11 +20,8 @@ from dbt.adapters.vcs.core.model.commit import reused_nodes
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.diffs.change_summary import ChangeSummary
 from dbt.adapters.vcs.diffs.summaries import list_changes
-from dbt.adapters.vcs.layout.styled import Grid, Span, age, counted, line, local_time
+from dbt.adapters.vcs.layout.styled import Block, Grid, Span, Style, age, counted, line, local_time
 from dbt.adapters.vcs.runs.run_branch import run_of
-
-if TYPE_CHECKING:
-    from dbt.adapters.vcs.layout.styled import Block, Style
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

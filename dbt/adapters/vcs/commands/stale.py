@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import click
 
@@ -13,10 +12,7 @@ from dbt.adapters.vcs.commands.session import CommandSession, with_session
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.origins.staleness import OnDamage, stale_tables
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.layout.styled import Span, entry, line
-
-if TYPE_CHECKING:
-    from dbt.adapters.vcs.layout.styled import Block
+from dbt.adapters.vcs.layout.styled import Block, Span, entry, line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
@@ -19,12 +19,9 @@ from dbt.adapters.vcs.core.model import Commit, FunctionEntry, Snapshot, TableEn
 from dbt.adapters.vcs.core.origins.staleness import stale_tables
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.each import each
-from dbt.adapters.vcs.layout.styled import Span, age, counted, entry, line, short, size
+from dbt.adapters.vcs.layout.styled import Block, Span, age, counted, entry, line, short, size
 from dbt.adapters.vcs.merges.conflicts.open_merges import open_merge_of
 from dbt.adapters.vcs.runs.run_branch import run_of
-
-if TYPE_CHECKING:
-    from dbt.adapters.vcs.layout.styled import Block
 
 DONE_WITH: Final = frozenset({"published", "resumed"})
 """States of runs that need no further action."""

@@ -218,15 +218,15 @@ class _Bisection:
                 f"commit. Write {FORMS}."
             )
         raise InputError(
-            f"The condition reads {names}, which {_named(ends.good_text, ends.good)} and "
-            f"{_named(ends.bad_text, ends.bad)} show in the same versions, so it is the same "
+            f"The condition reads {names}, which {_name_of(ends.good_text, ends.good)} and "
+            f"{_name_of(ends.bad_text, ends.bad)} show in the same versions, so it is the same "
             "on both. Give other revisions, or look at what changed: "
             f"dbt-vcs diff {ends.good[:12]}..{ends.bad[:12]}"
         )
 
     def _check_good(self, left: int) -> None:
         ends = self._ends
-        where = _named(ends.good_text, ends.good)
+        where = _name_of(ends.good_text, ends.good)
         mark = self._look(ends.good, left)
         if mark is Mark.BAD:
             raise InputError(
@@ -237,7 +237,7 @@ class _Bisection:
 
     def _check_bad(self, left: int) -> None:
         ends = self._ends
-        where = _named(ends.bad_text, ends.bad)
+        where = _name_of(ends.bad_text, ends.bad)
         mark = self._look(ends.bad, left)
         if mark is Mark.GOOD:
             raise InputError(
@@ -290,7 +290,7 @@ def _base(repository: Repository, ends: _Ends) -> CommitId | None:
     return base
 
 
-def _named(text: str, commit: CommitId) -> str:
+def _name_of(text: str, commit: CommitId) -> str:
     return repr(text) if commit.startswith(text) else f"{text!r} ({commit[:12]})"
 
 

@@ -116,13 +116,14 @@ def find_test(target: Path, name: str) -> BisectCondition:
     found = [test for test in tests if wanted in (test["unique_id"], test.get("name"))]
     if not found:
         raise NotFoundError(
-            f"There is no test {wanted!r} in {target / 'manifest.json'}. {_known(wanted, tests)}"
+            f"There is no test {wanted!r} in {target / 'manifest.json'}. "
+            f"{_names_of_tests(wanted, tests)}"
         )
     if len(found) > 1:
         ids = ", ".join(sorted(test["unique_id"] for test in found))
         raise InputError(f"{len(found)} tests are named {wanted!r}. Give the id of one: {ids}.")
     (test,) = found
-    text = test.get("compiled_code") or _compiled(target, test)
+    text = test.get("compiled_code") or _compiled_text(target, test)
     statements = split(text or "")
     if len(statements) != 1:
         raise InputError(
@@ -163,7 +164,7 @@ def _tests(target: Path) -> list[Mapping[str, Any]]:
     return [node for node in nodes.values() if node.get("resource_type") == "test"]
 
 
-def _compiled(target: Path, test: Mapping[str, Any]) -> str | None:
+def _compiled_text(target: Path, test: Mapping[str, Any]) -> str | None:
     """Return what dbt wrote when it last compiled the test; a later manifest may lack it."""
     source, path = Path(test["original_file_path"]), Path(test["path"])
     inner = source if source.name == path.name else source / path
@@ -171,7 +172,7 @@ def _compiled(target: Path, test: Mapping[str, Any]) -> str | None:
     return file.read_text(encoding="utf-8") if file.is_file() else None
 
 
-def _known(wanted: str, tests: Iterable[Mapping[str, Any]]) -> str:
+def _names_of_tests(wanted: str, tests: Iterable[Mapping[str, Any]]) -> str:
     names = sorted(str(test.get("name")) for test in tests)
     near = [name for name in names if wanted.lower() in name.lower()] or names
     if not near:
@@ -262,7 +263,7 @@ class Looks:
             gone = ", ".join(map(str, read.missing))
             return Answer(Mark.SKIPPED, f"there is no {gone}")
         if read.digest not in self._answers:
-            self._answers[read.digest] = self._found(read, commit)
+            self._answers[read.digest] = self._compute(read, commit)
         return self._answers[read.digest]
 
     def close(self) -> None:
@@ -271,21 +272,21 @@ class Looks:
             self._connection.close()
         self._workspace.close()
 
-    def _found(self, read: VersionsRead, commit: CommitId) -> Answer:
+    def _compute(self, read: VersionsRead, commit: CommitId) -> Answer:
         self.done += 1
         try:
-            is_good = self._here(read, commit)
+            is_good = self._answer_in_process(read, commit)
             rows = None if is_good is not None else self._rows(commit)
             values = rows.fetch(_FEW) if rows is not None else []
         except (DamagedError, EngineError, InputError) as error:
             return Answer(Mark.SKIPPED, str(error))
         if rows is not None:
-            is_good = _told(self._condition, [column.type for column in rows.columns], values)
+            is_good = _verdict(self._condition, [column.type for column in rows.columns], values)
         if is_good is None:
             return Answer(Mark.SKIPPED, "the condition is NULL")
         return Answer(Mark.GOOD if is_good else Mark.BAD)
 
-    def _here(self, read: VersionsRead, commit: CommitId) -> bool | None:
+    def _answer_in_process(self, read: VersionsRead, commit: CommitId) -> bool | None:
         open_table = self._means.open_table
         if self._plain is None or open_table is None:
             return None
@@ -302,7 +303,7 @@ class Looks:
         return outcome.rows
 
 
-def _told(
+def _verdict(
     condition: BisectCondition, types: list[str], rows: list[tuple[object, ...]]
 ) -> bool | None:
     """Return what a result says; None if it is NULL.
@@ -397,7 +398,7 @@ def plain_query(query: Query) -> PlainQuery | None:
     if after and after[0].word != "where":
         return None
     where = query.text[after[0].end : after[-1].end] if after else None
-    compared = _compared(before[1:-1])
+    compared = _comparison(before[1:-1])
     columns = () if compared is not None else _columns(before[1:-1])
     return None if columns is None else PlainQuery(columns, where, compared)
 
@@ -424,7 +425,7 @@ def plain_answer(
     if len(read.entries) != 1 or not isinstance(read.entries[0][1], TableEntry):
         return None
     ((name, _),) = read.entries
-    table = _scanned(plain, kind, open_(name, commit))
+    table = _scan_of(plain, kind, open_(name, commit))
     if table is None:
         return None
     if plain.compared is None:
@@ -433,7 +434,7 @@ def plain_answer(
     return _COMPARED[sign](table.count(), number)
 
 
-def _scanned(plain: PlainQuery, kind: Kind, table: ScannedTable) -> ScannedTable | None:
+def _scan_of(plain: PlainQuery, kind: Kind, table: ScannedTable) -> ScannedTable | None:
     """Return what a query reads; None if this process can't read it, or not in a short time."""
     if plain.compared is not None and kind == "failures":
         return None
@@ -449,7 +450,7 @@ def _scanned(plain: PlainQuery, kind: Kind, table: ScannedTable) -> ScannedTable
     return found if sum(block.rows for block in found.blocks) <= LIMITS.rows else None
 
 
-def _compared(tokens: Sequence[Token]) -> tuple[str, int] | None:
+def _comparison(tokens: Sequence[Token]) -> tuple[str, int] | None:
     """Return the comparison of `count(*) <> 0 [as name]`, None if tokens are anything else."""
     found = _COUNT.fullmatch(" ".join(token.word for token in tokens))
     sign = found[1].replace(" ", "") if found is not None else ""

@@ -77,7 +77,7 @@ def blame(
     place = _Place(start, name, _version(repository, start, name, revision))
     if not key:
         raise InputError("Blame needs a key: --key column=value, once for each key column.")
-    wanted = _wanted(repository.objects.snapshot(place.version).schema, key, name)
+    wanted = _key_values(repository.objects.snapshot(place.version).schema, key, name)
     while True:
         parents = _parents(repository, place)
         same = next((parent for parent in parents if parent.version == place.version), None)
@@ -177,18 +177,20 @@ def _net(rows: Signed) -> Signed:
     counts: dict[str, int] = {}
     by_value: dict[str, dict[str, Any]] = {}
     for sign, row in rows:
-        value = repr([_plain(item) for item in row.values()])
+        value = repr([_canonical(item) for item in row.values()])
         counts[value] = counts.get(value, 0) + sign
         by_value[value] = row
     return [(count, by_value[value]) for value, count in counts.items() if count]
 
 
-def _plain(value: Any) -> Any:
+def _canonical(value: Any) -> Any:
     """Return a canonical value, so that equal values look the same: -0.0 as 0.0."""
     return value + 0.0 if isinstance(value, float) else value
 
 
-def _wanted(schema: Schema, key: Mapping[str, Given], name: RelationName) -> dict[str, pa.Scalar]:
+def _key_values(
+    schema: Schema, key: Mapping[str, Given], name: RelationName
+) -> dict[str, pa.Scalar]:
     """Return the values of a key by field id, which survives a column's renaming."""
     fields = [(schema.field(column), text) for column, text in key.items()]
     return {field.id: key_value(name, field.name, field.type, text) for field, text in fields}

@@ -229,25 +229,25 @@ def check_type(path: str, column: Any, field: Field) -> None:
     Raises:
         InputError: It has another one.
     """
-    if _plain(column.type) != _plain(arrow_type(field.type)):
+    if _plain_type(column.type) != _plain_type(arrow_type(field.type)):
         raise InputError(
             f"The column {field.name} of {path} is {column.type}; expected {field.type}. Nothing "
             "was changed; load the table again, and write that type."
         )
 
 
-def _plain(type_: Any) -> pa.DataType:
+def _plain_type(type_: Any) -> pa.DataType:
     """Return a type without what makes no difference to its values."""
     if pa.types.is_large_string(type_):
         return pa.string()
     if pa.types.is_large_binary(type_):
         return pa.binary()
     if pa.types.is_map(type_):
-        return pa.map_(_plain(type_.key_type), _plain(type_.item_type))
+        return pa.map_(_plain_type(type_.key_type), _plain_type(type_.item_type))
     if pa.types.is_list(type_) or pa.types.is_large_list(type_):
-        return pa.list_(pa.field("element", _plain(type_.value_type)))
+        return pa.list_(pa.field("element", _plain_type(type_.value_type)))
     if pa.types.is_struct(type_):
-        return pa.struct([pa.field(part.name, _plain(part.type)) for part in type_])
+        return pa.struct([pa.field(part.name, _plain_type(part.type)) for part in type_])
     return type_
 
 
@@ -281,7 +281,7 @@ def client_deletions(
         if vector is not None:
             vectors.setdefault(file, []).append(vector)
             continue
-        table = _read(repository, file)
+        table = _read_rows(repository, file)
         uris = table.column(_PATH).combine_chunks().dictionary_encode()
         places = table.column(_PLACE).to_numpy().astype(np.int64)
         codes = uris.indices.to_numpy()
@@ -301,7 +301,7 @@ def _bytes(repository: Repository, file: str) -> bytes:
         raise InputError(f"{file} is not there. Nothing was changed; write it again.") from None
 
 
-def _read(repository: Repository, file: str) -> pa.Table:
+def _read_rows(repository: Repository, file: str) -> pa.Table:
     data = _bytes(repository, file)
     try:
         table = pq.ParquetFile(pa.BufferReader(data)).read(columns=[_PATH, _PLACE])

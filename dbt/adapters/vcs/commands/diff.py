@@ -259,11 +259,13 @@ def read_points(repository: Repository, ends: Ends, branch: str) -> tuple[Point,
     before, after = (point for point in points if point is not None)
     if before.id is None and after.id is None:
         where = " or at ".join(dict.fromkeys((ends.before, ends.after)))
-        raise NotFoundError(f"There is no {relation} at {where}. {_known(repository, texts)}")
+        raise NotFoundError(
+            f"There is no {relation} at {where}. {_relations_of(repository, texts)}"
+        )
     return before, after
 
 
-def _known(repository: Repository, revisions: Sequence[str]) -> str:
+def _relations_of(repository: Repository, revisions: Sequence[str]) -> str:
     """Return a sentence that names the relations of some revisions, as far as they fit a line."""
     trees = [repository.tree(repository.resolve(text)) for text in revisions]
     names = sorted(

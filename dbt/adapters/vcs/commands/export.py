@@ -54,10 +54,10 @@ def _export_text(report: BranchExport) -> Iterator[Block]:
         f" @ {report.commit[:12]} to {report.location}",
     )
     if report.registration is not None:
-        yield from _registered(report.registration)
+        yield from _registration_text(report.registration)
 
 
-def _registered(done: Registration) -> Iterator[Block]:
+def _registration_text(done: Registration) -> Iterator[Block]:
     for relation, why in done.refused.items():
         yield line("Not registered: ", Span(relation, "name"), f". {why}")
     for relation in done.dropped:

@@ -283,7 +283,7 @@ class CatalogClient:
             self._catalog: Any = catalog.load_catalog(target.name, **target.properties)
         except Exception as error:
             raise InputError(
-                f"The catalog {target.name!r} can't be opened: {_told(error)}. Its settings are "
+                f"The catalog {target.name!r} can't be opened: {_reason(error)}. Its settings are "
                 "those of vcs.yml, of .pyiceberg.yaml and of variables that begin with "
                 f"PYICEBERG_CATALOG__{target.name.upper().replace('-', '_')}__."
             ) from error
@@ -333,12 +333,12 @@ class CatalogClient:
                 else:
                     self._catalog.register_table(identifier, location)
             except (errors.TableAlreadyExistsError, errors.ViewAlreadyExistsError) as error:
-                return _told(error)
+                return _reason(error)
             except errors.RESTError as error:
                 # What has the name, or what is to have it, is out of the server's reach.
                 if not str(error).startswith("NotFoundException"):
                     raise
-                return _told(error)
+                return _reason(error)
             return None
 
         why: str | None = self._try(register)
@@ -386,9 +386,9 @@ class CatalogClient:
             raise
         except Exception as error:
             raise StorageError(
-                f"The catalog {self._name!r} failed: {_told(error)}.{hint}"
+                f"The catalog {self._name!r} failed: {_reason(error)}.{hint}"
             ) from error
 
 
-def _told(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     return f"{type(error).__name__}: {plain(error)}".rstrip(". ")

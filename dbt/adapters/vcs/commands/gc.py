@@ -136,7 +136,7 @@ def collect(
         expired = tuple(
             run.name for run in runs(repository) if is_expired(repository, run, now, found.keep)
         )
-        return _report(found, expired, _marked(repository, found, now, expired), None)
+        return _report(found, expired, _find_garbage(repository, found, now, expired), None)
     repository.check_upgraded("gc")
     lease = Lease(repository.blobs)
     room: list[BlobInfo] = []
@@ -148,12 +148,12 @@ def collect(
             raise
         now = repository.clock()
         _discard_unfinished(repository, now)
-        room += _make_room(repository, _marked(repository, found, now), lease.begin)
+        room += _make_room(repository, _find_garbage(repository, found, now), lease.begin)
     try:
         repository.maintenance.clear(lease)
         _discard_unfinished(repository, lease.now)
         expired = tuple(_expire(repository, found, author, lease.now))
-        garbage = _marked(repository, found, lease.now)
+        garbage = _find_garbage(repository, found, lease.now)
         lease.check()
         is_written = _write_down(repository, garbage, author)
         _forget(repository, garbage, lease)
@@ -165,7 +165,7 @@ def collect(
 
         if garbage.infos:
             room += _make_room(repository, garbage, condemn)
-        gone, spared = _swept(repository, garbage, lease)
+        gone, spared = _sweep(repository, garbage, lease)
         condemned.spare(id, spared)
         report = _report(found, expired, garbage, set(gone), room)
         if not is_written and not _write_down(repository, garbage, author):
@@ -208,7 +208,9 @@ def _make_room(
                     "of history (dbt-vcs gc --help), then run gc again."
                 ) from error
             seen = sight(repository, garbage.seen.listed, repository.clock())
-            kept = _needed(repository, garbage.horizon, _names(repository, garbage.horizon, seen))
+            kept = _find_needed(
+                repository, garbage.horizon, _names(repository, garbage.horizon, seen)
+            )
             is_kept = info.path in kept.files or _is_kept(info.path, kept)
             if not is_kept and _is_old(repository, info.path, garbage.before):
                 repository.blobs.delete(info.path)
@@ -297,7 +299,7 @@ def _expire(repository: Repository, found: Retention, author: str, now: Micros) 
         yield run.name
 
 
-def _marked(
+def _find_garbage(
     repository: Repository, found: Retention, now: Micros, expired: Collection[str] = ()
 ) -> _Garbage:
     """Return what is garbage: read the names, then what they need, then list the files.
@@ -311,7 +313,7 @@ def _marked(
     heads = set(seen.listed.get("heads", ())).difference(expired)
     seen = seen._replace(listed={**seen.listed, "heads": heads})
     names = _names(repository, horizon, seen)
-    kept = _needed(repository, horizon, names)
+    kept = _find_needed(repository, horizon, names)
     objects = [
         info
         for info in repository.blobs.walk("objects")
@@ -385,7 +387,7 @@ def _is_known(repository: Repository, id: SnapshotId) -> bool:
     return True
 
 
-def _needed(repository: Repository, horizon: Micros, names: NamedRoots) -> Needed:
+def _find_needed(repository: Repository, horizon: Micros, names: NamedRoots) -> Needed:
     """Return what is kept.
 
     Raises:
@@ -451,7 +453,7 @@ def _forget(repository: Repository, garbage: _Garbage, lease: Lease) -> None:
             results.drop(stored.key)
 
 
-def _swept(repository: Repository, garbage: _Garbage, lease: Lease) -> tuple[list[str], list[str]]:
+def _sweep(repository: Repository, garbage: _Garbage, lease: Lease) -> tuple[list[str], list[str]]:
     """Delete what is still garbage, and return the paths; then those that were spared.
 
     All of them were condemned before. Whoever brings something back either is seen here, where
@@ -465,7 +467,7 @@ def _swept(repository: Repository, garbage: _Garbage, lease: Lease) -> tuple[lis
         seen = sight(repository, seen.listed, lease.now)
         now = _names(repository, garbage.horizon, seen)
         if now != names:
-            names, kept = now, _needed(repository, garbage.horizon, now)
+            names, kept = now, _find_needed(repository, garbage.horizon, now)
         for info in garbage.infos[start : start + _BATCH]:
             is_kept = info.path in kept.files or _is_kept(info.path, kept)
             done = not is_kept and _delete(repository, info.path, garbage.before, lease)
@@ -563,11 +565,11 @@ def sight(repository: Repository, known: Listed, now: Micros) -> SeenRefs:
             missing = sorted(set(names) - listed.get(space, set()))
             # Pins are deleted when nobody can need them any more.
             if space != PINS and missing:
-                raise DamagedError(_told(repository, space, missing, who))
+                raise DamagedError(_warning(repository, space, missing, who))
             listed.setdefault(space, set()).update(names)
     default = repository.default_branch
     if default not in listed.get("heads", ()):
-        raise DamagedError(_told(repository, "heads", [default], "the repository must have"))
+        raise DamagedError(_warning(repository, "heads", [default], "the repository must have"))
     return SeenRefs(listed, written, now)
 
 
@@ -601,7 +603,7 @@ def _keeps(space: Space) -> bool:
     return space in ("heads", "tags", PINS) or space.startswith(f"{ROOT}/")
 
 
-def _told(repository: Repository, space: Space, missing: list[str], who: str) -> str:
+def _warning(repository: Repository, space: Space, missing: list[str], who: str) -> str:
     more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
     names = ", ".join(missing[:_SHOWN])
     return (

@@ -161,7 +161,7 @@ def merge(
         )
     check_target(repository, target)
     with sessions_of(engine, repository.blobs, "merge") as sessions:
-        return _foretold(repository, work, target, request, sessions)
+        return _report_of_plan(repository, work, target, request, sessions)
 
 
 def _work_of(repository: Repository, source: str, request: MergeRequest) -> Work:
@@ -208,10 +208,10 @@ def merge_work(
         arrival = land_work(
             repository, work, target, terms, author=author, sessions=sessions, judge=judge
         )
-    return _told(repository, arrival)
+    return _report_of_arrival(repository, arrival)
 
 
-def _foretold(
+def _report_of_plan(
     repository: Repository, work: Work, target: str, request: MergeRequest, sessions: Rewriters
 ) -> MergeReport:
     """Return what `land_work` would do."""
@@ -271,7 +271,7 @@ def _relations(plan: MergePlan, changes: Iterable[ChangeSummary]) -> tuple[Merge
     return tuple(map(completed, plan.combination.merged))
 
 
-def _told(repository: Repository, arrival: Arrival) -> MergeReport:
+def _report_of_arrival(repository: Repository, arrival: Arrival) -> MergeReport:
     plan, before, after = arrival
     is_moved = after == plan.work.commit or not plan.work.joins
     how: How = plan.how if before == plan.target.head and is_moved else "merge"

@@ -149,7 +149,7 @@ def optimize(
                     )
                     after = put_optimized(overlay, name, done[name], Origin())
                 if after is not None:
-                    tables.append(_told(name, before, after))
+                    tables.append(_summary(name, before, after))
             if not tables:
                 return OptimizeReport(branch=branch, commit=None, tables=(), looked_at=len(names))
             commit = _land(repository, branch, overlay, author, tables)
@@ -218,7 +218,7 @@ def _tables(overlay: Overlay, request: OptimizeRequest) -> tuple[RelationName, .
     )
 
 
-def _told(name: RelationName, before: Snapshot, after: Snapshot) -> OptimizedTable:
+def _summary(name: RelationName, before: Snapshot, after: Snapshot) -> OptimizedTable:
     return OptimizedTable(
         relation=str(name),
         blocks_before=before.block_count,

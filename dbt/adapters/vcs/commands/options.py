@@ -229,10 +229,10 @@ def check_only(form: str, *known: str, hint: str = "") -> None:
         click.UsageError: Another parameter was given.
     """
     ctx = click.get_current_context()
-    for param in _given(ctx):
+    for param in _given_params(ctx):
         if param.expose_value and param.name not in known:
             raise click.UsageError(
-                f"{_shown(param)} can't be used with {form}. Leave it out. {hint}".rstrip(), ctx
+                f"{_spelling(param)} can't be used with {form}. Leave it out. {hint}".rstrip(), ctx
             )
 
 
@@ -242,17 +242,17 @@ def check_before(ctx: click.Context, command: click.Command) -> None:
     Raises:
         click.UsageError: It doesn't, or accepts them only after its name.
     """
-    for param in _given(ctx):
+    for param in _given_params(ctx):
         takes = any(set(param.opts) & set(own.opts) for own in command.params)
         if not takes:
             raise click.UsageError(
-                f"{_shown(param)} can't be used with {command.name}. Leave it out.", ctx
+                f"{_spelling(param)} can't be used with {command.name}. Leave it out.", ctx
             )
         if param.expose_value:
-            raise click.UsageError(f"Put {_shown(param)} after {command.name}.", ctx)
+            raise click.UsageError(f"Put {_spelling(param)} after {command.name}.", ctx)
 
 
-def _given(ctx: click.Context) -> Iterator[click.Parameter]:
+def _given_params(ctx: click.Context) -> Iterator[click.Parameter]:
     for param in ctx.command.params:
         name = str(param.name)
         # Click before 8.3 says of a list without words that it was given.
@@ -260,7 +260,7 @@ def _given(ctx: click.Context) -> Iterator[click.Parameter]:
             yield param
 
 
-def _shown(param: click.Parameter) -> str:
+def _spelling(param: click.Parameter) -> str:
     return param.opts[0] if isinstance(param, click.Option) else param.human_readable_name
 
 

@@ -112,7 +112,7 @@ def print_jsonl(items: Iterable[Any]) -> None:
 def json_lines(value: Any) -> Iterator[str]:
     """Yield a value as lines of JSON; its items are read as the lines are consumed."""
     if _is_read(value):
-        yield from _listed("", value, "")
+        yield from _list_lines("", value, "")
     elif is_dataclass(value) and not isinstance(value, type) and _reads(value):
         yield "{"
         pairs = [(field.name, getattr(value, field.name)) for field in fields(value)]
@@ -120,7 +120,7 @@ def json_lines(value: Any) -> Iterator[str]:
             comma = "," if number < len(pairs) - 1 else ""
             head = f'{_INDENT}"{name}": '
             if _is_read(item):
-                yield from _listed(head, item, comma, _INDENT)
+                yield from _list_lines(head, item, comma, _INDENT)
             else:
                 yield f"{head}{_indented(item, _INDENT)}{comma}"
         yield "}"
@@ -133,7 +133,7 @@ def is_listing(value: Any) -> bool:
     return isinstance(value, list | tuple) or _is_read(value)
 
 
-def _listed(head: str, items: Iterable[Any], comma: str, indent: str = "") -> Iterator[str]:
+def _list_lines(head: str, items: Iterable[Any], comma: str, indent: str = "") -> Iterator[str]:
     """Yield a list, keeping one element in memory at a time."""
     last: str | None = None
     for item in items:

@@ -514,7 +514,7 @@ def rename_branch(repository: Repository, name: str, new: str, *, author: str) -
         RetryError: Others changed both names in the meantime.
     """
     check_free(repository, "branch", new)
-    waiting = _waiting(repository, name)
+    waiting = _runs_to_follow(repository, name)
     repository.rename("heads", name, new, author=author)
     for run in waiting:
         repository.set_state(run.name, replace(run, target=new).state, author=author)
@@ -534,7 +534,7 @@ def rename_tag(repository: Repository, name: str, new: str, *, author: str) -> T
     return find_tag(repository, new)
 
 
-def _waiting(repository: Repository, name: str) -> list[RunBranch]:
+def _runs_to_follow(repository: Repository, name: str) -> list[RunBranch]:
     """Check that a branch can be renamed, and return the runs to be published to it."""
     branch = repository.branch(name)
     if name == repository.default_branch:
@@ -625,7 +625,7 @@ def branch_rename(session: CommandSession, name: str, to: str) -> None:
     branch yourself.
     """
     made = rename_branch(session.repository, session.bound(name), to, author=session.author)
-    session.say([_renamed("branch", name, to, made.head)])
+    session.say([_rename_line("branch", name, to, made.head)])
 
 
 @branch_command.command("undelete")
@@ -769,7 +769,7 @@ def tag_create(session: CommandSession, name: str, at: str | None, note: str) ->
 def tag_rename(session: CommandSession, name: str, to: str) -> None:
     """Rename the tag NAME to NEW."""
     made = rename_tag(session.repository, name, to, author=session.author)
-    session.say([_renamed("tag", name, to, made.commit)])
+    session.say([_rename_line("tag", name, to, made.commit)])
 
 
 @tag_command.command("delete")
@@ -876,7 +876,7 @@ def snapshot_create(
         author=session.author,
         note=note,
     )
-    session.show(made, [_of_snapshot("Created", made, " at version ")])
+    session.show(made, [_snapshot_line("Created", made, " at version ")])
 
 
 @snapshot_command.command("delete")
@@ -887,7 +887,7 @@ def snapshot_delete(session: CommandSession, relation: str, name: tuple[str, ...
     """Delete named snapshots of the table RELATION."""
     for item in name:
         gone = delete_snapshot(session.repository, relation, item, author=session.author)
-        session.say([_of_snapshot("Deleted", gone, ", which was version ")])
+        session.say([_snapshot_line("Deleted", gone, ", which was version ")])
 
 
 @snapshot_command.command("protect")
@@ -941,12 +941,12 @@ def _snapshot_protected_text(item: SnapshotSummary) -> Iterator[Block]:
     yield line("The snapshot ", Span(item.name, "name"), f" of {item.relation} {can}")
 
 
-def _renamed(word: str, old: str, new: str, head: CommitId) -> Block:
+def _rename_line(word: str, old: str, new: str, head: CommitId) -> Block:
     names = Span(old, "name"), " to ", Span(new, "name")
     return line(f"Renamed {word} ", *names, ", at ", short(head), ".")
 
 
-def _of_snapshot(done: str, item: SnapshotSummary, at: str) -> Block:
+def _snapshot_line(done: str, item: SnapshotSummary, at: str) -> Block:
     version = Span(item.snapshot[:12], "commit")
     return line(
         f"{done} snapshot ", Span(item.name, "name"), f" of {item.relation}{at}", version, "."

@@ -93,7 +93,7 @@ def list_remembered(repository: Repository, node: str | None = None) -> list[Rem
     if node is not None:
         found = _of_node(found, node)
     found.sort(key=lambda item: item.result.made_at, reverse=True)
-    return each(lambda item: _remembered(repository, item), found)
+    return each(lambda item: _summary(repository, item), found)
 
 
 def drop_remembered(
@@ -183,7 +183,7 @@ def _of_key(known: Iterable[Known], digits: str) -> Known:
     return items[0]
 
 
-def _remembered(repository: Repository, known: Known) -> RememberedResult:
+def _summary(repository: Repository, known: Known) -> RememberedResult:
     result = known.result
     rows, is_held = _rows(repository, result)
     return RememberedResult(

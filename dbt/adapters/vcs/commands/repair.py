@@ -153,7 +153,7 @@ def go_back(
             _move(repository, space, name, target, author, f"back to move {number}")
     left = () if dry_run else tuple(_damages_of(repository, space, name, look_at))
     return RepairReport(
-        dry_run=dry_run, done=tuple(_told(space, name, log, number, moves)), damages=left
+        dry_run=dry_run, done=tuple(_ways_back(space, name, log, number, moves)), damages=left
     )
 
 
@@ -168,7 +168,7 @@ def _damages_of(repository: Repository, space: str, name: str, look_at: Look) ->
     last = RefStore(repository.blobs).read(space, name)
     if last is None or last.move.commit is None:
         return
-    for broken in _broken(repository, last.move.commit, look_at):
+    for broken in _broken_relations(repository, last.move.commit, look_at):
         if broken.relation is None:
             yield Damage(where=where, what=broken.what, help=(COPY, back))
             continue
@@ -179,7 +179,7 @@ def _damages_of(repository: Repository, space: str, name: str, look_at: Look) ->
         yield Damage(where=f"{where}, {broken.relation}", what=broken.what, help=(*ways, back))
 
 
-def _broken(repository: Repository, commit: CommitId, look_at: Look) -> list[Broken]:
+def _broken_relations(repository: Repository, commit: CommitId, look_at: Look) -> list[Broken]:
     # What this process remembers may be damaged by now.
     return _broken_of(ObjectStore(repository.blobs), commit, look_at)
 
@@ -188,7 +188,7 @@ def _last_whole(repository: Repository, log: LogRepair, look_at: Look) -> int | 
     """Return the number of the last move that shows a whole commit, or is a deletion."""
     for number in sorted(log.moves, reverse=True):
         commit = log.moves[number].commit
-        if commit is None or not _broken(repository, commit, look_at):
+        if commit is None or not _broken_relations(repository, commit, look_at):
             return number
     return None
 
@@ -209,7 +209,7 @@ def _move(
         )
 
 
-def _told(space: str, name: str, log: LogRepair, number: int, moves: bool) -> Iterator[str]:
+def _ways_back(space: str, name: str, log: LogRepair, number: int, moves: bool) -> Iterator[str]:
     noun, target = _NOUNS[space], log.moves[number]
     if log.lost:
         some = ", ".join(map(str, log.lost[:10])) + (" and others" if len(log.lost) > 10 else "")
@@ -280,13 +280,13 @@ def _broken_of(objects: ObjectStore, commit: CommitId, look_at: Look) -> list[Br
         relations += ((RelationName(name, each), at) for each, at in schema.relations.items())
 
     def look(item: tuple[RelationName, Entry]) -> Broken | None:
-        wrong = _wrong(objects, item[1], look_at)
+        wrong = _what_is_wrong(objects, item[1], look_at)
         return None if wrong is None else Broken(item[0], wrong, item[1].noun)
 
     return [*found, *(wrong for wrong in each(look, relations) if wrong is not None)]
 
 
-def _wrong(objects: ObjectStore, entry: Entry, look_at: Look) -> str | None:
+def _what_is_wrong(objects: ObjectStore, entry: Entry, look_at: Look) -> str | None:
     try:
         if isinstance(entry, TableEntry):
             return next(_wrong_files(objects, entry.snapshot, look_at), None)
@@ -363,7 +363,7 @@ def _logs(
             yield f"{len(plan.fetched) + len(plan.foreign)} files of the log {folder}."
 
 
-def _needed(repository: Repository) -> Needed:
+def _find_needed(repository: Repository) -> Needed:
     """Return what the names that can be read need, as far as it can be followed."""
     fresh = Repository.open(repository.blobs, clock=repository.clock)
     try:
@@ -382,17 +382,17 @@ def _needed(repository: Repository) -> Needed:
 
 
 def _objects(repository: Repository, copy: Blobs, id: str, dry_run: bool) -> Iterator[str]:
-    for kind, object_id in sorted(_needed(repository).objects):
-        if _whole(repository.blobs, kind, object_id) is not None:
+    for kind, object_id in sorted(_find_needed(repository).objects):
+        if _whole_bytes(repository.blobs, kind, object_id) is not None:
             continue
-        data = _whole(copy, kind, object_id)
+        data = _whole_bytes(copy, kind, object_id)
         if data is not None:
             if not dry_run:
                 replace_object(repository.blobs, kind, object_id, data, id)
             yield f"The {kind} {object_id}."
 
 
-def _whole(blobs: Blobs, kind: str, id: str) -> bytes | None:
+def _whole_bytes(blobs: Blobs, kind: str, id: str) -> bytes | None:
     """Return the bytes of an object; None if it is missing or damaged."""
     try:
         data = read_object(blobs, kind, id)
@@ -404,7 +404,7 @@ def _whole(blobs: Blobs, kind: str, id: str) -> bytes | None:
 
 
 def _files(repository: Repository, copy: Blobs, id: str, dry_run: bool) -> Iterator[str]:
-    needed_files = _needed(repository).files
+    needed_files = _find_needed(repository).files
     files = [needed_files[path] for path in sorted(needed_files)]
     damaged = {file.path for file in read_files(repository.blobs, files)}
     for file in files:

@@ -110,7 +110,7 @@ def restore_relation(
         before=head,
         after=after or head,
         changes=changes_to(repository, head, tree),
-        apart=tuple(map(_apart, apart)),
+        apart=tuple(map(_partial_of, apart)),
     )
 
 
@@ -211,7 +211,7 @@ def _land(
     return landed.commit
 
 
-def _apart(split: Split) -> Apart:
+def _partial_of(split: Split) -> Apart:
     return Apart(commit=split.commit, summary=split.summary, others=tuple(map(str, split.others)))
 
 

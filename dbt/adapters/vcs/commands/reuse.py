@@ -143,12 +143,12 @@ def reuse_reasons(repository: Repository, node: str, branch: str) -> ReuseReason
     last = max(runs, key=lambda item: item.at, default=None)
     return ReuseReasons(
         node=ids[0],
-        last=None if last is None else _last(last),
+        last=None if last is None else _last_run(last),
         statements=tuple(_statements(results)),
     )
 
 
-def _last(found: RecordedNode) -> LastRun:
+def _last_run(found: RecordedNode) -> LastRun:
     node = found.node
     return LastRun(
         invocation=found.invocation,
@@ -191,8 +191,8 @@ def _statement(group: Sequence[Result]) -> ComputedStatement:
 def _changed_ingredients(before: Result, after: Result) -> Iterator[str]:
     """Yield a clause for each ingredient of a result that differs from those of another one."""
     old, new = dict(before.ingredients), dict(after.ingredients)
-    settings = [name for name in _differing(old, new) if name.startswith(SETTING)]
-    for name in _differing(old, new):
+    settings = [name for name in _changed_names(old, new) if name.startswith(SETTING)]
+    for name in _changed_names(old, new):
         if name == "text":
             yield _text(before, after)
         elif name == "target":
@@ -203,16 +203,16 @@ def _changed_ingredients(before: Result, after: Result) -> Iterator[str]:
             setting = name.removeprefix(SETTING)
             yield _ENGINE.get(setting) or f"the setting {setting} has another value"
         elif name.startswith(("reads ", "difference ")):
-            yield _read(name, before, after)
+            yield _change_of_input(name, before, after)
         elif name in _PLAIN:
             yield _PLAIN[name]
 
 
-def _differing(old: dict[str, str], new: dict[str, str]) -> list[str]:
+def _changed_names(old: dict[str, str], new: dict[str, str]) -> list[str]:
     return [name for name in dict.fromkeys([*new, *old]) if old.get(name) != new.get(name)]
 
 
-def _read(name: str, before: Result, after: Result) -> str:
+def _change_of_input(name: str, before: Result, after: Result) -> str:
     kind, _, read = name.partition(" ")
     if kind == "difference":
         between = read.replace(", ", " and ")

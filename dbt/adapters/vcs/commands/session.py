@@ -486,13 +486,13 @@ class WatchedBlobs:
     def create_all(self, blobs: Mapping[str, bytes]) -> set[str]:
         """Store blobs, and renew those that exist."""
         there = self._blobs.create_all(blobs)
-        self._watch.add(_stored(blobs))
+        self._watch.add(_counts_of(blobs))
         return there
 
     def replace_all(self, blobs: Mapping[str, bytes]) -> None:
         """Store blobs in the place of those that exist."""
         self._blobs.replace_all(blobs)
-        self._watch.add(_stored(blobs))
+        self._watch.add(_counts_of(blobs))
 
     def modified_at(self, path: str) -> Micros | None:
         """Return when a blob was written or renewed."""
@@ -559,5 +559,5 @@ def _files(number: int) -> str:
     return counted(number, "file")
 
 
-def _stored(blobs: Mapping[str, bytes]) -> FileCounts:
+def _counts_of(blobs: Mapping[str, bytes]) -> FileCounts:
     return FileCounts(written=len(blobs), bytes_written=sum(map(len, blobs.values())))

@@ -42,6 +42,7 @@ class RootGroup(click.Group):
         if cmd_name not in self._lazy:
             return None
         module = import_module(self._lazy[cmd_name].module)
+        # The name of the command is that of the verb's function.
         command = getattr(module, f"{cmd_name}_command")
         assert isinstance(command, click.Command)
         return command

@@ -137,6 +137,7 @@ def adopt(scope: Scope, name: RelationName, added: AddedSnapshot) -> None:
     if not isinstance(entry, TableEntry):
         raise InputError(f"{name} is a {entry.noun}, and has no files.")
     base_id = added.base or entry.snapshot
+    # Somebody replaced the table: the name is the same, the files are not.
     if overlay.snapshot(base_id).table != overlay.snapshot(entry.snapshot).table:
         raise ConflictError(f"{name} was replaced by another table. Load it again.")
     change = _change(repository, overlay.snapshot(base_id), added)
@@ -145,6 +146,7 @@ def adopt(scope: Scope, name: RelationName, added: AddedSnapshot) -> None:
     before = overlay.before(name)
     shown = before.snapshot if added.base and isinstance(before, TableEntry) else base_id
     follows = change.is_upsert or (change.operation == "append" and not added.replaces)
+    # Appends, and upserts by value, mean the same on top of what others added.
     if shown == base_id or follows:
         _apply(scope, name, change)
         return
@@ -153,6 +155,8 @@ def adopt(scope: Scope, name: RelationName, added: AddedSnapshot) -> None:
             f"Others changed {name} since the client loaded it, and the client's change replaces "
             "rows. Nothing was changed; load the table again, and repeat the change."
         )
+    # Applied where the client stood, since its positions are those of that version's files; then
+    # merged with what others did.
     late = replace(scope, overlay=replace(overlay, relations={name: TableEntry(snapshot=base_id)}))
     _apply(late, name, change)
     changed_entry = late.overlay.require(name)
@@ -381,6 +385,7 @@ def _removed_by_both(
     repository: Repository, base: Snapshot, ours: Snapshot, theirs: Snapshot
 ) -> bool:
     """Return whether both took away the same row, which is one by its key if there is one."""
+    # Manifests count removed rows, so most commits compare none.
     for side in (ours, theirs):
         if not delta(base, side, repository.objects.segment).rows_removed:
             return False

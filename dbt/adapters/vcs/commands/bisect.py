@@ -135,6 +135,8 @@ class _Bisection:
     def report(self, condition: BisectCondition, base: CommitId | None) -> BisectReport:
         ends = self._ends
         commits = self._repository.only_reached(ends.bad, [ends.good])
+        # First, since it costs no look: where both ends read the same versions, nothing can
+        # differ.
         self._check_differ()
         self._check_good(len(commits))
         self._check_bad(len(commits))
@@ -161,6 +163,7 @@ class _Bisection:
 
     def _first_bad(self, commits: list[CommitId]) -> list[CommitId]:
         """Return the first bad commits of those that the bad one reaches, newest first."""
+        # Decision 33: only commits that changed what the condition reads are worth a look.
         good = self._looks.digest(self._ends.good)
         as_good = [commit for commit in commits if self._looks.digest(commit) == good]
         suspects = self._repository.only_reached(self._ends.bad, [self._ends.good, *as_good])
@@ -194,6 +197,7 @@ class _Bisection:
             return []
         if self._look(head, len(steps)) is not Mark.BAD:
             return []
+        # The steps of a run are a line: its first parents.
         return self._search(steps[:-1], lambda step: self._parents(step)[:1])
 
     def _look(self, commit: CommitId, left: int) -> Mark:
@@ -249,6 +253,7 @@ class _Bisection:
 
     def _check_base(self, base: CommitId, left: int) -> None:
         ends = self._ends
+        # Else the good end says nothing of the commits on the way to the bad one.
         if self._look(base, left) is Mark.BAD:
             raise InputError(
                 f"{ends.good_text!r} is no ancestor of {ends.bad_text!r}, and the condition is "

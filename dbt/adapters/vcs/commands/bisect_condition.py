@@ -242,6 +242,7 @@ class Looks:
             try:
                 self._read[commit] = self._versions.on(commit)
             except DamagedError:
+                # Its rows may be collected: a look would fail, and the search goes around it.
                 self._read[commit] = None
         return self._read[commit]
 
@@ -262,6 +263,7 @@ class Looks:
         if read.missing:
             gone = ", ".join(map(str, read.missing))
             return Answer(Mark.SKIPPED, f"there is no {gone}")
+        # Commits that show the same versions share an answer.
         if read.digest not in self._answers:
             self._answers[read.digest] = self._compute(read, commit)
         return self._answers[read.digest]
@@ -275,6 +277,7 @@ class Looks:
     def _compute(self, read: VersionsRead, commit: CommitId) -> Answer:
         self.done += 1
         try:
+            # A count of one table needs no Spark, whose start takes longer than most bisections.
             is_good = self._answer_in_process(read, commit)
             rows = None if is_good is not None else self._rows(commit)
             values = rows.fetch(_FEW) if rows is not None else []

@@ -80,11 +80,13 @@ def blame(
     wanted = _key_values(repository.objects.snapshot(place.version).schema, key, name)
     while True:
         parents = _parents(repository, place)
+        # The same version in a parent: no file has to be compared.
         same = next((parent for parent in parents if parent.version == place.version), None)
         if same is not None:
             place = same
             continue
         changes = [(parent, _changed(repository, parent, place, wanted)) for parent in parents]
+        # At a merge, the side that already had the rows brought them.
         unchanged = next((parent for parent, change in changes if not change), None)
         if unchanged is not None:
             place = unchanged
@@ -134,6 +136,7 @@ def _parents(repository: Repository, place: _Place) -> list[_Place]:
         if isinstance(entry, TableEntry):
             found.append(_Place(parent, place.name, entry.snapshot))
             continue
+        # A rename or a clone: the version, or the one it was made from, has another name there.
         made_from = repository.objects.snapshot(place.version).parents
         wanted = {place.version, *made_from}
         for schema in tree.schemas():
@@ -170,6 +173,7 @@ def _changed(
             chosen = rows.located.take(mask).read(rows.files, new.schema.fields)
             named = chosen.rename_columns([names[id] for id in chosen.column_names])
             found += zip(rows.sign[mask].tolist(), python_rows(named), strict=True)
+    # A rewritten file has the same rows on both sides, which cancel out.
     return _net(found)
 
 

@@ -49,6 +49,7 @@ def cat_command(
 
     if output is None and format in ("arrow", "parquet") and sys.stdout.isatty():
         raise click.UsageError(f"--format {format} is not for terminals. Add --output FILE.")
+    # The rows come to the terminal that shows the progress.
     if output is None and sys.stdout.isatty():
         session.progress.end()
     repository = session.repository

@@ -84,9 +84,13 @@ def client_blocks(
         found = footer.metadata.schema.to_arrow_schema()
         names = _columns(path, found, version.schema, numbers)
         if footer.rows and (numbers or _differs(names, version.schema)):
+            # Decision 1: columns are found in our files by the field id, which is their name
+            # there.
             path = _fitted(repository, path, names, version)
             footer = _footer(repository, path)
         footers[path] = footer
+    # By the rows and not by the manifest, which a client can get wrong; decision 22 has the
+    # columns inside the files.
     partitions = {
         path: _partition(repository, path, version)
         for path, footer in footers.items()
@@ -137,6 +141,7 @@ def _fitted(repository: Repository, path: str, names: Mapping[str, str], version
     made = pa.table(columns, names=[field.id for field in fields])
     fitted = f"{path}{_FITTED}"
     data = parquet_bytes(made, path)
+    # A commit that is sent again after a lost answer writes the same bytes.
     if not blobs.create(fitted, data) and blobs.get(fitted) != data:
         raise InputError(f"{fitted} is there, and is not what {path} has. Write another file.")
     return fitted
@@ -289,6 +294,7 @@ def client_deletions(
             found.setdefault(paths.path(uri), []).append(places[codes == code])
     for file, items in vectors.items():
         puffin = PuffinFile(file, _bytes(repository, file))
+        # Iceberg: a vector has all deletions of its file, so it replaces what position files say.
         found |= {paths.path(vector.uri): [puffin.positions(vector)] for vector in items}
     deletions = {path: distinct(np.concatenate(parts)) for path, parts in found.items()}
     return {path: rows for path, rows in deletions.items() if len(rows)}
@@ -375,6 +381,7 @@ def tombstone_of(
         if not len(rows):
             continue
         if rows[0] < 0 or rows[-1] >= block.rows:
+            # Ascending, so the first or the last is the one outside.
             wrong = rows[0] if rows[0] < 0 else rows[-1]
             raise InputError(
                 f"The snapshot deletes the row {wrong} of {block.path}, which has the rows 0 to "
@@ -428,6 +435,7 @@ def equality_deletions(
         grouped.setdefault((fields, file.sequence), []).append(_values(repository, file, fields))
     for (fields, sequence), tables in grouped.items():
         values = pa.concat_tables(tables)
+        # Iceberg: values delete rows of older files only, not those of the same commit.
         older = [block for block in blocks if sequences.get(block.path, -1) < sequence]
         older = older if values.num_rows else []
         near = _near(older, fields, values)
@@ -516,6 +524,7 @@ def _check_size(blocks: Sequence[Block], limits: Limits) -> None:
 def _met(files: Files, block: Block, fields: Sequence[Field], values: pa.Table) -> Positions:
     """Return the positions of a block's rows that have one of the values."""
     old = files.columns(block.path, fields, partition=block.partition, entry=block)
+    # By the first column alone: few rows are left for the comparison of all columns.
     first = pc.unique(plain(values.column(fields[0].id).cast(old.column(0).type)))
     near = np.flatnonzero(
         np.asarray(pc.is_in(plain(old.column(0)), value_set=first), dtype=np.bool_)

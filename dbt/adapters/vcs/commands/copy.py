@@ -74,6 +74,8 @@ def copy_repository(source: Blobs, target: Blobs, *, clock: Clock = system_clock
         raise InputError(f"{source.uri} can't be copied to itself. Name another location.")
     header = source.get(PATH)
     is_new = _check_target(repository, target)
+    # Read before anything is copied, and compared afterwards: a collection meanwhile could have
+    # deleted what was still to come.
     before, leases = read_retention(repository), set(source.walk(FOLDER))
     if seems_running(source, repository.clock()):
         raise RetryError(
@@ -98,9 +100,11 @@ def copy_repository(source: Blobs, target: Blobs, *, clock: Clock = system_clock
     if not is_new and read_header(target).format < repository.header.format:
         # An older reader would not find all that the moves name.
         target.replace_all({PATH: header})
+    # Moves last, each log in its order: wherever this stops, the target shows a whole state.
     for path in sorted(refs):
         write_new(target, path, refs[path])
     if is_new:
+        # The header makes a folder a repository, so it comes last.
         write_new(target, PATH, header)
     return CopyReport(
         source=source.uri,
@@ -191,6 +195,8 @@ def _problems(source: Blobs, target: Blobs, view: Repository, *, is_new: bool) -
     is_mended = False
     for wrong in report.wrong_files:
         file = needed[wrong.path]
+        # Files that the copy needed before may have been damaged there: fsck and repair are for
+        # these.
         data = None if wrong.path in known else whole_bytes(source, file)
         if data is not None:
             target.replace_all({wrong.path: data})

@@ -524,9 +524,11 @@ def diff_command(
             branch=session.branch,
             columns=columns or (),
             shape=shape,
+            # --limit 0 asks for all rows; the other outputs need none.
             limit=(limit or None) if output is None else 0,
         )
     except VcsError as error:
+        # Exit code 2 for every error, since 1 says that something differs.
         raise Failure(str(error)) from error
     if output is None and not report.heads:
         check_only("a diff without rows", "points", "columns")

@@ -154,6 +154,8 @@ class _Registering:
             try:
                 self._carry_out(put, gone, wanted)
             finally:
+                # Also after a failure: what is registered by now is not repeated by the next
+                # export.
                 self._folder.note_registered(*record, self._known)
         return Registration(
             catalog=self._target.name,
@@ -175,6 +177,7 @@ class _Registering:
         self, put: Iterable[RelationName], gone: Iterable[RelationName], wanted: Locations
     ) -> None:
         namespaces = {self._identifier(relation)[:-1] for relation in put}
+        # Some catalogs refuse a table whose namespace is not there.
         for namespace in sorted(namespaces):
             self._catalog.need_namespace(namespace)
         for relation in gone:
@@ -192,6 +195,7 @@ class _Registering:
                 if self._is_put(relation, kind, wanted[relation]):
                     self._known[relation] = wanted[relation]
                     self._changed.add(relation)
+            # Not every catalog has views; the tables come all the same.
             except NotImplementedError:
                 self._has_views = False
 
@@ -274,6 +278,7 @@ class CatalogClient:
 
     def __init__(self, target: CatalogTarget) -> None:
         try:
+            # An extra package, and slow to import.
             from pyiceberg import catalog, exceptions
         except ImportError as error:
             raise InputError(_INSTALL) from error

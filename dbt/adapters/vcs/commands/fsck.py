@@ -108,6 +108,7 @@ def check_repository(
         note(wrong.sentence)
     read = None
     if data is not None:
+        # What is missing or has another size is told already, and not read.
         known = {wrong.path for wrong in wrong_files}
         some = [file for file in chosen(kept.files, data) if file.path not in known]
         read = DataRead.of(some, data)
@@ -318,6 +319,7 @@ def chosen(files: Mapping[str, NeededFile], check: DataCheck) -> list[NeededFile
     if check.percent >= 100:
         return [files[path] for path in sorted(files)]
     count = math.ceil(len(files) * check.percent / 100)
+    # By a hash of seed and path: the same sample, however the store lists the files.
     order = sorted(
         files, key=lambda path: hashlib.sha256(f"{check.seed} {path}".encode()).digest()
     )

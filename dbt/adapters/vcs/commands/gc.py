@@ -161,6 +161,8 @@ def collect(
 
         def condemn() -> None:
             nonlocal id
+            # Decision 37: written down before the first deletion, so that whoever finds one of
+            # these files knows that it may go.
             id = condemned.condemn([info.path for info in garbage.infos], lease.now)
 
         if garbage.infos:
@@ -194,6 +196,7 @@ def _make_room(
     Raises:
         NoSpaceError: There is no garbage left, and still no space.
     """
+    # As in `_Garbage.infos`: data files go before the manifests that name them.
     waiting = iter((*garbage.files, *garbage.metadata, *garbage.objects))
     while True:
         try:
@@ -314,6 +317,7 @@ def _find_garbage(
     seen = seen._replace(listed={**seen.listed, "heads": heads})
     names = _names(repository, horizon, seen)
     kept = _find_needed(repository, horizon, names)
+    # Listed after the names were read: a file that comes in between is too young to be deleted.
     objects = [
         info
         for info in repository.blobs.walk("objects")
@@ -466,6 +470,7 @@ def _sweep(repository: Repository, garbage: _Garbage, lease: Lease) -> tuple[lis
         lease.check()
         seen = sight(repository, seen.listed, lease.now)
         now = _names(repository, garbage.horizon, seen)
+        # To follow names is slow, so only if one of them has changed.
         if now != names:
             names, kept = now, _find_needed(repository, garbage.horizon, now)
         for info in garbage.infos[start : start + _BATCH]:

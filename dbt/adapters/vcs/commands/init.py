@@ -34,6 +34,7 @@ def init_command(
         raise click.UsageError("Give either LOCATION or --repository.")
     options = dict(session.settings.storage_options)
     blobs = open_blobs(location, options) if location else session.blobs()
+    # Asked first, since `create` opens a repository that is there.
     there = blobs.exists("vcs.json")
     repository = Repository.create(
         blobs, default_branch=default_branch or "main", author=session.author
@@ -86,6 +87,7 @@ def upgrade_command(session: CommandSession, dry_run: bool) -> None:
         dry_run=dry_run,
     )
     if not dry_run:
+        # Decision 41: older versions read the new number, and stop before they do harm.
         upgrade_header(repository.blobs, repository.header)
     session.show(found, _text(repository.uri, found))
 

@@ -70,6 +70,7 @@ class MergeRequest:
         """Return what judges the plans of a merge; None if it brings no run."""
         if work.run is None:
             return None
+        # Decision 31: a run must come out as if it had started after what was published meanwhile.
         return ReadSetCheck(repository, OnStale.WARN if self.force else self.on_stale)
 
 
@@ -147,6 +148,7 @@ def merge(
     if request.terms.promotes and request.force:
         raise InputError("A run that did not succeed can't be promoted, so force is not allowed.")
     if not request.dry_run:
+        # Stored before the plan is made, which is held to it.
         protect_first(repository, target, request.protection, author=author)
     work = _work_of(repository, source, request)
     if not request.dry_run:
@@ -274,6 +276,7 @@ def _relations(plan: MergePlan, changes: Iterable[ChangeSummary]) -> tuple[Merge
 def _report_of_arrival(repository: Repository, arrival: Arrival) -> MergeReport:
     plan, before, after = arrival
     is_moved = after == plan.work.commit or not plan.work.joins
+    # Others may have moved the target since the plan was made: then it was no fast-forward.
     how: How = plan.how if before == plan.target.head and is_moved else "merge"
     changes = differing(list_changes(repository, before, after))
     stale = _stale_since(repository, plan, before, after)
@@ -359,6 +362,7 @@ def continue_merge(
         decisions=_decisions(repository, merge),
     )
     report = merge_work(repository, work, target, merge.terms, author=author, engine=engine)
+    # Decision 13: the conflicts are a branch, which goes once the merge has landed.
     abort_merge(repository, target, author=author)
     return report
 

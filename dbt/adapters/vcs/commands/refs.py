@@ -110,9 +110,11 @@ def iter_branches(
         try:
             return _branch_summary(repository, branch, trunk)
         except DamagedError as error:
+            # Returned, not raised: one damaged branch must not hide the others.
             return DamagedError(f"The branch {branch.name!r} is damaged. {error}")
 
     reader = iter(branches)
+    # In lots: a remote store answers many reads at once, and the first lines are shown early.
     while some := list(islice(reader, _AT_ONCE)):
         for found in each(summary, some):
             if isinstance(found, DamagedError):
@@ -139,6 +141,7 @@ def create_branch(
     check_free(repository, "branch", name)
     start = repository.default_branch if at is None else at
     commit = resolve_source(repository, start, force=force)
+    # A commit without a name may be about to be collected.
     if named_branch(repository, start) is None and repository.find_tag(start) is None:
         hold_commit(repository, commit, author=author)
     made = repository.create_branch(name, commit, author=author, note=f"from {start}")
@@ -290,6 +293,7 @@ def divergence(
     mark(right, _RIGHT)
     counts = {_LEFT: 0, _RIGHT: 0}
     for _ in range(DIVERGENCE_LIMIT):
+        # What is left is common history: it counts for neither side.
         if all(seen[node] == _BOTH for _, node in queue):
             return Divergence(counts[_LEFT], counts[_RIGHT])
         _, node = heapq.heappop(queue)

@@ -100,6 +100,7 @@ def survey(repository: Repository, data: DataCheck | None = None) -> RepairRepor
     """
     found = check_repository(repository, data=data)
     wrong = {file.path: file for file in found.wrong_files}
+    # Sizes find what is missing or cut short, without a byte of rows read.
     sizes = _by_size(repository.blobs)
 
     def look_at(file: NeededFile) -> str | None:
@@ -145,8 +146,10 @@ def go_back(
     target = log.moves[number]
     moves = target.commit != last.commit
     if moves and last.commit is not None:
+        # A protected branch takes promotions only, and a step back is none.
         Branch(name, last.commit, Ref(name, max(log.moves), last)).check_open(promotes=False)
     if not dry_run:
+        # The log first: a move is appended to one that can be read.
         if log.is_needed:
             apply_log(blobs, log, uuid.uuid4().hex)
         if moves:
@@ -175,6 +178,7 @@ def _damages_of(repository: Repository, space: str, name: str, look_at: Look) ->
         statement = shlex.quote(f"drop {broken.noun} {quoted_relation(broken.relation)}")
         drop = f"dbt-vcs sql {statement} --branch {shlex.quote(name)}"
         restore = f"dbt-vcs restore {broken.relation} --branch {shlex.quote(name)} --to REVISION"
+        # A tag can't get a commit, so only a copy helps.
         ways = (COPY, restore, drop) if space == "heads" else (COPY,)
         yield Damage(where=f"{where}, {broken.relation}", what=broken.what, help=(*ways, back))
 

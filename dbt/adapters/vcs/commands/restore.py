@@ -98,6 +98,7 @@ def restore_relation(
     past = last_of(repository, head, name) if to is None else past_of(repository, name, to)
     overlay = Overlay(repository=repository, base=head, tree=repository.tree(head))
     put_back(overlay, name, past, author=author, dry_run=dry_run)
+    # A commit of several tables is undone in part: what belongs together may no longer fit.
     apart = () if overlay.is_empty else splits(repository, head, name, past)
     tree = repository.edit(overlay.tree.id, overlay.changes)
     said = message or f"Restore {name} to {to or (past.commit or '')[:12]}"
@@ -134,6 +135,7 @@ def restore_branch(
     commit = repository.resolve(to)
     changes = repository.diff(head, commit).relations
     versions = [change.new.snapshot for change in changes if isinstance(change.new, TableEntry)]
+    # Before the commit names them: a collection that is under way spares what is held.
     hold(repository, commit, versions, author=author, known=head, dry_run=dry_run)
     tree = repository.edit(
         repository.tree(commit).id,
@@ -163,6 +165,7 @@ def entries_again(
     found = {change.name: change.new for change in changes}
     for name, old, new in changes:
         if isinstance(old, TableEntry) and isinstance(new, TableEntry):
+            # The past version itself would hide from merges that there was another one in between.
             version = version_again(repository, name, old.snapshot, new.snapshot)
             found[name] = TableEntry(snapshot=version)
     return found

@@ -53,6 +53,8 @@ class CommandSession:
             click.UsageError: It is given in another way, but options also choose a target.
             VcsError: The profile has no such target.
         """
+        # A profile is read only if it has to say where the repository is: `log -r …` needs no
+        # project.
         if not self._given:
             from dbt.adapters.vcs.commands.profile import read_target
 
@@ -87,6 +89,7 @@ class CommandSession:
     def storage_options(self) -> Mapping[str, str]:
         """Settings of the object store."""
         options = dict(self.target.storage_options) if self.target else {}
+        # What is typed wins over the profile.
         return {**options, **dict(self.settings.storage_options)}
 
     @cached_property
@@ -133,6 +136,7 @@ class CommandSession:
         if dry_run:
             self.rules.check_open(self.repository, branch)
             return branch
+        # Stored on the branch, so that clients without this project are held to it, too.
         self.rules.apply(self.repository, branch, author=self.author)
         self.watch(branch)
         return branch
@@ -145,6 +149,7 @@ class CommandSession:
     def watch(self, branch: str) -> None:
         """Export a branch at the end of the command, if it moves and the project asks for it."""
         if self.rules.export_of(branch) is not None:
+            # The head before the first move counts: a command can move a branch several times.
             self._exported.setdefault(branch, self._head_of(branch))
 
     def export_moved(self) -> None:
@@ -246,6 +251,7 @@ def with_session(command: Callable[Concatenate[CommandSession, P], R]) -> Callab
 
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         ctx = click.get_current_context()
+        # An operation of dbt brings a session of its own, which collects the output.
         session = ctx.find_object(CommandSession) or CommandSession(current_settings(ctx))
         session.progress.begin()
         try:
@@ -267,6 +273,7 @@ def _user() -> str:
     try:
         return getpass.getuser()
     except (ImportError, KeyError, OSError):
+        # A container can run as a user without a name.
         return "unknown"
 
 
@@ -289,6 +296,7 @@ def sessions_of(
     def found() -> Session:
         nonlocal made, session
         if session is None:
+            # Java takes seconds to start, and most verbs never need it.
             made = engine() if engine is not None else make_engine(blobs)
             session = made.session(label)
         return session

@@ -52,8 +52,10 @@ def sql_command(
         around=Surroundings(circumstances=Circumstances.of(settings, server)),
     ) as client:
         for text in texts:
+            # Only then: a query must not write the project's rules to the branch.
             if may_change(text):
                 session.bound(target_branch)
+            # Python would show the line of our code at which a warning was raised.
             with warnings.catch_warnings(record=True) as told:
                 warnings.simplefilter("always", UserWarning)
                 rows = client.sql(text)

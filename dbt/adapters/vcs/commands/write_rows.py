@@ -125,6 +125,7 @@ def _merged(scope: Scope, name: RelationName, rows: RowSource, request: WriteReq
     target = target_of(scope, name)
     snapshot = target.snapshot
     key = _key(name, snapshot, request.on)
+    # One part at least, so that the columns are known where there are no rows.
     parts = [rows.schema.empty_table(), *rows.parts()]
     new = pa.concat_tables([fitted_rows(name, part, snapshot.schema) for part in parts])
     given = {found.id for column in rows.schema.names if (found := snapshot.schema.find(column))}
@@ -134,6 +135,7 @@ def _merged(scope: Scope, name: RelationName, rows: RowSource, request: WriteReq
             f"{', '.join(lacking)} tells rows of {name} apart, and was not given. Nothing was "
             "changed."
         )
+    # What a merge writes depends on the rows that are there; an append does not.
     scope.overlay.read.add(str(name))
     result = upsert(scope, target, new.combine_chunks(), key, given)
     if result.is_changed:

@@ -539,6 +539,21 @@ def test_a_merge_planned_before_a_purge_takes_the_new_history(tables: Tables) ->
     assert shown(again(tables), "main", "c") == {9: "zoe"}
 
 
+def test_a_merge_whose_files_are_purged_while_it_reads_plans_again(tables: Tables) -> None:
+    first = tables.block({1: "ann", 2: JANE, 3: "bob", 4: "kim"})
+    one = tables.entry([first])
+    tables.put(a=one)
+    tables.warehouse.branch("dev")
+    tables.put(a=tables.entry([first], [tables.tombstone(first, {0: (1, "ann")})], parents=[one]))
+    stone = tables.tombstone(first, {2: (3, "bob")})
+    tables.put("dev", a=tables.entry([first], [stone], parents=[one]))
+    store = ReadLate(tables.warehouse.repository.blobs, lambda: erase(tables))
+    merge(Repository.open(store, clock=Clock()), "dev", "main", author="ann")
+    assert store.is_done
+    assert whole(tables)["main"] == {4: "kim"}
+    assert holding(again(tables), JANE) == []
+
+
 @pytest.mark.parametrize("what", ["branch", "tag", "snapshot"])
 def test_no_name_is_created_where_a_purge_deleted(tables: Tables, what: str) -> None:
     history(tables)
@@ -796,6 +811,21 @@ def erase_elsewhere(shelf: Shelf) -> None:
     purge(other, PurgeRequest(relation="s.t", where="id = 2"), author="bob")
 
 
+class ReadLate(Mortal):
+    """A store in which others act before the first read of a data file."""
+
+    def __init__(self, inner: MemoryBlobs, act: Callable[[], object]) -> None:
+        super().__init__(inner)
+        self._act = act
+        self.is_done = False
+
+    def get(self, path: str) -> bytes:
+        if path.startswith("data/") and not self.is_done:
+            self.is_done = True
+            self._act()
+        return super().get(path)
+
+
 class Overtaken(Mortal):
     """A store in which others act before the n-th write or deletion."""
 
@@ -904,6 +934,22 @@ def test_a_change_of_the_purged_table_begun_before_is_refused(shelf: Shelf) -> N
     shelf.delete("t", (0, 0))
     assert shelf.rows("t") == [(3, "bob")]
     assert check_repository(Repository.open(shelf.blobs)).problems == ()
+
+
+def test_a_statement_whose_files_are_purged_meanwhile_is_to_be_run_again(shelf: Shelf) -> None:
+    shelf.append("t", id=[4], name=["kim"])
+    overlay = shelf.begin()
+    erase_elsewhere(shelf)
+    with pytest.raises(RetryError, match=r"a purge has replaced it.*Run it again\.") as found:
+        shelf.connection.execute("optimize t", overlay, origin=Origin())
+    assert "There is no file data/" in str(found.value.__cause__)
+    shelf.connection.execute("optimize t", shelf.begin(), origin=Origin())
+    # What no purge has taken is missing, and running it again helps nobody.
+    shelf.append("t", id=[5], name=["lee"])
+    for info in list(shelf.blobs.walk("data")):
+        shelf.blobs.delete(info.path)
+    with pytest.raises(NotFoundError, match="There is no file data/"):
+        shelf.connection.execute("optimize t", shelf.begin(), origin=Origin())
 
 
 @pytest.mark.parametrize("column", ["name", "email"])

@@ -40,6 +40,7 @@ from dbt.adapters.vcs.core.errors import (
     NotFoundError,
     RetryError,
     StorageError,
+    VcsError,
 )
 from dbt.adapters.vcs.core.ids import Clock, CommitId, SegmentId, SnapshotId, TreeId, datetime_of
 from dbt.adapters.vcs.core.model import Forwarding, Segment, Snapshot, TableEntry
@@ -179,6 +180,25 @@ class Maintenance:
         if self._record() is None or has_object(self._blobs, "commit", commit):
             return commit
         return CommitId(self._forwards.latest(commit))
+
+    @contextmanager
+    def told(self, *commits: CommitId) -> Iterator[None]:
+        """Say what happened where work on some commits misses what a purge took meanwhile.
+
+        Raises:
+            ReplacedError: Something is missing, and one of the commits was replaced.
+        """
+        try:
+            yield
+        except VcsError as error:
+            # Spark has an error of its own for a missing file.
+            is_missing = isinstance(error, NotFoundError | DamagedError)
+            if not is_missing and "FILE_NOT_EXIST" not in str(error):
+                raise
+            for commit in commits:
+                if self.current(commit) != commit:
+                    raise _replaced(f"commit {commit[:12]}") from error
+            raise
 
     @contextmanager
     def alone(self, what: str, *, author: str) -> Iterator[Purging]:
@@ -537,7 +557,7 @@ def _newest_first(ids: Iterable[str], when: Callable[..., int]) -> list[str]:
 def _replaced(what: str) -> ReplacedError:
     return ReplacedError(
         f"This work needs the {what}, which is not in the repository any more: a purge has "
-        "replaced it since the work began. Nothing was changed. Run the same command again."
+        "replaced it since the work began. Nothing was changed. Run it again."
     )
 
 

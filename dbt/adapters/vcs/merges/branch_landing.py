@@ -72,7 +72,8 @@ def land_work(
         now = _as_now(repository, work)
         if now.joins:
             hold_work(repository, now.source, now.commit, onto=branch.head, author=author)
-        return plan_merge(repository, now, branch, tables)
+        with repository.maintenance.told(now.commit, branch.head):
+            return plan_merge(repository, now, branch, tables)
 
     what = f"merge {work.source!r} into {target!r}"
     arrival = land_plan(repository, target, plan, terms, author=author, what=what, judge=judge)
@@ -98,7 +99,11 @@ def land_plan(
         for _ in turn.attempts(what):
             branch = repository.branch(target)
             branch.check_open(promotes=terms.promotes)
-            plan = plan_for(branch)
+            try:
+                plan = plan_for(branch)
+            except ReplacedError:
+                # A purge has taken what the plan was to read: plan again on the new history.
+                continue
             held = terms.on(branch)
             check_terms(repository, plan, held)
             recorded = terms

@@ -175,6 +175,7 @@ class Connection:
             ReadOnlyError: It would change something and `read_only` is set, or write rows to a
                 line that takes no changes.
             EngineError: The engine refused or failed.
+            ReplacedError: A purge deleted what it reads meanwhile; nothing was changed.
         """
         self._is_cancelled = False
         if self._session is not None and not self._is_stopped:
@@ -182,13 +183,14 @@ class Connection:
             self._session.begin_statement()
         scope = self.scope(text, overlay, origin)
         try:
-            outcome = execute(
-                scope,
-                read_only=read_only,
-                before_rows=self.workspace.line.check_open,
-                pinned=not self.workspace.line.author,
-                reusing=self.reusing(reuse),
-            )
+            with overlay.repository.maintenance.told(overlay.base):
+                outcome = execute(
+                    scope,
+                    read_only=read_only,
+                    before_rows=self.workspace.line.check_open,
+                    pinned=not self.workspace.line.author,
+                    reusing=self.reusing(reuse),
+                )
         finally:
             self._post(overlay)
         self._schema = scope.schema

@@ -75,10 +75,12 @@ class BranchLine:
         Raises:
             ConflictError: Both sides changed a relation other than by inserts.
             NotFoundError: A file of the overlay's tables is missing.
+            ReplacedError: A purge deleted what it was made from; nothing was changed.
         """
-        moved = rebased(overlay, self.head())
-        tree = self._repository.edit(moved.tree.id, moved.changes)
-        check_present(self._repository, moved.tree.id, tree)
+        with self._repository.maintenance.told(overlay.base):
+            moved = rebased(overlay, self.head())
+            tree = self._repository.edit(moved.tree.id, moved.changes)
+            check_present(self._repository, moved.tree.id, tree)
         return self._repository.land(
             Proposal(
                 branch=self._branch,

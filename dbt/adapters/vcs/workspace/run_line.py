@@ -91,11 +91,13 @@ class RunLine:
             ConflictError: Two nodes of the run changed the same relation other than by
                 inserts.
             NotFoundError: A file of the overlay's tables is missing.
+            ReplacedError: A purge deleted what it was made from; nothing was changed.
         """
         with self._lock:
-            moved = rebased(overlay, self.run.head)
-            tree = self._repository.edit(moved.tree.id, moved.changes)
-            check_present(self._repository, moved.tree.id, tree)
+            with self._repository.maintenance.told(overlay.base):
+                moved = rebased(overlay, self.run.head)
+                tree = self._repository.edit(moved.tree.id, moved.changes)
+                check_present(self._repository, moved.tree.id, tree)
             self._make()
             self._renew()
             landed = self._repository.land(

@@ -82,6 +82,7 @@ def list_conflicts(
     """
     merge = next((item for item in open_merges(repository) if item.target == target), None)
     if merge is None:
+        # Raises for a name that is no branch: "no merge is waiting" would hide a typing error.
         repository.branch(target)
         return OpenMergeReport(source=None, target=target, branch=None)
     rows, key = RowSet.none(), tuple[str, ...]()

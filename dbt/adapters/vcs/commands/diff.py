@@ -24,8 +24,9 @@ from dbt.adapters.vcs.commands.options import (
     json_option,
     limit_option,
 )
+from dbt.adapters.vcs.commands.output import RowSet
 from dbt.adapters.vcs.commands.session import CommandSession, with_session
-from dbt.adapters.vcs.core.errors import InputError, NotFoundError, VcsError
+from dbt.adapters.vcs.core.errors import InputError, NotFoundError, UnsupportedError, VcsError
 from dbt.adapters.vcs.core.history.revision import Range, parse_range
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import RelationName, Snapshot, TableEntry
@@ -38,7 +39,7 @@ from dbt.adapters.vcs.core.tableversions import find_version
 from dbt.adapters.vcs.diffs.matched_columns import column_changes
 from dbt.adapters.vcs.diffs.summaries import summarize
 from dbt.adapters.vcs.rows.compare.row_counts import Counts
-from dbt.adapters.vcs.rows.limits import LIMITS, Limits, in_process_first
+from dbt.adapters.vcs.rows.limits import LIMITS, Limits, TooLargeError, in_process_first
 from dbt.adapters.vcs.statements.syntax.diff_call import DiffShape, table_at
 from dbt.adapters.vcs.worktree.overlay import Overlay
 from dbt.adapters.vcs.worktree.points import Point, TableText, find_points
@@ -82,6 +83,7 @@ def read_diff(
             raise InputError("--columns needs a table; name it: dbt-vcs diff a..b s.t")
         return _commits(repository, ends, limits)
     if shape == "three_way":
+        # A three-way diff finds the base by itself.
         ends = ends.without_merge_base()
     points = read_points(repository, ends, branch)
     if points is None:
@@ -92,8 +94,6 @@ def read_diff(
         return DiffReport(
             before=ends.before, after=ends.after, is_equal=found.how == "equal", relations=(found,)
         )
-    # Whoever asks for counts does not wait for what reads rows.
-
     return row_diff_report(ends, points, pair, shape=shape, limit=limit, limits=limits)
 
 
@@ -104,6 +104,7 @@ def _commits(repository: Repository, ends: Ends, limits: Limits) -> DiffReport:
     relations = [item for item in found.relations if wanted in (None, item.name)]
     # Several small tables at once, large ones one by one, so that they fit into memory together.
     memory = None if limits.memory is None else limits.memory // _AT_ONCE
+    # The draft counts what fits; a large table keeps the counts of its files until its turn.
     few = Limits(limits.rows // _AT_ONCE, limits.bytes // _AT_ONCE, memory)
     drafts = each(lambda change: relation_diff(repository, change, few), relations)
     exact = (
@@ -246,6 +247,7 @@ def read_points(repository: Repository, ends: Ends, branch: str) -> tuple[Point,
             TableText(_qualified(name.schema, name.identifier), version)
             for name, version in map(table_at, (ends.before, ends.after))
         )
+        # No session of an engine that would have a time zone.
         return find_points(overlay, old, new, lambda: "UTC")
     assert ends.table is not None
     relation = name_of(ends.table)
@@ -300,6 +302,7 @@ def _is_table(repository: Repository, word: str) -> bool:
     if not _TABLE.fullmatch(word) or ".." in word.partition("@")[0]:
         return False
     try:
+        # A revision can look like a table: a branch may be called `release.2`.
         repository.resolve(word)
     except InputError:
         return True
@@ -337,6 +340,7 @@ class TablePair:
         """Return the report with counts: those of the files where rows are too many to read."""
         change = delta(self.before, self.after, self.repository.objects.segment)
         in_files = Counts(change.rows_added, change.rows_removed, 0)
+        # Rows only came or only went: the manifests count them, and no file is read.
         if not self.columns and not (in_files.added and in_files.removed):
             return self.with_counts(in_files)
         return in_process_first(
@@ -423,13 +427,10 @@ def row_diff_report(
         UnsupportedError: Columns have types that can't be compared, or not without Spark.
         TooLargeError: There are too many rows for this process.
     """
-    from dbt.adapters.vcs.commands.diff_report import DiffReport
-    from dbt.adapters.vcs.commands.output import RowSet
-    from dbt.adapters.vcs.core.errors import UnsupportedError
+    # Whoever asks for counts alone does not wait for what reads rows.
     from dbt.adapters.vcs.diffs.difference import Difference
     from dbt.adapters.vcs.diffs.shapes import RowTable, ShapedRows
     from dbt.adapters.vcs.diffs.three_way import ThreeWay
-    from dbt.adapters.vcs.rows.limits import TooLargeError
 
     difference = Difference(
         repository=pair.repository, before=pair.before, after=pair.after, columns=pair.columns

@@ -10,7 +10,7 @@ from itertools import islice
 import click
 
 from dbt.adapters.vcs.commands.options import json_option, limit_option
-from dbt.adapters.vcs.commands.revisions import names_by_commit
+from dbt.adapters.vcs.commands.revisions import names_by_commit, parse_relation
 from dbt.adapters.vcs.commands.session import CommandSession, with_session
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
@@ -89,6 +89,7 @@ def iter_log(
         found = (pair for pair in found if _changed(repository, *pair, wanted))
     names: Mapping[CommitId, tuple[str, ...]] | None = None
     for id, commit in islice(found, limit):
+        # Only once there is an entry: names take a listing of the store.
         if names is None:
             names = names_by_commit(repository)
         yield _entry(id, commit, names.get(id, ()))
@@ -96,18 +97,6 @@ def iter_log(
         raise NotFoundError(
             f"No commit of {revision!r} changed {wanted}. Check the name, or the revision."
         )
-
-
-def parse_relation(text: str) -> RelationName:
-    """Return the relation named by `schema.identifier`, in lower case.
-
-    Raises:
-        InputError: The text has another form.
-    """
-    parts = text.lower().replace("`", "").split(".")
-    if len(parts) != 2 or not all(parts):
-        raise InputError(f"Expected schema.table, found {text!r}.")
-    return RelationName(*parts)
 
 
 def _commits(repository: Repository, revision: str) -> Iterator[tuple[CommitId, Commit]]:

@@ -285,6 +285,7 @@ class DefaultGroup(click.Group):
             name.
         """
         if self.fallback and args[0] not in self.commands:
+            # `dbt-vcs tag NAME` creates a tag, as git does.
             args = [self.fallback, *args]
         found = super().resolve_command(ctx, args)
         if found[1] is not None:

@@ -72,6 +72,7 @@ def resolve(
     )
     total = 0
     for name in names:
+        # A relation that conflicts as a whole has one choice, so to name it is to choose again.
         redo = chosen.again or (relation is not None and name in merge.whole)
         what = replace(chosen, again=redo)
         merge, count = conflicts.resolve(repository, merge, name, what, author=author)

@@ -382,6 +382,7 @@ class ProgressLine:
         """Take the line away."""
         if self._thread is not None:
             self._ended.set()
+            # Waited for, so that the line is gone before anything else is printed.
             self._thread.join()
             self._thread = None
 

@@ -98,6 +98,7 @@ def read_status(repository: Repository, branch: str) -> RepositoryStatus:
     others = repository.branches(tell)
     tags = len(repository.tags(tell))
     merges = list_open_merges(repository, tell)
+    # Damage is told in the report: a status must come out of a damaged repository, too.
     contents = count_contents(repository, commit, tell) if commit else None
     return RepositoryStatus(
         repository=repository.uri,

@@ -179,13 +179,13 @@ def test_merge_with_other_columns_is_the_oracles(keyed: bool, data: st.DataObjec
     merged = merge_definitions(
         *versions,
         prefer={"skip": "ours", "accept": "theirs"}.get(mode),  # type: ignore[arg-type]
-        edited=edited,
+        edited=dict.fromkeys(edited, "rows"),
     )
     if merged.conflicts:
         with pytest.raises(SchemaConflictError):
             merge(sides.world.repository, *versions, policy=RowPolicy(mode=mode, cells=cells))
         return
-    if merge_definitions(*versions, edited=edited).conflicts:
+    if merge_definitions(*versions, edited=dict.fromkeys(edited, "rows")).conflicts:
         return  # What the mode decided is held to a law of its own below.
     columns = [field.id for field in merged.definition.schema.fields]
     tables = [sides.world.rows(version) for version in versions]

@@ -111,7 +111,10 @@ def test_an_edit_of_a_column_that_the_other_side_dropped_is_decided_by_mode_or_h
     left.write("t", ints(id=[1], a=[10]), mode="merge")
     right.sql("alter table t drop column a")
     main.create("edits", at="ours")
-    repository, said = left.repository, "drop of a: .* with other values in ours"
+    repository, said = (
+        left.repository,
+        r"drop of a: .* with other values in ours, .* \(1 row: id = 1\)",
+    )
     dry = merge(repository, "theirs", "ours", author="ann", request=MergeRequest(dry_run=True))
     assert dry.how == "conflict"
     assert re.search(said, dry.conflicts[0])
@@ -128,6 +131,20 @@ def test_an_edit_of_a_column_that_the_other_side_dropped_is_decided_by_mode_or_h
     assert list(rows(other)[0]) == ["id", "z"]
 
 
+def test_edits_of_a_dropped_column_are_counted_and_a_few_are_named(main: Client) -> None:
+    main.write("t", ints(id=list(range(3, 9)), a=[0] * 6, z=[0] * 6))
+    plain = main.create("plain")
+    plain.create("other").sql("alter table t drop column a")
+    plain.write("t", ints(id=list(range(1, 9)), a=[7] * 8, z=[1, 2, *[0] * 6]), mode="overwrite")
+    with pytest.raises(ConflictError, match=r"nothing in theirs \(8 rows\)"):
+        plain.merge("other")
+    main.sql(KEY)
+    main.create("theirs").sql("alter table t drop column a")
+    main.write("t", ints(id=[8, 5, 6, 7], a=[9] * 4), mode="merge")
+    with pytest.raises(ConflictError, match=r"\(4 rows: id = 5; id = 6; id = 7; and 1 more\)"):
+        main.merge("theirs")
+
+
 def test_new_rows_with_a_column_that_the_other_side_replaced_are_a_conflict(main: Client) -> None:
     main.sql("alter table t drop column z")
     left, right = main.create("ours"), main.create("theirs")
@@ -136,7 +153,9 @@ def test_new_rows_with_a_column_that_the_other_side_replaced_are_a_conflict(main
     dropped = right.create("dropped")
     right.sql("alter table t add column a string")
     for ours, theirs in ((left, "theirs"), (right, "ours")):
-        with pytest.raises(ConflictError, match=r"drop of a: .* a int with other values in"):
+        with pytest.raises(
+            ConflictError, match=r"drop of a: .* a int with other values in.* \(1 row\)"
+        ):
             ours.merge(theirs)
     # Nothing has the name where it was only dropped: the row has no value to lose.
     dropped.merge("ours")

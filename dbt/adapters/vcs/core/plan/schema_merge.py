@@ -23,8 +23,9 @@ base's values don't fit the preferred type, or a name, key or partitioning needs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
@@ -84,6 +85,7 @@ class SchemaConflict(NamedTuple):
         base: Its value in base, as text; None if it did not exist.
         ours: Its value in ours.
         theirs: Its value in theirs.
+        rows: Which rows it concerns, in words; None if it concerns none.
     """
 
     kind: ConflictKind
@@ -91,13 +93,15 @@ class SchemaConflict(NamedTuple):
     base: str | None
     ours: str | None
     theirs: str | None
+    rows: str | None = None
 
     def __str__(self) -> str:
         what = f"{self.kind} of {self.subject}" if self.subject else self.kind
         base, ours, theirs = (
             "nothing" if value is None else value for value in (self.base, self.ours, self.theirs)
         )
-        return f"{what}: {base} in the base, {ours} in ours, {theirs} in theirs"
+        rows = f" ({self.rows})" if self.rows else ""
+        return f"{what}: {base} in the base, {ours} in ours, {theirs} in theirs{rows}"
 
 
 class SchemaMerge(NamedTuple):
@@ -113,7 +117,7 @@ def merge_definitions(
     theirs: Snapshot,
     *,
     prefer: Side | None = None,
-    edited: Collection[str] = (),
+    edited: Mapping[str, str] = MappingProxyType({}),
 ) -> SchemaMerge:
     """Merge theirs' definition into ours by the table above.
 
@@ -123,7 +127,8 @@ def merge_definitions(
         theirs: The version whose changes are wanted.
         prefer: The side that is right about what both changed differently; None makes each of
             these a conflict.
-        edited: Ids of columns that one side dropped and in which the other changed values.
+        edited: Columns that one side dropped and in which the other changed values: by id, which
+            rows, in words.
     """
     return _Merger(base, ours, theirs, prefer, edited).merge()
 
@@ -137,7 +142,7 @@ class _Merger:
         ours: Snapshot,
         theirs: Snapshot,
         prefer: Side | None,
-        edited: Collection[str],
+        edited: Mapping[str, str],
     ) -> None:
         self._base = base
         self._ours = ours
@@ -264,7 +269,8 @@ class _Merger:
             return self._preferred(our, their)
         values = "" if is_changed else " with other values"
         shown = [None if field is None else f"{_shown(field)}{values}" for field in (our, their)]
-        self._conflicts.append(SchemaConflict("drop", left.name, _shown(old), *shown))
+        conflict = SchemaConflict("drop", left.name, _shown(old), *shown)
+        self._conflicts.append(conflict._replace(rows=self._edited.get(id)))
         return left
 
     def _has_new_use(self, id: str, *, is_ours: bool) -> bool:

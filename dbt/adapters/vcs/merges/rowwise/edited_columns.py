@@ -11,15 +11,28 @@ type, new rows count as well: they would be NULL there, although they were given
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Final, NamedTuple, TypeVar
+
 import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from dbt.adapters.vcs.core.model import Field, Snapshot
 from dbt.adapters.vcs.core.plan.schema_merge import Side
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.diffs.difference import Difference
-from dbt.adapters.vcs.engines.port import Rewriters
+from dbt.adapters.vcs.engines.port import Rewriter, Rewriters
 from dbt.adapters.vcs.rows.compare.row_counts import Counts
 from dbt.adapters.vcs.rows.limits import Limits, in_process_first
+from dbt.adapters.vcs.rows.quoting import quoted
+from dbt.adapters.vcs.writes.keys import shown
+
+_NAMED: Final = 3
+"""Rows that a conflict names."""
+
+_T = TypeVar("_T")
 
 
 def edited_columns(
@@ -31,8 +44,10 @@ def edited_columns(
     prefer: Side | None,
     limits: Limits,
     sessions: Rewriters | None,
-) -> frozenset[str]:
-    """Return the ids of columns that one side dropped and in which the other changed values.
+) -> dict[str, str]:
+    """Return the columns that one side dropped and in which the other changed values.
+
+    By id, with the rows in words: how many, and the keys of the first ones if there is a key.
 
     Reads the rows that a side changed, and only if the other dropped a column that it has. Nothing
     is asked of a column that the preferred side dropped: it is dropped, edited or not.
@@ -41,36 +56,25 @@ def edited_columns(
         TooLargeError: There are too many rows to compare, and there is no engine.
         UnsupportedError: Arrow can't read a column, and there is no engine.
     """
-    found: set[str] = set()
+    found: dict[str, str] = {}
     decided = {"ours": ours, "theirs": theirs, None: None}[prefer]
     for side, other in ((ours, theirs), (theirs, ours)):
         if base is None or other is decided or side.segments == base.segments:
             continue
+        edits = _Edits(repository, limits, sessions)
         for field in base.schema.fields:
             kept = side.schema.by_id(field.id)
             if kept is None or other.schema.by_id(field.id) is not None:
                 continue
             new = other.schema.find(kept.name)
             is_replaced = new is not None and base.schema.by_id(new.id) is None
-            if is_replaced and _has_new_rows(repository, base, side, limits, sessions):
-                found.add(field.id)
-                continue
             keys = [version.primary_key for version in (side, other, base)]
             key = next(filter(None, keys), ())
-            if _is_edited(repository, _by(key, base), _by(key, side), kept, limits, sessions):
-                found.add(field.id)
-    return frozenset(found)
-
-
-def _has_new_rows(
-    repository: Repository,
-    base: Snapshot,
-    side: Snapshot,
-    limits: Limits,
-    sessions: Rewriters | None,
-) -> bool:
-    compared = Difference(repository=repository, before=base, after=side)
-    return _counts(compared, limits, sessions).added > 0
+            before, after = _by(key, base), _by(key, side)
+            rows = (is_replaced and edits.new(base, side)) or edits.of(before, after, kept)
+            if rows:
+                found[field.id] = rows
+    return found
 
 
 def _by(key: tuple[str, ...], version: Snapshot) -> Snapshot:
@@ -79,32 +83,83 @@ def _by(key: tuple[str, ...], version: Snapshot) -> Snapshot:
     return msgspec.structs.replace(version, primary_key=key if has_all else ())
 
 
-def _is_edited(
-    repository: Repository,
-    base: Snapshot,
-    side: Snapshot,
-    column: Field,
-    limits: Limits,
-    sessions: Rewriters | None,
-) -> bool:
-    def counts(*names: str) -> Counts:
-        compared = Difference(repository=repository, before=base, after=side, columns=names)
-        return _counts(compared, limits, sessions)
+class _Edits(NamedTuple):
+    """Looks for edited rows, and names them; '' stands for none."""
 
-    if side.primary_key and side.primary_key == base.primary_key:
-        if column.id in side.primary_key:
-            return False
-        if counts(column.name).modified > 0:
-            return True
-    # Rows whose key is not unique aren't paired by it.
-    side, base = _by((), side), _by((), base)
-    rest = [field.name for field in side.schema.fields if field.id != column.id]
-    return bool(rest) and counts(*rest).added < counts().added
+    repository: Repository
+    limits: Limits
+    sessions: Rewriters | None
+
+    def new(self, base: Snapshot, side: Snapshot) -> str:
+        """Return which rows a side added."""
+        compared = Difference(repository=self.repository, before=base, after=side)
+        return self._told(compared, self._counts(compared).added, "insert")
+
+    def of(self, base: Snapshot, side: Snapshot, column: Field) -> str:
+        """Return which rows a side gave another value of a column."""
+
+        def compared(*names: str) -> Difference:
+            return Difference(repository=self.repository, before=base, after=side, columns=names)
+
+        if side.primary_key and side.primary_key == base.primary_key:
+            if column.id in side.primary_key:
+                return ""
+            changes = compared(column.name)
+            rows = self._told(changes, self._counts(changes).modified, "update_postimage")
+            if rows:
+                return rows
+        # Rows whose key is not unique aren't paired by it.
+        side, base = _by((), side), _by((), base)
+        rest = [field.name for field in side.schema.fields if field.id != column.id]
+        if not rest:
+            return ""
+        changes, others = compared(), compared(*rest)
+        return self._told(changes, self._counts(changes).added - self._counts(others).added, "")
+
+    def _told(self, compared: Difference, count: int, kind: str) -> str:
+        """Return a number of rows, with the keys of the first ones of a kind of change."""
+        if count <= 0:
+            return ""
+        side = compared.after
+        rows = f"{count} row{'s'[: count > 1]}"
+        if side is None or not side.primary_key or not kind:
+            return rows
+        names = [field.name for field in side.schema.fields if field.id in side.primary_key]
+        keys = self._somewhere(
+            lambda: _first(compared.table("changes", limits=self.limits), kind, names),
+            lambda session: _first_by_engine(session, compared, kind, names),
+        )
+        told = [
+            ", ".join(f"{name} = {shown(value)}" for name, value in zip(names, key, strict=True))
+            for key in keys
+        ]
+        more = [f"and {count - len(told)} more"] if count > len(told) else []
+        return f"{rows}: {'; '.join([*told, *more])}"
+
+    def _counts(self, compared: Difference) -> Counts:
+        return self._somewhere(
+            lambda: compared.counts(limits=self.limits), compared.counts_by_engine
+        )
+
+    def _somewhere(self, here: Callable[[], _T], by_engine: Callable[[Rewriter], _T]) -> _T:
+        sessions = self.sessions
+        if sessions is None:
+            return here()
+        return in_process_first(here, lambda: by_engine(sessions()))
 
 
-def _counts(compared: Difference, limits: Limits, sessions: Rewriters | None) -> Counts:
-    if sessions is None:
-        return compared.counts(limits=limits)
-    return in_process_first(
-        lambda: compared.counts(limits=limits), lambda: compared.counts_by_engine(sessions())
-    )
+def _first(rows: pa.Table, kind: str, names: Sequence[str]) -> list[tuple[object, ...]]:
+    wanted = rows.filter(pc.field("_change_type") == kind).select(names)
+    # Arrow can't sort by some types; any of the rows will do.
+    with suppress(pa.ArrowException):
+        wanted = wanted.sort_by([(name, "ascending") for name in names])
+    return [tuple(row.values()) for row in wanted.slice(0, _NAMED).to_pylist()]
+
+
+def _first_by_engine(
+    session: Rewriter, compared: Difference, kind: str, names: Sequence[str]
+) -> list[tuple[object, ...]]:
+    listed = ", ".join(map(quoted, names))
+    changes = compared.by_engine(session, "changes")
+    query = f"select {listed} from ({changes}) where _change_type = '{kind}' order by {listed}"
+    return session.query(f"{query} limit {_NAMED}").fetch()

@@ -12,7 +12,7 @@ import pytest
 
 from dbt.adapters.vcs.client.lazy_table import open_table
 from dbt.adapters.vcs.commands.bisect import BisectReport, bisect
-from dbt.adapters.vcs.commands.bisect_condition import Means, condition_of, find_test
+from dbt.adapters.vcs.commands.bisect_condition import ProbeSettings, condition_of, find_test
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.landing import Proposal
@@ -29,8 +29,8 @@ def no_engine() -> Engine:
     raise AssertionError("it starts Spark")
 
 
-def means(warehouse: Warehouse) -> Means:
-    return Means(
+def means(warehouse: Warehouse) -> ProbeSettings:
+    return ProbeSettings(
         schema="shop",
         engine=no_engine,
         open_table=lambda name, commit: open_table(warehouse.repository, name, commit),

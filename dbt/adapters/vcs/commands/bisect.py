@@ -17,9 +17,9 @@ from dbt.adapters.vcs.client.lazy_table import LazyTable, open_table
 from dbt.adapters.vcs.commands.bisect_condition import (
     FORMS,
     BisectCondition,
-    Looks,
-    Means,
     OpenTable,
+    Probes,
+    ProbeSettings,
     condition_of,
     find_test,
 )
@@ -84,7 +84,7 @@ def bisect(
     good: str,
     bad: str,
     condition: BisectCondition,
-    means: Means,
+    settings: ProbeSettings,
     tell: Tell = lambda looks, left: None,
 ) -> BisectReport:
     """Find the commit that broke a condition, and the model, by looking at as few as possible.
@@ -98,7 +98,7 @@ def bisect(
         good: A revision on which the condition holds.
         bad: A revision on which it doesn't.
         condition: The condition.
-        means: What to look with.
+        settings: What to look with.
         tell: Is told how far it is, before each look.
 
     Raises:
@@ -108,8 +108,8 @@ def bisect(
     """
     ends = _Ends(good, bad, repository.resolve(good), repository.resolve(bad))
     base = _base(repository, ends)
-    with closing(Looks(repository, condition, means)) as looks:
-        return _Bisection(repository, looks, ends, tell).report(condition, base)
+    with closing(Probes(repository, condition, settings)) as probes:
+        return _Bisection(repository, probes, ends, tell).report(condition, base)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +125,9 @@ class _Ends:
 class _Bisection:
     """One bisection."""
 
-    def __init__(self, repository: Repository, looks: Looks, ends: _Ends, tell: Tell) -> None:
+    def __init__(self, repository: Repository, probes: Probes, ends: _Ends, tell: Tell) -> None:
         self._repository = repository
-        self._looks = looks
+        self._probes = probes
         self._ends = ends
         self._tell = tell
         self._reasons: dict[CommitId, str] = {}
@@ -158,14 +158,14 @@ class _Bisection:
                 for commit in ([] if is_one else found)
                 if commit in self._reasons
             ),
-            looks=self._looks.done,
+            looks=self._probes.done,
         )
 
     def _first_bad(self, commits: list[CommitId]) -> list[CommitId]:
         """Return the first bad commits of those that the bad one reaches, newest first."""
         # Decision 33: only commits that changed what the condition reads are worth a look.
-        good = self._looks.digest(self._ends.good)
-        as_good = [commit for commit in commits if self._looks.digest(commit) == good]
+        good = self._probes.digest(self._ends.good)
+        as_good = [commit for commit in commits if self._probes.digest(commit) == good]
         suspects = self._repository.only_reached(self._ends.bad, [self._ends.good, *as_good])
         return self._search(suspects, self._parents)
 
@@ -175,14 +175,18 @@ class _Bisection:
         known = set(suspects)
         twins: dict[CommitId, CommitId] = {}
         for commit in suspects:
-            digest = self._looks.digest(commit)
+            digest = self._probes.digest(commit)
             for parent in parents_of(commit):
-                if parent in known and digest is not None and self._looks.digest(parent) == digest:
+                if (
+                    parent in known
+                    and digest is not None
+                    and self._probes.digest(parent) == digest
+                ):
                     twins[commit] = parent
         return first_bad(suspects, parents_of, twins, self._look)
 
     def _suspect(self, commit: CommitId) -> Suspect:
-        return suspect_of(self._repository, self._looks, commit, self._bad_steps(commit))
+        return suspect_of(self._repository, self._probes, commit, self._bad_steps(commit))
 
     def _bad_steps(self, commit: CommitId) -> list[CommitId]:
         """Return the step of the commit's run that broke it, several if that is open.
@@ -201,8 +205,8 @@ class _Bisection:
         return self._search(steps[:-1], lambda step: self._parents(step)[:1])
 
     def _look(self, commit: CommitId, left: int) -> Mark:
-        self._tell(self._looks.done, left)
-        answer = self._looks.at(commit)
+        self._tell(self._probes.done, left)
+        answer = self._probes.at(commit)
         if answer.mark is Mark.SKIPPED:
             self._reasons[commit] = answer.reason
         return answer.mark
@@ -211,8 +215,8 @@ class _Bisection:
         return self._repository.objects.commit(commit).parents
 
     def _check_differ(self) -> None:
-        ends, read = self._ends, self._looks.versions(self._ends.bad)
-        same = self._looks.digest(ends.good) == self._looks.digest(ends.bad)
+        ends, read = self._ends, self._probes.versions(self._ends.bad)
+        same = self._probes.digest(ends.good) == self._probes.digest(ends.bad)
         if read is None or read.missing or not same:
             return
         names = ", ".join(str(name) for name, _ in read.entries)
@@ -369,7 +373,7 @@ class Suspect:
 
 
 def suspect_of(
-    repository: Repository, looks: Looks, id: CommitId, steps: Sequence[CommitId]
+    repository: Repository, probes: Probes, id: CommitId, steps: Sequence[CommitId]
 ) -> Suspect:
     """Return a commit as a suspect; `steps` are the steps of its run that may have broken it."""
     commit = repository.objects.commit(id)
@@ -377,9 +381,9 @@ def suspect_of(
     changed: dict[Changed, None] = {}
     for step in reversed(steps):
         made = repository.objects.commit(step)
-        changed.update(dict.fromkeys(_changes(repository, looks, step, own | _nodes_of(made))))
+        changed.update(dict.fromkeys(_changes(repository, probes, step, own | _nodes_of(made))))
     if not steps:
-        changed.update(dict.fromkeys(_changes(repository, looks, id, own)))
+        changed.update(dict.fromkeys(_changes(repository, probes, id, own)))
     nodes = dict.fromkeys(item.node for item in changed if item.node is not None)
     return Suspect(
         commit=id,
@@ -402,11 +406,11 @@ def _nodes_of(commit: Commit) -> dict[str, str]:
 
 
 def _changes(
-    repository: Repository, looks: Looks, id: CommitId, nodes: dict[str, str]
+    repository: Repository, probes: Probes, id: CommitId, nodes: dict[str, str]
 ) -> Iterator[Changed]:
     """Yield what a commit changed of what the condition reads, by name."""
     parents = repository.objects.commit(id).parents
-    new, old = looks.versions(id), looks.versions(parents[0]) if parents else None
+    new, old = probes.versions(id), probes.versions(parents[0]) if parents else None
     after = dict(new.entries) if new is not None else {}
     before = dict(old.entries) if old is not None else {}
     for name in sorted({*after, *before}):
@@ -450,7 +454,7 @@ def bisect_command(
     Exit codes: 0 found; 1 several commits are left since some can't be evaluated, or there is no
     such revision or test; 2 wrong usage, or an error.
     """
-    means = Means(
+    settings = ProbeSettings(
         schema=session.schema,
         engine=session.engine,
         open_table=_opener(session),
@@ -460,7 +464,7 @@ def bisect_command(
         good,
         bad or session.branch,
         _condition(session, sql, test),
-        means,
+        settings,
         lambda looks, left: session.progress.show(
             f"{counted(looks, 'look')} done, {counted(left, 'commit')} left"
         ),

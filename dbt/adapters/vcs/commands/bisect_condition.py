@@ -46,7 +46,6 @@ Kind: TypeAlias = Literal["truth", "failures", "by columns"]
 """How a result is read. `truth`: one boolean, good if true. `failures`: the rows that are wrong,
 good if there are none. `by columns`: the first if the only column is boolean, else the second."""
 
-
 FORMS: Final = (
     'one boolean, good while it is true: "select count(*) = 0 from analytics.orders where amount '
     '< 0"; or a query of the wrong rows, good while there are none: "select * from '
@@ -198,8 +197,8 @@ class Answer(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Means:
-    """What looks are done with.
+class ProbeSettings:
+    """What the commits are probed with.
 
     Attributes:
         schema: The schema of names without one.
@@ -212,27 +211,29 @@ class Means:
     open_table: OpenTable | None = None
 
 
-class Looks:
-    """Answers a condition on commits.
+class Probes:
+    """Probes commits: answers a condition on each.
 
     Attributes:
         done: How many commits were computed on.
     """
 
-    def __init__(self, repository: Repository, condition: BisectCondition, means: Means) -> None:
+    def __init__(
+        self, repository: Repository, condition: BisectCondition, settings: ProbeSettings
+    ) -> None:
         """Take a condition; nothing is looked at yet."""
         self.done = 0
         self._condition = condition
-        self._means = means
-        self._versions = ReadVersions(repository, condition.text, means.schema)
-        self._plain = plain_query(self._versions.query) if means.open_table else None
+        self._settings = settings
+        self._versions = ReadVersions(repository, condition.text, settings.schema)
+        self._plain = plain_query(self._versions.query) if settings.open_table else None
         self._read: dict[CommitId, VersionsRead | None] = {}
         self._answers: dict[str, Answer] = {}
         self._workspace = Workspace(
             repository,
             PinnedLine(lambda: _no_head(), "a bisection only reads"),
-            means.engine,
-            schema=means.schema,
+            settings.engine,
+            schema=settings.schema,
         )
         self._connection: Connection | None = None
 
@@ -290,7 +291,7 @@ class Looks:
         return Answer(Mark.GOOD if is_good else Mark.BAD)
 
     def _answer_in_process(self, read: VersionsRead, commit: CommitId) -> bool | None:
-        open_table = self._means.open_table
+        open_table = self._settings.open_table
         if self._plain is None or open_table is None:
             return None
         return plain_answer(self._plain, self._condition.kind, read, commit, open_table)

@@ -39,7 +39,6 @@ _LINEAGE: Final = frozenset({2147483540, 2147483539})
 """Iceberg's numbers of `_row_id` and `_last_updated_sequence_number`, which its writers put into
 files of format version 3. They stay in the file for readers that know them, and are no columns."""
 
-
 _FITTED: Final = "-fitted.parquet"
 """What the path of a block ends with that was made from a client's file."""
 

@@ -31,7 +31,6 @@ _LOGS: Final = ("refs/heads", "refs/tags", "refs/snapshots", "refs/options")
 _AT_ONCE: Final = 64 * 2**20
 """Bytes that are in memory at the same time."""
 
-
 _COPIED: Final = ("objects", "data", FORWARDS)
 _SHOWN: Final = 3
 

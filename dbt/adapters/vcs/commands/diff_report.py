@@ -83,7 +83,6 @@ _ROW_STYLES: Final[dict[str, Style]] = {
     "modified": "warn",
 }
 
-
 Row = tuple[Any, ...]
 
 

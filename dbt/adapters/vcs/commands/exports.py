@@ -265,7 +265,6 @@ _INSTALL: Final = (
     "pip install 'dbt-vcs[catalog]'"
 )
 
-
 TABLE: Final = "table"
 VIEW: Final = "view"
 UNREADABLE: Final = "not readable"

@@ -17,10 +17,8 @@ from dbt.adapters.vcs.layout.styled import printable
 NOT_DONE: Final = 1
 """Something was not found, or there is a conflict."""
 
-
 FAILED: Final = 2
 """The command line is wrong, or the command failed."""
-
 
 STOPPED: Final = 130
 """Stopped by Ctrl-C."""

@@ -58,10 +58,8 @@ from dbt.adapters.vcs.runs.run_branch import is_expired, runs
 _BATCH: Final = 500
 """Number of deletions between two heartbeats."""
 
-
 _PAUSES: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Seconds to wait before a file is looked at and deleted again after the store failed."""
-
 
 _FULL: Final = (
     "Deleted {} bytes of data files, but there is still no space left in {} to write down what "
@@ -210,7 +208,7 @@ def _make_room(
                     "younger than a day. Free some space or some inodes on the disk, or let go "
                     "of history (dbt-vcs gc --help), then run gc again."
                 ) from error
-            seen = sight(repository, garbage.seen.listed, repository.clock())
+            seen = check_listings(repository, garbage.seen.listed, repository.clock())
             kept = _find_needed(
                 repository, garbage.horizon, _names(repository, garbage.horizon, seen)
             )
@@ -312,7 +310,7 @@ def _find_garbage(
     # One day more than promised: what was read within the retention period may be committed later.
     horizon = Micros(max(now - found.keep - GRACE, 0))
     before = Micros(now - GRACE)
-    seen = sight(repository, recorded(repository), now)
+    seen = check_listings(repository, recorded(repository), now)
     heads = set(seen.listed.get("heads", ())).difference(expired)
     seen = seen._replace(listed={**seen.listed, "heads": heads})
     names = _names(repository, horizon, seen)
@@ -468,7 +466,7 @@ def _sweep(repository: Repository, garbage: _Garbage, lease: Lease) -> tuple[lis
     spared: list[str] = []
     for start in range(0, len(garbage.infos), _BATCH):
         lease.check()
-        seen = sight(repository, seen.listed, lease.now)
+        seen = check_listings(repository, seen.listed, lease.now)
         now = _names(repository, garbage.horizon, seen)
         # To follow names is slow, so only if one of them has changed.
         if now != names:
@@ -548,7 +546,7 @@ _NAME: Final = "collected"
 _SHOWN: Final = 3
 
 
-def sight(repository: Repository, known: Listed, now: Micros) -> SeenRefs:
+def check_listings(repository: Repository, known: Listed, now: Micros) -> SeenRefs:
     """Return the refs at a time of the store, with those that were known before.
 
     Raises:

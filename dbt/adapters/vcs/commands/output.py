@@ -43,7 +43,6 @@ _STYLES: Final[dict[Style, str]] = {
     "warn": "yellow",
 }
 
-
 _SOON: Final = 0.1
 """Seconds after which collected lines are flushed."""
 

@@ -60,7 +60,6 @@ _SETTINGS: Final = {
     "spark.log.level": "WARN",
 }
 
-
 _STATEMENTS: Final = (
     "create schema if not exists work",
     "create table sales as select id, concat('sale ', id) name, cast(id % 7 as decimal(10, 2)) "

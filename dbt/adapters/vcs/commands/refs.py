@@ -259,7 +259,6 @@ def undelete_branch(repository: Repository, name: str, *, author: str) -> Branch
 DIVERGENCE_LIMIT: Final = 1_000
 """Commits that are looked at before counting is given up."""
 
-
 _LEFT, _RIGHT, _BOTH = 1, 2, 3
 
 

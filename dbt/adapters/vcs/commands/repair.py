@@ -54,7 +54,6 @@ _NOUNS = {"heads": "branch", "tags": "tag"}
 COPY = "dbt-vcs repair --from-copy LOCATION"
 """What can always be done, if there is a copy."""
 
-
 Look: TypeAlias = Callable[[NeededFile], str | None]
 """Returns what is wrong with a file of rows, as the end of a sentence."""
 
@@ -314,7 +313,6 @@ def _wrong_files(objects: ObjectStore, version: SnapshotId, look_at: Look) -> It
 _KINDS: Final[Mapping[str, type[Value]]] = {
     kind_of(each): each for each in (Commit, SchemaTree, Tree, Snapshot, Segment, View, Function)
 }
-
 
 _SPACES: Final = ("heads", "tags", "options", PINS)
 

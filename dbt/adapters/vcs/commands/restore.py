@@ -35,7 +35,7 @@ from dbt.adapters.vcs.writes.versions import version_again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Apart:
+class PartialRestore:
     """A commit of several relations of which not all were restored.
 
     Attributes:
@@ -71,7 +71,7 @@ class RestoreReport:
     before: CommitId
     after: CommitId
     changes: tuple[ChangeSummary, ...]
-    apart: tuple[Apart, ...] = ()
+    apart: tuple[PartialRestore, ...] = ()
 
 
 def restore_relation(
@@ -214,8 +214,10 @@ def _land(
     return landed.commit
 
 
-def _partial_of(split: Split) -> Apart:
-    return Apart(commit=split.commit, summary=split.summary, others=tuple(map(str, split.others)))
+def _partial_of(split: Split) -> PartialRestore:
+    return PartialRestore(
+        commit=split.commit, summary=split.summary, others=tuple(map(str, split.others))
+    )
 
 
 def restore_text(report: RestoreReport) -> Iterator[Block]:

@@ -40,7 +40,6 @@ _PLAIN: Final = {
     "always": "reuse: always was set or taken away",
 }
 
-
 _ENGINE: Final = {
     "dbt-vcs": "this version of dbt-vcs computes some things in another way",
     "server": "another Spark server computes it",

@@ -311,14 +311,11 @@ def sessions_of(
 _AFTER: Final = 2.0
 """Seconds that a command may take without a word."""
 
-
 _REFRESH: Final = 0.25
 """Seconds between two looks at how far it is."""
 
-
 _SECONDS: Final = 10.0
 """Seconds between two lines where nobody watches."""
-
 
 _DUMB: Final = frozenset({"dumb", "unknown"})
 

@@ -6,6 +6,8 @@ import os
 import resource
 import signal
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -284,6 +286,21 @@ def test_there_are_fewer_connections_than_files(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(resource, "getrlimit", lambda _: (256, 4096))
     assert ServerLimits().fitted() == ServerLimits()
     assert raised == [(1_128, 4096)]
+
+
+def test_a_system_that_limits_no_files_takes_the_limits_as_given() -> None:
+    """Where Python has no module `resource`: Windows, and WebAssembly."""
+    code = (
+        "import sys; sys.modules['resource'] = None\n"
+        "from dbt.adapters.vcs.serve.http_server import ServerLimits, run, listen\n"
+        "assert ServerLimits(connections=7).fitted().connections == 7\n"
+        "said = []\n"
+        "import threading, os, signal\n"
+        "threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGTERM)).start()\n"
+        "run(lambda *_: None, listen('127.0.0.1', 0), log=said.append)\n"
+        "assert 'how many files' in said[0], said\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
 def test_what_the_server_s_libraries_say_goes_to_the_log(

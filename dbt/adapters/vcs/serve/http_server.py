@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import logging
-import resource
 import signal
 import socket
 import ssl
@@ -24,6 +23,12 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from dbt.adapters.vcs.core.errors import InputError
+
+try:
+    import resource
+except ImportError:
+    # Windows doesn't say how many files a process may open.
+    resource = None  # type: ignore[assignment]
 
 _GRACE: Final = 30
 """Seconds that requests at work are given once the server is to stop."""
@@ -118,7 +123,9 @@ class ServerLimits:
     body_seconds: float = 60
 
     def fitted(self) -> ServerLimits:
-        """Return them with as many connections as the process may have open."""
+        """Return them with as many connections as the process may have open, if that is known."""
+        if resource is None:
+            return self
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         wanted = self.connections + _FILES
         if 0 <= soft < wanted:
@@ -148,6 +155,12 @@ def run(
         log: Takes lines about connections, of which strangers may cause many.
     """
     limits = (limits or ServerLimits()).fitted()
+    if resource is None:
+        log(
+            "This system doesn't say how many files a process may open, so that the server takes "
+            f"{limits.connections} connections whether they fit or not. Set fewer by "
+            "--max-connections if connections fail."
+        )
     config = uvicorn.Config(
         app,
         # These are the ones that the limits below are made for.

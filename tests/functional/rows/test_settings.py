@@ -131,6 +131,9 @@ def test_a_view_is_read_with_the_settings_of_who_reads_it(either: Shop) -> None:
     query = "select typeof(1 + '1') as a, typeof(timestamp'2026-07-01') as b"
     either.sql(f"create view {view} as {query}")
     changed, other = (either._workspace.connect(name) for name in ("changed", "other"))
+    # A session that has shown the view already reads it by what it sets later, too.
+    before = rows_of(either, changed, f"select * from {view}")
+    assert before == rows_of(either, changed, query)
     for key in ("ansi.enabled", "timestampType"):
         rows_of(either, changed, f"set {SQL}{key} = {TELLING[key][0]}")
     seen = [

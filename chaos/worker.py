@@ -15,7 +15,7 @@ from chaos.worlds import PLACES, World, Worlds
 from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.commands.gc import collect
 from dbt.adapters.vcs.commands.merge import merge
-from dbt.adapters.vcs.commands.optimize import OptimizeRequest, optimize
+from dbt.adapters.vcs.commands.optimize import optimize
 from dbt.adapters.vcs.commands.restore import restore_branch
 from dbt.adapters.vcs.core.errors import (
     ConflictError,
@@ -31,7 +31,6 @@ from dbt.adapters.vcs.core.repository import Repository
 REFUSED: Final = (ConflictError, RetryError, InputError)
 """Errors that say that nothing was changed, unless a file was not found, perhaps wrongly."""
 
-EVERYTHING: Final = OptimizeRequest(everything=True)
 _FULL: Final = 12
 """Batches on a branch from which on the worker rather deletes one."""
 
@@ -281,7 +280,7 @@ class Worker:
 
     def _optimize(self, operation: Line) -> dict[str, Any]:
         branch = self.branches[operation["place"]]
-        report = optimize(self._repository, branch, EVERYTHING, author=self.name)
+        report = optimize(self._repository, branch, everything=True, author=self.name)
         return {"tables": len(report.tables), "landed": bool(report.tables)}
 
     def _gc(self, operation: Line) -> dict[str, Any]:

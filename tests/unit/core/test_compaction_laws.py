@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dbt.adapters.vcs.commands.optimize import OptimizeRequest, optimize
+from dbt.adapters.vcs.commands.optimize import optimize
 from dbt.adapters.vcs.core.model import Snapshot
 from dbt.adapters.vcs.core.model.segment import FILE_COLUMN
 from dbt.adapters.vcs.core.plan.compaction import contents_of
@@ -59,7 +59,8 @@ class Book:
         optimize(
             self.shelf.repository,
             "main",
-            OptimizeRequest(relations=["s.t"], target_bytes=target),
+            relations=["s.t"],
+            target_bytes=target,
             author="ann",
             engine=_no_engine,
         )

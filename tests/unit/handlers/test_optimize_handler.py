@@ -13,7 +13,6 @@ import pytest
 
 from dbt.adapters.vcs.commands.optimize import (
     OptimizeReport,
-    OptimizeRequest,
     optimize,
     parse_size,
 )
@@ -47,9 +46,10 @@ def run(shelf: Shelf, *relations: str, **arguments: Any) -> OptimizeReport:
     return optimize(
         shelf.repository,
         "main",
-        OptimizeRequest(relations=relations or ("s.t",), **arguments),
+        relations=relations or ("s.t",),
         author="ann",
         engine=_no_engine,
+        **arguments,
     )
 
 
@@ -282,9 +282,7 @@ def test_a_table_is_due_when_reading_it_suffers(shelf: Shelf) -> None:
     for number in range(66):
         shelf.append("many", id=[number])
     assert is_table_due(shelf.repository, shelf.snapshot("many"))
-    optimize(
-        shelf.repository, "main", OptimizeRequest(everything=True), author="ann", engine=_no_engine
-    )
+    optimize(shelf.repository, "main", everything=True, author="ann", engine=_no_engine)
     assert not is_table_due(shelf.repository, shelf.snapshot("many"))
     assert not is_table_due(shelf.repository, shelf.snapshot("t"))
 
@@ -303,8 +301,7 @@ def test_a_table_is_due_when_reading_it_suffers(shelf: Shelf) -> None:
 )
 def test_what_can_not_be_optimized(shelf: Shelf, arguments: Any, error: type) -> None:
     with pytest.raises(error):
-        request = OptimizeRequest(**arguments)
-        optimize(shelf.repository, "main", request, author="ann", engine=_no_engine)
+        optimize(shelf.repository, "main", **arguments, author="ann", engine=_no_engine)
 
 
 @pytest.mark.parametrize(

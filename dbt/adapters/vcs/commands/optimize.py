@@ -33,34 +33,6 @@ _UNITS: Final = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OptimizeRequest:
-    """Which tables to compact, and how. Give relations, a schema or everything.
-
-    Attributes:
-        relations: Tables, `schema.identifier` each.
-        schema: A schema, for all its tables.
-        everything: True for all tables of the branch.
-        target_bytes: Target size of blocks.
-        cluster_by: Columns to sort all rows of each table by.
-    """
-
-    relations: Sequence[str] = ()
-    schema: str | None = None
-    everything: bool = False
-    target_bytes: int = TARGET_BYTES
-    cluster_by: Sequence[str] = ()
-
-    def check(self) -> None:
-        """Raise InputError unless one of the three is given, and a size above 0."""
-        if sum((bool(self.relations), self.schema is not None, self.everything)) != 1:
-            raise InputError("Give the tables to optimize: schema.table, a schema, or all.")
-        if self.target_bytes <= 0:
-            raise InputError(
-                f"The target size is {self.target_bytes} bytes; expected more than 0."
-            )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OptimizedTable:
     """The result for one table.
 
@@ -101,8 +73,12 @@ class OptimizeReport:
 def optimize(
     repository: Repository,
     branch: str,
-    request: OptimizeRequest,
     *,
+    relations: Sequence[str] = (),
+    schema: str | None = None,
+    everything: bool = False,
+    target_bytes: int = TARGET_BYTES,
+    cluster_by: Sequence[str] = (),
     author: str,
     engine: Callable[[], Engine] | None = None,
 ) -> OptimizeReport:
@@ -115,7 +91,11 @@ def optimize(
     Args:
         repository: The repository.
         branch: The branch.
-        request: Which tables, and how.
+        relations: Tables, `schema.identifier` each. Give these, a schema or everything.
+        schema: A schema, for all its tables.
+        everything: True for all tables of the branch.
+        target_bytes: Target size of blocks.
+        cluster_by: Columns to sort all rows of each table by.
         author: Who commits.
         engine: Creates the engine, for what can't be done in this process; a local Spark if None.
 
@@ -123,7 +103,10 @@ def optimize(
         InputError: No table is named, or a name is not a table; or a column can't be sorted by.
         RetryError: Others were faster on every attempt.
     """
-    request.check()
+    if sum((bool(relations), schema is not None, everything)) != 1:
+        raise InputError("Give the tables to optimize: schema.table, a schema, or all.")
+    if target_bytes <= 0:
+        raise InputError(f"The target size is {target_bytes} bytes; expected more than 0.")
     done: dict[RelationName, list[Rewrite]] = {}
     with (
         sessions_of(engine, repository.blobs, OPERATION) as sessions,
@@ -132,7 +115,7 @@ def optimize(
         for _ in turn.attempts(f"optimize on the branch {branch!r}"):
             head = repository.branch(branch).head
             overlay = Overlay(repository=repository, base=head, tree=repository.tree(head))
-            names = _tables(overlay, request)
+            names = _tables(overlay, relations, schema)
             tables = []
             for name in names:
                 before = overlay.require_table(name)
@@ -143,8 +126,8 @@ def optimize(
                             repository,
                             before,
                             sessions,
-                            target_bytes=request.target_bytes,
-                            cluster_by=request.cluster_by,
+                            target_bytes=target_bytes,
+                            cluster_by=cluster_by,
                         )
                     )
                     after = put_optimized(overlay, name, done[name], Origin())
@@ -200,10 +183,11 @@ def _land(
     return landed.commit
 
 
-def _tables(overlay: Overlay, request: OptimizeRequest) -> tuple[RelationName, ...]:
-    schema = request.schema
-    if request.relations:
-        names = tuple(sorted({parse_relation(text) for text in request.relations}))
+def _tables(
+    overlay: Overlay, relations: Sequence[str], schema: str | None
+) -> tuple[RelationName, ...]:
+    if relations:
+        names = tuple(sorted({parse_relation(text) for text in relations}))
         for name in names:
             overlay.require_table(name)
         return names
@@ -265,17 +249,14 @@ def optimize_command(
     schema.table each. No rows change, so diffs and merges don't either. Rewritten files are sorted
     by the columns that the table is clustered by.
     """
-    request = OptimizeRequest(
+    report = optimize(
+        session.repository,
+        session.bound(branch or session.branch),
         relations=[name for names in relation for name in names],
         schema=schema,
         everything=all,
         target_bytes=parse_size(target_size),
         cluster_by=cluster_by or (),
-    )
-    report = optimize(
-        session.repository,
-        session.bound(branch or session.branch),
-        request,
         author=session.author,
         engine=session.engine,
     )

@@ -32,8 +32,11 @@ from dbt.adapters.vcs.core.store.refs import RefStore
 from dbt.adapters.vcs.layout.styled import Block, Span, counted, line, size
 from dbt.adapters.vcs.rows.files.file_check import wrong_bytes, wrong_size
 
-_SPACES: Final = ("heads", "tags", "options", PINS)
-_KINDS: Final[Mapping[str, type[Value]]] = {
+SPACES: Final = ("heads", "tags", "options", PINS)
+"""Spaces of refs that every repository has, besides those of named snapshots."""
+
+# Both levels of trees are of one kind.
+KINDS: Final[Mapping[str, type[Value]]] = {
     "commit": Commit,
     "tree": Tree,
     "snapshot": Snapshot,
@@ -154,7 +157,7 @@ def _orphans(repository: Repository, kept: Needed, sizes: Mapping[str, int]) -> 
 
 def _wrong_names(repository: Repository) -> Iterator[str]:
     refs = RefStore(repository.blobs)
-    for space in (*_SPACES, *refs.spaces(ROOT)):
+    for space in (*SPACES, *refs.spaces(ROOT)):
         for name in refs.names(space):
             yield from refs.check(space, name)
     name = repository.default_branch
@@ -170,7 +173,7 @@ def _wrong_names(repository: Repository) -> Iterator[str]:
 
 def _wrong_object(repository: Repository, kind: str, id: str) -> str | None:
     try:
-        decode(_KINDS[kind], id, read_object(repository.blobs, kind, id))
+        decode(KINDS[kind], id, read_object(repository.blobs, kind, id))
     except NotFoundError:
         return (
             f"The {kind} {id} is missing from {repository.uri} (expected the file "

@@ -4,39 +4,31 @@ from __future__ import annotations
 
 import shlex
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import click
 
 from dbt.adapters.vcs.commands.failure import ShownFailure
-from dbt.adapters.vcs.commands.fsck import DataCheck, check_repository, read_files
+from dbt.adapters.vcs.commands.fsck import KINDS, SPACES, DataCheck, check_repository, read_files
 from dbt.adapters.vcs.commands.options import json_option
 from dbt.adapters.vcs.commands.session import CommandSession, with_session
 from dbt.adapters.vcs.core.branches import Branch, Names
-from dbt.adapters.vcs.core.codec import decode, kind_of
+from dbt.adapters.vcs.core.codec import decode
 from dbt.adapters.vcs.core.collection import names_of, roots_of
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId, datetime_of
 from dbt.adapters.vcs.core.model import (
-    Commit,
     Entry,
-    Function,
     FunctionEntry,
     RefMove,
     RelationName,
-    SchemaTree,
-    Segment,
-    Snapshot,
     TableEntry,
-    Tree,
-    View,
 )
-from dbt.adapters.vcs.core.model.value import Value
 from dbt.adapters.vcs.core.plan.collect import Needed, NeededFile, Roots, files_of, needed
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.retention import GRACE, PINS, read_retention
+from dbt.adapters.vcs.core.retention import GRACE, read_retention
 from dbt.adapters.vcs.core.snapshotnames import ROOT
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.branch_names import quote
@@ -310,13 +302,6 @@ def _wrong_files(objects: ObjectStore, version: SnapshotId, look_at: Look) -> It
                 yield f"The data file {path} {wrong}."
 
 
-_KINDS: Final[Mapping[str, type[Value]]] = {
-    kind_of(each): each for each in (Commit, SchemaTree, Tree, Snapshot, Segment, View, Function)
-}
-
-_SPACES: Final = ("heads", "tags", "options", PINS)
-
-
 def fetch(
     repository: Repository, copy: Repository, *, author: str, dry_run: bool = False
 ) -> RepairReport:
@@ -349,7 +334,7 @@ def _logs(
     repository: Repository, copy: Repository, author: str, id: str, dry_run: bool
 ) -> Iterator[str]:
     own, other = RefStore(repository.blobs), RefStore(copy.blobs)
-    spaces = dict.fromkeys((*_SPACES, *own.spaces(ROOT), *other.spaces(ROOT)))
+    spaces = dict.fromkeys((*SPACES, *own.spaces(ROOT), *other.spaces(ROOT)))
     for space in spaces:
         known = set(own.names(space))
         for name in sorted(known | set(other.names(space))):
@@ -398,8 +383,8 @@ def _whole_bytes(blobs: Blobs, kind: str, id: str) -> bytes | None:
     """Return the bytes of an object; None if it is missing or damaged."""
     try:
         data = read_object(blobs, kind, id)
-        # Both levels of trees are of one kind, and the id covers the bytes alone.
-        decode(_KINDS[kind], id, data)
+        # The id covers the bytes alone.
+        decode(KINDS[kind], id, data)
     except (DamagedError, NotFoundError):
         return None
     return data

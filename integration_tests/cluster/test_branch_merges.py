@@ -10,6 +10,7 @@ import pytest
 
 from dbt.adapters.vcs.api import Client
 from dbt.adapters.vcs.core.errors import ConflictError
+from dbt.adapters.vcs.engines.row_sessions import ENGINE
 from dbt.adapters.vcs.merges import table_merges
 from dbt.adapters.vcs.merges.table_merge import merge_tables
 from dbt.adapters.vcs.rows.limits import Limits
@@ -95,8 +96,9 @@ def where(request: pytest.FixtureRequest) -> Iterator[str]:
     """Where rows are decided: a merge of this size in this process, or by the executors."""
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "by Spark":
-            engine = partial(merge_tables, limits=NOTHING, candidates=NOTHING)
+            engine = partial(merge_tables, limits=NOTHING)
             patch.setattr(table_merges, "merge_tables", engine)
+            patch.setenv(ENGINE, "spark")
         yield request.param
 
 

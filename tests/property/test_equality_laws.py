@@ -1,4 +1,4 @@
-"""Equality: Arrow, Spark and an oracle agree for all types, collated and nested ones included."""
+"""Equality: Arrow, DuckDB, Spark and an oracle agree for all types, also collated and nested."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 
 from dbt.adapters.vcs.core.model import Field
 from dbt.adapters.vcs.core.model.data_type import Type, type_of
-from dbt.adapters.vcs.engines.port import Session
+from dbt.adapters.vcs.engines.port import RowSession
 from dbt.adapters.vcs.engines.version_mounts import TableMount
 from dbt.adapters.vcs.rows.equality import equal_rows, group_ids
 from dbt.adapters.vcs.rows.equality_sql import canonical, differs, equals
 from dbt.adapters.vcs.rows.files.parquet import parquet_bytes
 from dbt.adapters.vcs.rows.types import arrow_type
 from tests.property.oracle import canonical as obvious
-from tests.property.test_narrowing_laws import PHASES, Place, place
+from tests.property.test_engine_laws import PHASES, Place, place
 
 __all__ = ["place"]
 
@@ -120,7 +120,7 @@ def turned(value: Any) -> Any:
     return -value if isinstance(value, float) and value == 0 else value
 
 
-def table_of(place: Place, session: Session, type_: Type, column: pa.Array) -> str:
+def table_of(place: Place, session: RowSession, type_: Type, column: pa.Array) -> str:
     """Return a relation of Spark's with the values of a column, `v`, and their numbers, `i`."""
     folder = f"data/e{next(place.worlds)}/w=1"
     rows = pa.table({"i": pa.array(range(len(column)), pa.int64()), "v": column})
@@ -132,7 +132,7 @@ def table_of(place: Place, session: Session, type_: Type, column: pa.Array) -> s
     return session.mount_physical(mount)
 
 
-def pairs_of(session: Session, relation: str, type_: str) -> tuple[list[list[bool]], set[Any]]:
+def pairs_of(session: RowSession, relation: str, type_: str) -> tuple[list[list[bool]], set[Any]]:
     """Return the results of five comparisons for each pair of rows, and the groups of rows."""
     value, other = "a.v", "b.v"
     one, two = canonical(value, type_), canonical(other, type_)
@@ -162,19 +162,16 @@ def grouped(codes: list[Any]) -> set[tuple[int, ...]]:
     return {tuple(n for n, other in enumerate(codes) if other == code) for code in codes}
 
 
-@pytest.mark.spark
 @settings(max_examples=25, phases=PHASES, suppress_health_check=list(HealthCheck))
 @given(drawn=columns())
-def test_arrow_and_spark_agree_with_the_oracle(
-    place: Place, drawn: tuple[Type, list[Any]]
-) -> None:
+def test_engines_agree_with_the_oracle(place: Place, drawn: tuple[Type, list[Any]]) -> None:
     type_, items = drawn
     # Spark keeps a nested char or varchar as a text of the whole type, without quoting names.
     assume("`" not in str(type_) or "char(" not in str(type_))
     column = pa.array(items, arrow_type(str(type_)))
     expected = grouped(list(map(obvious, items)))
-    relation = table_of(place, place.session, type_, column)
-    pairs, groups = pairs_of(place.session, relation, str(type_))
+    relation = table_of(place, place.rows, type_, column)
+    pairs, groups = pairs_of(place.rows, relation, str(type_))
     together = [
         any({one, two} <= set(group) for group in expected)
         for one in range(ROWS)
@@ -229,7 +226,7 @@ FOREIGN = {
 }
 
 
-@pytest.mark.spark
+@pytest.mark.parametrize("place", [pytest.param("spark", marks=pytest.mark.spark)], indirect=True)
 @pytest.mark.parametrize("type_", FOREIGN)
 def test_types_that_arrow_lacks(place: Place, type_: str) -> None:
     items = [value for group in FOREIGN[type_] for value in group]
@@ -237,6 +234,6 @@ def test_types_that_arrow_lacks(place: Place, type_: str) -> None:
     rows = " union all ".join(
         f"select {i}L i, cast({value} as {type_}) v" for i, value in enumerate(items)
     )
-    pairs, groups = pairs_of(place.session, f"({rows})", type_)
+    pairs, groups = pairs_of(place.rows, f"({rows})", type_)
     assert groups == grouped(codes)
     assert pairs == [[one == two] * 4 for one in codes for two in codes]

@@ -49,6 +49,7 @@ class FakeSession:
     """A session that has what a table made of a query needs."""
 
     is_shared = False
+    is_here = False
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs

@@ -1,4 +1,4 @@
-"""Which merges ask for an engine: those that don't fit this process, and no other."""
+"""Which merges ask for Spark: those of types that only it has, or where somebody asks for it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,9 +17,10 @@ from dbt.adapters.vcs.commands import revert as revert_module
 from dbt.adapters.vcs.commands.merge import MergeRequest, continue_merge, merge, promote
 from dbt.adapters.vcs.commands.resolve import resolve
 from dbt.adapters.vcs.commands.revert import revert
-from dbt.adapters.vcs.core.errors import ConflictError
+from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.engines.port import Engine
+from dbt.adapters.vcs.engines.row_sessions import ENGINE
 from dbt.adapters.vcs.merges import table_merges
 from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
 from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
@@ -60,6 +62,12 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(revert_module, "merge_tables", never)
 
 
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ask for Spark."""
+    monkeypatch.setenv(ENGINE, "spark")
+
+
 SKIP = MergeRequest(policy=Policy(override=Mode.SKIP))
 
 CHANGES = {
@@ -78,7 +86,38 @@ CHANGES = {
 
 @pytest.mark.usefixtures("tiny")
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_what_does_not_fit_is_for_the_engine(
+def test_what_does_not_fit_asks_for_no_spark(
+    forked: Warehouse, change: Callable[[Warehouse, Make], object]
+) -> None:
+    is_revert = change is CHANGES["revert"]
+    if is_revert:
+        forked.put(a="4")
+    with pytest.raises(ConflictError, match="10 rows") if is_revert else nullcontext():
+        change(forked, engine)
+
+
+def test_an_engine_that_nobody_knows_is_refused(
+    forked: Warehouse, tiny: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(ENGINE, "polars")
+    with pytest.raises(InputError, match="Expected duckdb or spark in DBT_VCS_ENGINE"):
+        CHANGES["merge"](forked, engine)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("DBT_VCS_MEMORY", "much"), ("DBT_VCS_SPILL", "/nowhere/at/all")]
+)
+def test_a_setting_that_makes_no_sense_is_refused(
+    forked: Warehouse, tiny: None, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(InputError, match=f"{name}, found '{value}'"):
+        CHANGES["merge"](forked, engine)
+
+
+@pytest.mark.usefixtures("tiny", "asked")
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_what_does_not_fit_is_for_spark_if_it_is_asked_for(
     forked: Warehouse, change: Callable[[Warehouse, Make], object]
 ) -> None:
     if change is CHANGES["revert"]:
@@ -94,6 +133,7 @@ def test_a_merge_that_goes_on_asks_the_engine_too(
         merge(forked.repository, "dev", "main", author="ann", engine=engine)
     resolve(forked.repository, "main", None, RowChoice(choice=Choice.THEIRS), author="ann")
     with monkeypatch.context() as patch:
+        patch.setenv(ENGINE, "spark")
         never = partial(merge_tables, limits=Limits(rows=-1, bytes=-1))
         patch.setattr(table_merges, "merge_tables", never)
         with pytest.raises(AskedError):

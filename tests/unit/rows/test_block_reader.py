@@ -70,7 +70,7 @@ def test_large_files_are_read_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_READ_WHOLE", 0)
     noise = [np.random.default_rng(n).bytes(1_000) for n in range(1_000)]
     files = stored(pa.table({"a": list(range(1_000)), "b": noise}))
-    blobs = files._blobs
+    blobs = files.blobs
     lengths: list[int] = []
     original = blobs.range
 

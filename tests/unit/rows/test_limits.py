@@ -52,12 +52,12 @@ def test_memory_follows_rows_columns_and_texts() -> None:
         tight.check([long])
 
 
-def test_ten_million_narrow_rows_are_merged_here_and_wide_ones_are_not() -> None:
+def test_three_million_narrow_rows_are_merged_by_column_and_wide_ones_are_not() -> None:
     block = Block(path="b", rows=10**7, bytes=2 * 10**7, stats={"k": ColumnStats(0, 9, 0)})
     assert MERGE_LIMITS.memory is not None and LIMITS.memory is not None
-    assert MERGE_LIMITS.allow([Piece("b", 9_000_000, info=block)])
+    assert MERGE_LIMITS.allow([Piece("b", 3_000_000, info=block)])
     stats = {f"c{n}": ColumnStats("a" * 50, "b" * 50, 0) for n in range(40)}
-    wide = Piece("b", 9_000_000, info=replace(block, stats=stats))
+    wide = Piece("b", 3_000_000, info=replace(block, stats=stats))
     assert not MERGE_LIMITS.allow([wide])
     assert LIMITS.allow([Piece("b", 4_000_000, info=block)])
 

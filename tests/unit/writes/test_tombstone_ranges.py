@@ -22,9 +22,10 @@ class Files:
     def __init__(self, rows: Sequence[int]) -> None:
         self.rows = rows
         self.text = ""
+        self.destination = Destination(folder="")
 
     def write(self, text: str, destination: Destination, **_: Any) -> Written:
-        self.text = text
+        self.text, self.destination = text, destination
         footers = {
             f"{destination.folder}/part-{number}.parquet": Footer(
                 10 + rows, SimpleNamespace(num_rows=rows), f"digest {number}"
@@ -74,4 +75,4 @@ def test_the_number_of_files_follows_the_rows(
     monkeypatch.setattr(tombstone_ranges, "ROWS", most)
     writer = Files([9])
     write_tombstones(MemoryBlobs(), cast(Writer, writer), "q", COUNTS, folder="data/t/w=x")
-    assert f"repartition_by_range({parts}, __vcs_file)" in writer.text
+    assert (writer.text, writer.destination.by_place) == ("q", parts)

@@ -1,66 +1,82 @@
 """The difference of two versions as a query, for an engine: any size, any type.
 
-Signed rows are grouped by value, and what does not cancel is paired by key. The result has the
-same rows as `rows.compare.net` computes in process.
+Rows are joined by key where each version has a key at most once. Otherwise signed rows are grouped
+by value, and what does not cancel is paired by key. The result has the same rows as
+`rows.compare.net` computes column by column.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.core.model import Block, Field, Tombstone
 from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.delta import Deletion, Delta
 from dbt.adapters.vcs.engines.version_mounts import TableMount, VersionMounts
 from dbt.adapters.vcs.rows.compare.comparison import VersionComparison
-from dbt.adapters.vcs.rows.equality_sql import canonical
+from dbt.adapters.vcs.rows.equality_sql import canonical, differs
 from dbt.adapters.vcs.rows.quoting import quoted, sql_type
 from dbt.adapters.vcs.statements.syntax.conditions import where_clause
 from dbt.adapters.vcs.statements.syntax.diff_call import DiffShape
 
 _SIGN: Final = "__vcs_sign"
 
+_CHANGE: Final = (
+    "case when diff_type = 'added' then 'insert' when diff_type = 'removed' then 'delete' "
+    "when side < 0 then 'update_preimage' else 'update_postimage' end"
+)
 
-def diff_query(parts: Iterable[str], comparison: VersionComparison, shape: DiffShape) -> str:
+
+class SignedPart(NamedTuple):
+    """A query for rows that are added (1) or removed (-1): columns `c0`, `c1`..."""
+
+    sign: int
+    text: str
+
+
+def diff_query(
+    parts: Iterable[SignedPart],
+    comparison: VersionComparison,
+    shape: DiffShape,
+    *,
+    unique: bool = False,
+) -> str:
     """Return the query for a difference.
 
     Args:
-        parts: Queries for the signed rows, as `delta_parts` gives them.
+        parts: The signed rows, as `delta_parts` gives them.
         comparison: How rows are compared.
         shape: The shape of the result; columns as in `row_diff.TableDiff`.
+        unique: Whether each version has a key at most once, so that rows are joined by it.
     """
+    parts = tuple(parts)
     names = [field.name for field in comparison.fields]
-    ctes = [
-        f"signed as ({' union all '.join(parts) or _nothing(comparison.fields)})",
-        f"net as ({_net(comparison)})",
-    ]
-    if shape == "signed":
-        columns = [f"row.{_column(n)} {quoted(name)}" for n, name in enumerate(names)]
-        return f"with {', '.join(ctes)} select {', '.join(['diff_count', *columns])} from net"
-    ctes.append(f"changes as ({_changes(comparison)})")
+    if shape == "signed" and not unique:
+        columns = [f"c{n} {quoted(name)}" for n, name in enumerate(names)]
+        return f"select {', '.join(['diff_count', *columns])} from ({_net(parts, comparison)})"
+    changes = _joined(parts, comparison) if unique else _paired(parts, comparison)
     if shape == "wide":
         columns = [
-            f"{side}.{_column(n)} {quoted(f'{prefix}_{name}')}"
+            f"{side}{n} {quoted(f'{prefix}_{name}')}"
             for n, name in enumerate(names)
-            for side, prefix in (("gone", "from"), ("come", "to"))
+            for side, prefix in (("g", "from"), ("a", "to"))
         ]
-        return f"with {', '.join(ctes)} select {', '.join(['diff_type', *columns])} from changes"
-    ctes.append(
-        "images as (select inline(filter(array("
-        "struct(if(come is null, 'delete', 'update_preimage') as kind, gone as row), "
-        "struct(if(gone is null, 'insert', 'update_postimage') as kind, come as row)), "
-        "image -> image.row is not null)) from changes)"
+        return f"select {', '.join(['diff_type', *columns])} from ({changes})"
+    # The old row of a change, then the new one, as far as there are any.
+    images = (
+        f"select * from ({changes}) lateral view explode(array(-1, 1)) sides as side "
+        "where side < 0 and diff_type <> 'added' or side > 0 and diff_type <> 'removed'"
     )
-    columns = [f"row.{_column(n)} {quoted(name)}" for n, name in enumerate(names)]
-    listed = ", ".join(["kind `_change_type`", *columns])
-    return f"with {', '.join(ctes)} select {listed} from images"
+    columns = [f"if(side < 0, g{n}, a{n}) {quoted(name)}" for n, name in enumerate(names)]
+    first = "cast(side as bigint) diff_count" if shape == "signed" else f"{_CHANGE} `_change_type`"
+    return f"select {', '.join([first, *columns])} from ({images})"
 
 
 def delta_parts(
     session: VersionMounts, delta: Delta, comparison: VersionComparison
-) -> Iterator[str]:
+) -> Iterator[SignedPart]:
     """Yield queries for the signed rows of a delta, over its own files only.
 
     Rows of a block that the same side deletes are left out, as in `core.plan.pieces`. An image has
@@ -83,7 +99,7 @@ def delta_parts(
 
 def signed_part(
     relation: str, sign: int, columns: Sequence[tuple[str, str]], where: str | None = None
-) -> str:
+) -> SignedPart:
     """Return a query for rows that are added (1) or removed (-1).
 
     Args:
@@ -92,9 +108,9 @@ def signed_part(
         columns: For each column compared or shown its SQL and its type.
         where: The condition on the rows, or None for all.
     """
-    listed = [f"{sql} {_column(n)}" for n, (sql, _) in enumerate(columns)]
-    query = f"select {sign} {_SIGN}, {', '.join(listed)} from {relation}"
-    return query if where is None else f"{query} {where_clause(where)}"
+    listed = [f"{sql} c{n}" for n, (sql, _) in enumerate(columns)]
+    query = f"select {', '.join(listed)} from {relation}"
+    return SignedPart(sign, query if where is None else f"{query} {where_clause(where)}")
 
 
 def image_relations(
@@ -110,14 +126,14 @@ def image_relations(
 
 def _image_parts(
     session: VersionMounts, images: Sequence[Deletion], sign: int, fields: Sequence[Field]
-) -> Iterator[str]:
+) -> Iterator[SignedPart]:
     for relation, wanted in image_relations(session, images, fields):
         yield signed_part(relation, sign, _same(fields), wanted)
 
 
 def _row_parts(
     session: VersionMounts, images: Sequence[Deletion], sign: int, fields: Sequence[Field]
-) -> Iterator[str]:
+) -> Iterator[SignedPart]:
     """Yield queries that read the rows of images from their original blocks."""
     for stones, blocks in _by_depth(images):
         rows = session.mount_located(files_mount(blocks, fields))
@@ -181,72 +197,113 @@ def files_mount(
     )
 
 
-def _net(comparison: VersionComparison) -> str:
-    """Return the query for `diff_count` (never 0) and `row`, a struct: each distinct row once."""
+def _net(parts: Sequence[SignedPart], comparison: VersionComparison) -> str:
+    """Return the query for `diff_count` (never 0), `c0`, `c1`...: each distinct row once."""
     compared = {field.id for field in comparison.compared}
-    keys: list[str] = []
+    groups: list[str] = []
     shown: list[str] = []
     for n, field in enumerate(comparison.fields):
-        column = _column(n)
-        if field.id not in compared:
-            shown.append(f"any_value({column}) {column}")
-            continue
-        spelled = canonical(column, field.type)
-        keys.append(spelled)
-        shown.append(column if spelled == column else f"any_value({column}) {column}")
-    names = ", ".join(_column(n) for n in range(len(comparison.fields)))
-    group = f" group by {', '.join(keys)}" if keys else ""
+        spelled = canonical(f"c{n}", field.type)
+        is_compared = field.id in compared
+        if is_compared:
+            groups.append(spelled)
+        is_plain = is_compared and spelled == f"c{n}"
+        shown.append(f"c{n}" if is_plain else f"any_value(c{n}) c{n}")
+    group = f" group by {', '.join(groups)}" if groups else ""
+    rows = _rows(parts, comparison.fields, signed=True)
     return (
-        f"select diff_count, struct({names}) row from (select sum({_SIGN}) diff_count, "
-        f"{', '.join(shown)} from signed{group} having sum({_SIGN}) <> 0)"
+        f"select sum({_SIGN}) diff_count, {', '.join(shown)} from ({rows}){group} "
+        f"having sum({_SIGN}) <> 0"
     )
 
 
-def _changes(comparison: VersionComparison) -> str:
-    """Return the query for `diff_type`, `gone`, `come` (structs or NULL): one row per change."""
-    key = {field.id for field in comparison.key}
-    keys = [
-        canonical(f"row.{_column(n)}", field.type)
-        for n, field in enumerate(comparison.fields)
-        if field.id in key
-    ]
-    removed = "struct('removed' as diff_type, item.row as gone, if(true, null, item.row) as come)"
-    added = "struct('added' as diff_type, if(true, null, item.row) as gone, item.row as come)"
-    each = (
-        f"flatten(transform(items, item -> if(item.n < 0, "
-        f"array_repeat({removed}, cast(-item.n as int)), "
-        f"array_repeat({added}, cast(item.n as int)))))"
-    )
-    if not keys:
-        return (
-            f"select inline({each}) from "
-            "(select array(struct(diff_count as n, row)) items from net)"
+def _paired(parts: Sequence[SignedPart], comparison: VersionComparison) -> str:
+    """Return the query for `diff_type`, `g0`, `g1`... (the old row), `a0`... (the new one).
+
+    | rows left of one key | changes                                                 |
+    |----------------------|---------------------------------------------------------|
+    | an old one           | a removed row                                           |
+    | a new one            | an added row                                            |
+    | one of each          | a modified row                                          |
+    | more                 | removed and added rows: the key is ambiguous            |
+    """
+    numbers = range(len(comparison.fields))
+    net = _net(parts, comparison)
+    key = ", ".join(_key(comparison, "c"))
+    if key:
+        group = f"over (partition by {key})"
+        # Of a pair the old row comes first.
+        before = f"over (partition by {key} order by diff_count)"
+        pair = (
+            f"count(*) {group} = 2 and max(abs(diff_count)) {group} = 1 "
+            f"and sum(diff_count) {group} = 0"
         )
-    modified = (
-        "array(struct('modified' as diff_type, "
-        "filter(items, item -> item.n < 0)[0].row as gone, "
-        "filter(items, item -> item.n > 0)[0].row as come))"
-    )
-    is_pair = (
-        "size(items) = 2 and forall(items, item -> abs(item.n) = 1) "
-        "and items[0].n + items[1].n = 0"
-    )
+        olds = ", ".join(f"lag(c{n}) {before} p{n}" for n in numbers)
+        net = f"select *, {pair} is_pair, {olds} from ({net})"
+    else:
+        nulls = ", ".join(f"c{n} p{n}" for n in numbers)
+        net = f"select *, false is_pair, {nulls} from ({net})"
+    columns = [
+        column
+        for n in numbers
+        for column in (
+            f"case when is_pair then p{n} when diff_count < 0 then c{n} end g{n}",
+            f"case when diff_count > 0 then c{n} end a{n}",
+        )
+    ]
     return (
-        f"select inline(if({is_pair}, {modified}, {each})) from "
-        f"(select collect_list(struct(diff_count as n, row)) items from net "
-        f"group by {', '.join(keys)})"
+        "select case when is_pair then 'modified' when diff_count > 0 then 'added' "
+        f"else 'removed' end diff_type, {', '.join(columns)} from ({net}) "
+        "lateral view explode(array_repeat(0, cast(abs(diff_count) as int))) copies as copy "
+        "where not is_pair or diff_count > 0"
     )
+
+
+def _joined(parts: Sequence[SignedPart], comparison: VersionComparison) -> str:
+    """Return the same query where a version has a key at most once: its rows are joined by it."""
+    compared = {field.id for field in comparison.compared}
+    numbers = range(len(comparison.fields))
+    sides = []
+    for sign, side in ((-1, "g"), (1, "a")):
+        rows = _rows([part for part in parts if part.sign == sign], comparison.fields)
+        named = ", ".join(f"c{n} {side}{n}" for n in numbers)
+        sides.append(f"(select true {side}_is, {named} from ({rows}))")
+    pairs = zip(_key(comparison, "g"), _key(comparison, "a"), strict=True)
+    same_key = " and ".join(f"{old} <=> {new}" for old, new in pairs)
+    differ = " or ".join(
+        differs(f"g{n}", f"a{n}", field.type)
+        for n, field in enumerate(comparison.fields)
+        if field.id in compared and field not in comparison.key
+    )
+    columns = ", ".join(f"g{n}, a{n}" for n in numbers)
+    return (
+        "select case when g_is is null then 'added' when a_is is null then 'removed' "
+        f"else 'modified' end diff_type, {columns} from {sides[0]} gone "
+        f"full outer join {sides[1]} come on {same_key} "
+        f"where g_is is null or a_is is null or {differ or 'false'}"
+    )
+
+
+def _rows(parts: Sequence[SignedPart], fields: Sequence[Field], *, signed: bool = False) -> str:
+    """Return the query for all rows of some parts, with their sign or without it."""
+    sign = f"1 {_SIGN}, " if signed else ""
+    texts = [
+        f"select {f'{part.sign} {_SIGN}, ' if signed else ''}* from ({part.text})"
+        for part in parts
+    ]
+    nulls = [f"cast(null as {sql_type(field.type)}) c{n}" for n, field in enumerate(fields)]
+    nothing = f"select {sign}{', '.join(nulls)} {where_clause('false')}"
+    return " union all ".join(texts) or nothing
+
+
+def _key(comparison: VersionComparison, side: str) -> list[str]:
+    """Return SQL of the canonical values of the key."""
+    return [
+        canonical(f"{side}{n}", field.type)
+        for n, field in enumerate(comparison.fields)
+        if field in comparison.key
+    ]
 
 
 def _same(fields: Sequence[Field]) -> list[tuple[str, str]]:
     return [(quoted(field.id), field.type) for field in fields]
-
-
-def _column(number: int) -> str:
-    return f"c{number}"
-
-
-def _nothing(fields: Sequence[Field]) -> str:
-    nulls = (f"cast(null as {sql_type(field.type)})" for field in fields)
-    columns = [f"{null} {_column(n)}" for n, null in enumerate(nulls)]
-    return f"select 1 {_SIGN}, {', '.join(columns)} {where_clause('false')}"

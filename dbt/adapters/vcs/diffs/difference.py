@@ -14,12 +14,17 @@ from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Field, Snapshot
 from dbt.adapters.vcs.core.plan.delta import Delta, delta
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.diffs.diff_query import delta_parts, diff_query, signed_part
+from dbt.adapters.vcs.diffs.diff_query import (
+    SignedPart,
+    delta_parts,
+    diff_query,
+    signed_part,
+)
 from dbt.adapters.vcs.diffs.matched_columns import matched, needs_names
 from dbt.adapters.vcs.diffs.row_diff import TableDiff, count_changes, diff
 from dbt.adapters.vcs.diffs.scanned_changes import Scan, known_counts, scan_query, scannable
 from dbt.adapters.vcs.diffs.shapes import ShapedRows, shaped
-from dbt.adapters.vcs.engines.port import Rewriter
+from dbt.adapters.vcs.engines.port import RowSession
 from dbt.adapters.vcs.engines.version_mounts import TableParts, VersionMounts
 from dbt.adapters.vcs.rows.compare.comparison import VersionComparison
 from dbt.adapters.vcs.rows.compare.row_counts import Counts
@@ -112,7 +117,7 @@ class Difference:
         scanned = self.scanned(session, shape)
         if scanned is not None:
             return scanned
-        parts: Iterable[str]
+        parts: Iterable[SignedPart]
         if needs_names(self.before, self.after):
             parts = [
                 *self._whole(session, self.before, before, -1, comparison.fields),
@@ -121,9 +126,14 @@ class Difference:
         else:
             change = delta(before, after, self.repository.objects.segment)
             parts = delta_parts(session, change, comparison)
-        return diff_query(parts, comparison, shape)
+        return diff_query(parts, comparison, shape, unique=self._is_unique(comparison))
 
-    def counts_by_engine(self, session: Rewriter) -> Counts:
+    def _is_unique(self, comparison: VersionComparison) -> bool:
+        """Return whether each version has a key of the comparison at most once."""
+        versions = [side for side in (self.before, self.after) if side is not None]
+        return bool(comparison.key) and all(version.is_key_enforced for version in versions)
+
+    def counts_by_engine(self, session: RowSession) -> Counts:
         """Return the numbers of rows added, removed and modified; raises as `by_engine` does."""
         kinds = ", ".join(f"count_if(diff_type = '{kind}')" for kind in Counts._fields)
         text = f"select {kinds} from ({self.by_engine(session, 'wide')})"
@@ -217,7 +227,7 @@ class Difference:
         named: Snapshot | None,
         sign: int,
         fields: Sequence[Field],
-    ) -> Iterable[str]:
+    ) -> Iterable[SignedPart]:
         """Yield the query for all rows of a version, with columns matched to the other's."""
         if stored is None or named is None:
             return

@@ -99,6 +99,9 @@ class Destination:
         cluster_by: Names of the columns to sort by; each file has a range of its own.
         options: Other options of the Parquet writer.
         ids: Names for all columns inside the files, in order; None to keep their own.
+        by_place: Over 0 for rows with the columns `__vcs_file` and `__vcs_pos`: into about so many
+            files, each with a range of the blocks and sorted by place. Rows of a block are never
+            split.
     """
 
     folder: str
@@ -106,6 +109,7 @@ class Destination:
     cluster_by: Sequence[str] = ()
     options: Mapping[str, str] = field(default_factory=dict)
     ids: Sequence[str] | None = None
+    by_place: int = 0
 
 
 PRIVATE: Final = "__vcs"
@@ -236,11 +240,25 @@ class Writer(Protocol):
         """
 
 
+class RowSession(VersionMounts, Protocol):
+    """Computes rows of versions by queries in Spark SQL: Spark, or DuckDB in this process."""
+
+    @property
+    def is_here(self) -> bool:
+        """Whether this process computes, so that to give it rows costs nothing."""
+
+    def query(self, text: str) -> Rows:
+        """Return the rows of a query, which runs each time they are fetched."""
+
+    def write(self, query_text: str, destination: Destination) -> Written:
+        """Write a query's rows as files, as `Writer.write`."""
+
+
 class VersionReader(Queries, VersionMounts, Protocol):
     """Reads versions of tables by statements."""
 
 
-class Rewriter(VersionReader, Writer, Protocol):
+class Rewriter(VersionReader, Writer, RowSession, Protocol):
     """Writes rows of versions as files of others."""
 
 

@@ -22,7 +22,6 @@ from dbt.adapters.vcs.merges.by_engine.engine_repair import EngineRepairs
 from dbt.adapters.vcs.merges.common_base import Crossing
 from dbt.adapters.vcs.merges.conflicts.policy import Mode
 from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash
-from dbt.adapters.vcs.merges.narrow_spark import CANDIDATES, Narrowing
 from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.merges.rowwise.decide import RowMode
 from dbt.adapters.vcs.merges.rowwise.row_merge import RowEngine, SchemaConflictError
@@ -112,7 +111,6 @@ def merge_tables(
     sessions: Rewriters | None,
     *,
     limits: Limits = MERGE_LIMITS,
-    candidates: Limits | None = None,
 ) -> TableMerged | Clash:
     """Merge two versions of a table; return undecided conflicts as a clash.
 
@@ -123,11 +121,9 @@ def merge_tables(
     Args:
         repository: The repository with both versions.
         work: What to merge.
-        sessions: Provides an engine session, used only if both sides changed more rows than
-            fit in this process; without it such a merge is refused.
-        limits: How many rows fit in this process.
-        candidates: How many of the rows that an engine finds are read into this process. More
-            are decided by the engine. None for `CANDIDATES`.
+        sessions: Provides a session of Spark, used only for columns of types that nothing else
+            has, or if it is asked for; without it such a merge is refused.
+        limits: How many rows are compared column by column; SQL decides on more.
 
     Raises:
         InputError: Values that were chosen by hand break what the merged definition enforces.
@@ -135,7 +131,7 @@ def merge_tables(
         UnsupportedError: Both changed the same rows, and they have columns that can't be merged.
     """
     read = repository.objects.snapshot
-    with crossing_of(repository, sessions, limits=limits, candidates=candidates) as crossing:
+    with crossing_of(repository, sessions, limits=limits) as crossing:
         base = None if work.based_on else crossing.base(work.ours, work.theirs)
         given = work.based_on or work.base
         if base is None and given:
@@ -152,7 +148,8 @@ def merge_tables(
             if outcome.is_blocked:
                 outcome.forget()
                 return _clash(work.name, outcome)
-            return _merged(repository, work, outcome, sessions)
+            assert crossing.engine is not None
+            return _merged(repository, work, outcome, crossing.engine, sessions)
         except MisfitError as error:
             return Clash(name=work.name, kind="schema", message=error.what)
         except SchemaConflictError as error:
@@ -169,24 +166,19 @@ def crossing_of(
     sessions: Rewriters | None,
     *,
     limits: Limits = MERGE_LIMITS,
-    candidates: Limits | None = None,
 ) -> Iterator[Crossing]:
     """Yield what merges rows and makes bases; the arguments are those of `merge_tables`.
 
     What it wrote for bases is deleted at the end.
     """
-    engine = at_scale = None
-    if sessions is not None:
-        narrow = Narrowing(repository.blobs, sessions, candidates or CANDIDATES)
-        at_scale = EngineRepairs(blobs=repository.blobs, sessions=sessions)
-        engine = RowEngine(narrow=narrow, at_scale=at_scale, sessions=sessions)
+    at_scale = EngineRepairs(blobs=repository.blobs, sessions=sessions)
+    engine = RowEngine(at_scale=at_scale, sessions=sessions)
     crossing = Crossing(repository=repository, limits=limits, engine=engine)
     try:
         yield crossing
     finally:
         crossing.forget()
-        if at_scale is not None:
-            at_scale.forget()
+        at_scale.forget()
 
 
 def base_of(repository: Repository, work: TableMerge) -> SnapshotId | None:
@@ -222,14 +214,14 @@ def key_of(snapshot: Snapshot) -> tuple[Field, ...]:
 
 
 def _merged(
-    repository: Repository, work: TableMerge, outcome: MergeOutcome, sessions: Rewriters | None
+    repository: Repository,
+    work: TableMerge,
+    outcome: MergeOutcome,
+    engine: RowEngine,
+    sessions: Rewriters | None,
 ) -> TableMerged:
-    # Without an engine the error is raised; with one, the engine counts the rows below.
-    counts: Counts | None = (
-        outcome.counts
-        if sessions is None
-        else in_process_first(lambda: outcome.counts, lambda: None)
-    )
+    # None if an engine has to count them, once they are written.
+    counts: Counts | None = in_process_first(lambda: outcome.counts, lambda: None)
     write = new_write_id()
     if outcome.how == "up_to_date":
         # Ours as it is stored: the outcome's may have other files for the same rows.
@@ -264,10 +256,9 @@ def _merged(
                 raise
             raise MisfitError(str(error)) from error
     if counts is None:
-        assert sessions is not None
         before = msgspec.structs.replace(outcome.ours, schema=version.schema)
         changed = Difference(repository=repository, before=before, after=version)
-        counts = changed.counts_by_engine(sessions())
+        counts = changed.counts_by_engine(engine.at_scale.session(version.schema.fields))
     if work.dry_run:
         outcome.forget(write)
     return TableMerged(

@@ -60,8 +60,11 @@ class Limits(NamedTuple):
 LIMITS: Final = Limits(rows=5_000_000, bytes=256 * 2**20, memory=2 * 2**30)
 """Up to here a diff takes seconds; Spark would take longer."""
 
-MERGE_LIMITS: Final = Limits(rows=10_000_000, bytes=512 * 2**20, memory=4 * 2**30)
-"""The same of a merge, which looks at one column after another until rows are told apart."""
+MERGE_LIMITS: Final = Limits(rows=3_000_000, bytes=256 * 2**20, memory=3 * 2**29)
+"""Up to here a merge is as fast column by column as in SQL, or faster."""
+
+CONDITION_LIMITS: Final = Limits(rows=10_000_000, bytes=512 * 2**20, memory=4 * 2**30)
+"""The most rows of which some are picked by a condition, which only Arrow computes."""
 
 
 _ROW: Final = 400

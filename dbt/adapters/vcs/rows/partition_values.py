@@ -71,6 +71,11 @@ def partition_folders(path: str) -> tuple[str, tuple[tuple[str, str], ...]]:
     )
 
 
+def unknown_block(path: str) -> Block:
+    """Return an entry for a block of which only the path is known; it has no digests to check."""
+    return Block(path=path, rows=0, bytes=0, partition=partition_values(path))
+
+
 def partition_values(path: str) -> dict[str, str | None]:
     """Return a block's partition values as text by field id, None for NULL."""
     return {

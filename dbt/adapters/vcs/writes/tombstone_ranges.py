@@ -8,21 +8,16 @@ from typing import Final
 
 from dbt.adapters.vcs.core.errors import EngineError
 from dbt.adapters.vcs.core.model import Tombstone
-from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.engines.port import Destination, Writer
+from dbt.adapters.vcs.engines.port import Destination, RowSession
 from dbt.adapters.vcs.rows.files.footers import Footer, read_footer
 
 ROWS: Final = 1_000_000
 """About how many rows a tombstone of a large change has; those of one block are never split."""
 
-_PLACE: Final = f"{FILE_COLUMN}, {POSITION_COLUMN}"
-_ONE_FILE_A_TASK: Final = {"maxRecordsPerFile": "0"}
-"""Over what the session says of files: that is for blocks, whose rows may be split anywhere."""
-
 
 def write_tombstones(
-    blobs: Blobs, writer: Writer, query: str, counts: Mapping[str, int], *, folder: str
+    blobs: Blobs, writer: RowSession, query: str, counts: Mapping[str, int], *, folder: str
 ) -> tuple[Tombstone, ...]:
     """Write deleted rows as tombstones, each for a range of blocks in the order of their paths.
 
@@ -39,11 +34,7 @@ def write_tombstones(
     if not counts:
         return ()
     parts = max(1, ceil(sum(counts.values()) / ROWS))
-    ranges = f"select /*+ repartition_by_range({parts}, {FILE_COLUMN}) */ * from ({query})"
-    written = writer.write(
-        f"select * from ({ranges}) sort by {_PLACE}",
-        Destination(folder=folder, options=_ONE_FILE_A_TASK),
-    )
+    written = writer.write(query, Destination(folder=folder, by_place=parts))
     footers = {
         path: written.footers.get(path) or read_footer(blobs, path) for path in written.files
     }
@@ -80,6 +71,7 @@ def _targets(
 
 def _wrong(folder: str, what: str) -> EngineError:
     return EngineError(
-        f"Spark did not write the tombstones in {folder} as planned: {what}. Nothing was changed. "
+        f"The engine did not write the tombstones in {folder} as planned: {what}. Nothing was "
+        "changed. "
         "Run the statement again; if it fails again, report it."
     )

@@ -107,6 +107,11 @@ class FrameSession(ABC):
         with self._running.run():
             return self._local.function(name)
 
+    @property
+    def is_here(self) -> bool:
+        """False: see `RowSession`."""
+        return False
+
     def setting(self, key: str, default: str | None = None) -> str | None:
         """Return an engine setting as this session sees it."""
         with self._running.run():

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.errors import EngineError, InputError, VcsError
+from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
 from dbt.adapters.vcs.engines.dataframes.frame_api import functions_for, observation_for
 from dbt.adapters.vcs.engines.dataframes.numbered_frames import NUMBERING, numbered_frame
@@ -46,6 +47,9 @@ OPTIONS: Final = {
 
 _COUNT: Final = "rows"
 
+_ONE_FILE_A_TASK: Final = {"maxRecordsPerFile": "0"}
+"""Over what the session says of files: that is for blocks, whose rows may be split anywhere."""
+
 _THREADS: Final = 8
 
 
@@ -70,10 +74,12 @@ def write_frame(
     frame = numbered_frame(frame)
     partition_by, frame = _with_copies(frame, partition_by)
     frame = _clustered(frame, partition_by, cluster_by)
+    frame = _by_place(frame, destination.by_place)
     _pin_settings(frame)
     # Counted by the writing tasks, whose files may be where nobody else can see them.
     frame = frame.observe(observed, functions.count(functions.lit(1)).alias(_COUNT))
-    writer = frame.write.mode("error").options(**_options(destination.options))
+    options = {**destination.options, **(_ONE_FILE_A_TASK if destination.by_place else {})}
+    writer = frame.write.mode("error").options(**_options(options))
     if partition_by:
         writer = writer.partitionBy(*partition_by)
     try:
@@ -122,6 +128,14 @@ def _clustered(
         return frame
     columns = [quoted(name) for name in (*partition_by, *cluster_by)]
     return frame.repartitionByRange(*columns).sortWithinPartitions(*columns)
+
+
+def _by_place(frame: DataFrame, files: int) -> DataFrame:
+    if not files:
+        return frame
+    return frame.repartitionByRange(files, FILE_COLUMN).sortWithinPartitions(
+        FILE_COLUMN, POSITION_COLUMN
+    )
 
 
 def _with_copies(frame: DataFrame, partition_by: list[str]) -> tuple[list[str], DataFrame]:

@@ -7,26 +7,30 @@ into this process: only counts, and a number for each block.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final, cast
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.ids import new_write_id
-from dbt.adapters.vcs.core.model import Block, Tombstone
+from dbt.adapters.vcs.core.model import Block, Field, Tombstone
 from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.delta import Deletion
 from dbt.adapters.vcs.core.plan.schema_merge import Definition
 from dbt.adapters.vcs.core.plan.states import DeletionKey, State, Triple
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.diffs.diff_query import files_mount, tombstones_of
-from dbt.adapters.vcs.engines.port import Destination, Rewriter
-from dbt.adapters.vcs.merges.by_engine.dead_places import dead_places
+from dbt.adapters.vcs.engines.port import Destination, RowSession
+from dbt.adapters.vcs.engines.row_sessions import row_session
 from dbt.adapters.vcs.merges.by_engine.given_choices import given_choices
-from dbt.adapters.vcs.merges.by_engine.live_rows import LiveRows
+from dbt.adapters.vcs.merges.by_engine.live_rows import LiveRows, StreamedRows
 from dbt.adapters.vcs.merges.by_engine.row_decisions import (
     DELETE,
     INSERT,
@@ -45,17 +49,27 @@ from dbt.adapters.vcs.merges.rowwise.repair import (
     without,
 )
 from dbt.adapters.vcs.merges.rowwise.row_policy import key_table
+from dbt.adapters.vcs.rows.compare.located import Mask, Places
 from dbt.adapters.vcs.rows.equality_sql import canonical
-from dbt.adapters.vcs.rows.files.block_reader import shown_type
+from dbt.adapters.vcs.rows.files.block_reader import Files, Positions, is_readable, shown_type
 from dbt.adapters.vcs.rows.files.footers import read_blocks
-from dbt.adapters.vcs.rows.limits import TooLargeError
+from dbt.adapters.vcs.rows.files.tombstone_files import write_tombstone
 from dbt.adapters.vcs.rows.quoting import literal, quoted
+from dbt.adapters.vcs.rows.sorted_numbers import are_among, distinct
 from dbt.adapters.vcs.writes.targets import tombstone_folder
 from dbt.adapters.vcs.writes.tombstone_ranges import write_tombstones
 
-_STATES: Final = 60
-"""How many tombstones one query tells apart: each has a bit of a number."""
+_KEPT_POSITIONS: Final = 32 * 2**20
+"""Bytes of deleted rows' positions that are kept."""
 
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.engines.local.local_session import LocalSession
+
+_THREADS: Final = 2
+
+_MARKS: Final = 2**30
+"""How many codes are told apart at first, by a bit for each side: of 40 million codes, one in
+twenty-five shares its bit with another."""
 
 _KEYS: Final = "__vcs_picked"
 
@@ -74,33 +88,51 @@ class RepairCheckError(VcsError):
 
 @dataclass(kw_only=True)
 class EngineRepairs:
-    """Makes repairs; call `forget` to delete what they are staged in, once they are written."""
+    """Makes repairs; call `forget` to delete what they are staged in, once they are written.
+
+    Attributes:
+        blobs: The repository's store.
+        sessions: Returns Spark's session; None if there is none.
+    """
 
     blobs: Blobs
-    sessions: Callable[[], Rewriter]
+    sessions: Callable[[], RowSession] | None = None
     _folders: list[str] = field(default_factory=list)
+    _opened: ExitStack = field(default_factory=ExitStack)
+    _sessions: dict[bool, RowSession] = field(default_factory=dict)
+
+    def session(self, fields: Sequence[Field]) -> RowSession:
+        """Return the session that computes rows with some columns, until `forget`.
+
+        There is one for all steps: each would take as much memory as the settings allow.
+        """
+        needs_spark = not all(map(is_readable, fields))
+        if needs_spark not in self._sessions:
+            session = row_session(self.blobs, fields, self.sessions)
+            self._sessions[needs_spark] = self._opened.enter_context(session)
+        return self._sessions[needs_spark]
 
     def __call__(self, question: Question, state: State, folder: str) -> EngineRepair:
         """Return the repair of a graft.
 
         Args:
-            question: What to decide; its places are not used.
+            question: What to decide.
             state: The graft, in which rows may be deleted twice; ours if rows are picked.
             folder: `data/<table id>`.
 
         Raises:
-            TooLargeError: Rows are picked by a condition that only this process computes.
             InputError: Values were chosen for a key with several rows, or for other columns than
                 the table has now.
         """
         policy, triple = question.policy, question.triple
-        if policy.only is not None and policy.only.where is not None:
-            raise TooLargeError(
-                "More rows were changed on both sides than a condition can be looked up in. "
-                "Nothing was changed. Pick fewer rows, or name their keys."
-            )
-        session = self.sessions()
-        state = without_overlaps(session, triple, state)
+        session = self.session(question.fields)
+        # Blocks are read in the order of their tombstones: few positions have to be kept.
+        files = Files(self.blobs, triple.stones.values(), kept=_KEPT_POSITIONS)
+        question = replace(question, files=files)
+        lost = overlaps(question.files, triple, state)
+        trims = all(map(is_readable, question.fields))
+        # To the eyes of the decisions those overlap, where the rest of them is written again.
+        graft, state = state, without(state, (), lost)
         decisions = RowDecisions(
             fields=question.fields,
             key=question.key,
@@ -109,10 +141,12 @@ class EngineRepairs:
             picks=policy.only is not None,
             choices=given_choices(session, policy, question.fields, question.by),
         )
-        rows = LiveRows(session, question.files, (*triple[:3], state), triple.stones)
-        by, fields = decisions.by, question.fields
-        met = decisions.met(decisions.coded(rows.query(question.pieces, by), by))
-        coded = decisions.coded(rows.query(question.pieces, fields), fields)
+        states = (*triple[:3], graft if trims else state)
+        coded, met = (
+            _found_here(cast("LocalSession", session), question, states, decisions)
+            if session.is_here
+            else _found_there(session, question, states, decisions)
+        )
         if policy.only is not None and policy.only.keys is not None:
             keys = session.mount_arrow(_KEYS, key_table(policy.only.keys, question.by))
             coded = decisions.of_keys(coded, keys)
@@ -122,10 +156,12 @@ class EngineRepairs:
         actions = StagedActions(session, decisions, query, stage)
         if actions.totals.several:
             raise unclear_row()
-        return EngineRepair.of(self.blobs, question, state, actions)
+        return EngineRepair.of(question, state, actions, lost if trims else {})
 
     def forget(self) -> None:
-        """Delete the files that repairs are staged in."""
+        """Close the sessions, and delete the files that repairs are staged in."""
+        self._opened.close()
+        self._sessions.clear()
         for folder in self._folders:
             for blob in list(self.blobs.walk(folder)):
                 self.blobs.delete(blob.path)
@@ -136,31 +172,39 @@ class EngineRepair:
     """How a graft becomes the merged version.
 
     Attributes:
-        blobs: The repository's store.
+        files: Reads files.
         triple: Base, ours, theirs.
         state: Blocks and deletions of the graft.
         grafted: The same with the blocks that are not worth it, whose rows are written again.
         poor: Paths of these.
         actions: What is done to single rows.
         conflicts: What both sides changed differently.
+        trims: Deletions of theirs of which ours has deleted some rows, too, by how many are left:
+            these are written again.
     """
 
-    blobs: Blobs
+    files: Files
     triple: Triple
     state: State
     grafted: State
     poor: frozenset[str]
     actions: StagedActions
     conflicts: OpenConflicts
+    trims: Mapping[DeletionKey, int]
 
     @classmethod
     def of(
-        cls, blobs: Blobs, question: Question, state: State, actions: StagedActions
+        cls,
+        question: Question,
+        state: State,
+        actions: StagedActions,
+        trims: Mapping[DeletionKey, int],
     ) -> EngineRepair:
         """Return the repair by staged actions."""
         poor = mostly_deleted(question.triple, state, actions.deletions)
         return cls(
-            blobs=blobs,
+            files=question.files,
+            trims=trims,
             triple=question.triple,
             state=without(state, poor),
             grafted=state,
@@ -182,7 +226,7 @@ class EngineRepair:
     @property
     def is_needed(self) -> bool:
         """Whether there are rows to delete or to add."""
-        return bool(self._deletions or self._added)
+        return bool(self._deletions or self._added or any(self.trims.values()))
 
     def write(
         self, definition: Definition, folder: str
@@ -209,17 +253,49 @@ class EngineRepair:
                 ),
             )
             schema, by = definition.schema, definition.partition_by
-            blocks = read_blocks(self.blobs, written.files, schema, by, written.footers)
+            blocks = read_blocks(self.files.blobs, written.files, schema, by, written.footers)
             self._check(blocks)
         images = ", ".join(f"c{n} {quoted(field.id)}" for n, field in enumerate(fields))
         query = f"select f {FILE_COLUMN}, p {POSITION_COLUMN}, {images} from {self._deleted()}"
         if self.poor:
             paths = ", ".join(map(literal, sorted(self.poor)))
             query += f" left anti join (select explode(array({paths})) poor) on f = poor"
-        stones = write_tombstones(
-            self.blobs, session, query, self._deletions, folder=tombstone_folder(folder)
-        )
-        return blocks, stones
+        blobs, inside = self.files.blobs, tombstone_folder(folder)
+        stones = write_tombstones(blobs, session, query, self._deletions, folder=inside)
+        return blocks, (*stones, *self._trimmed(inside))
+
+    def _trimmed(self, folder: str) -> Iterator[Tombstone]:
+        """Write what is left of theirs' deletions, and yield the tombstones."""
+        by_image: dict[str, list[str]] = {}
+        for (image, block), left in self.trims.items():
+            if left:
+                by_image.setdefault(image, []).append(block)
+
+        def written(number: int, image: str) -> Tombstone:
+            blocks = by_image[image]
+            stone = self.triple.stones.get(image) or Tombstone(path=image, bytes=0, targets={})
+            rows = [
+                _without(batch, {block: self._dead(block) for block in blocks})
+                for batch in self.files.images(stone, blocks, self.actions.fields)
+            ]
+            table = pa.Table.from_batches(rows).unify_dictionaries()
+            if table.num_rows != sum(self.trims[image, block] for block in blocks):
+                raise RepairCheckError(
+                    f"{image} holds other rows than its version says. Nothing was changed. Run "
+                    "dbt-vcs fsck --data, and restore the file from a backup."
+                )
+            places = table.column(FILE_COLUMN).cast(pa.string())
+            table = table.set_column(0, FILE_COLUMN, places)
+            return write_tombstone(self.files.blobs, table, folder=folder, number=number)
+
+        # Arrow reads and writes without Python's lock.
+        with ThreadPoolExecutor(_THREADS) as pool:
+            yield from pool.map(written, range(len(by_image)), sorted(by_image))
+
+    def _dead(self, block: str) -> Positions:
+        """Return the positions that ours deletes from a block, in ascending order."""
+        found = self.triple.ours.deletions_from([block])
+        return np.sort(self.files.dead([image for image, _ in found], block))
 
     @property
     def _deletions(self) -> Mapping[str, int]:
@@ -290,28 +366,118 @@ class EngineRepair:
         return int(rows), contents
 
 
-def without_overlaps(session: Rewriter, triple: Triple, result: State) -> State:
-    """Return a graft without those deletions of theirs that overlap deletions of ours.
+def overlaps(files: Files, triple: Triple, graft: State) -> dict[DeletionKey, int]:
+    """Return the deletions of theirs that overlap those of ours, by how many rows are left.
 
-    As `rowwise.touched.without_overlaps`.
+    A row must not be deleted twice. Only positions are read, a block's at a time.
     """
-    ours = {key: rows for key, rows in result.deletions.items() if key in triple.ours.deletions}
-    blocks = {block for _, block in ours}
-    theirs: dict[str, dict[DeletionKey, int]] = {}
-    for (image, block), rows in result.deletions.items():
-        if block in blocks and (image, block) not in ours:
-            theirs.setdefault(image, {})[image, block] = rows
-    images = sorted(theirs)
-    twice: set[DeletionKey] = set()
-    for first in range(0, len(images), _STATES):
-        some = images[first : first + _STATES]
-        states = [State({}, ours), *(State({}, theirs[image]) for image in some)]
-        dead = dead_places(session, states, blocks, triple.stones)
-        both = f"select distinct {FILE_COLUMN}, gone from ({dead}) where gone & 1 = 1 and gone > 1"
-        for block, gone in session.query(both).fetch():
-            twice |= {(image, block) for n, image in enumerate(some) if gone >> n + 1 & 1}
-    kept = {key: rows for key, rows in result.deletions.items() if key not in twice}
-    return State(result.blocks, kept)
+    ours: dict[str, list[str]] = {}
+    for image, block in graft.deletions.keys() & triple.ours.deletions.keys():
+        ours.setdefault(block, []).append(image)
+    found: dict[DeletionKey, int] = {}
+    for image, block in sorted(graft.deletions.keys() - triple.ours.deletions.keys()):
+        if block in ours:
+            positions = files.deleted(image, block, triple.stones.get(image))[0]
+            twice = are_among(positions, files.dead(ours[block], block))
+            if twice.any():
+                found[image, block] = int((~twice).sum())
+    return found
+
+
+def _without(batch: pa.RecordBatch, dead: Mapping[str, Positions]) -> pa.RecordBatch:
+    """Return located rows without those at some positions of their blocks."""
+    paths, positions = batch.column(0), batch.column(1).to_numpy()
+    left = np.ones(batch.num_rows, np.bool_)
+    codes = paths.indices.to_numpy()
+    for code, path in enumerate(paths.dictionary.to_pylist()):
+        here = np.flatnonzero(codes == code)
+        if path in dead and len(here):
+            left[here] = ~are_among(positions[here], dead[path])
+    return batch.filter(pa.array(left))
+
+
+def _found_there(
+    session: RowSession, question: Question, states: Sequence[State], decisions: RowDecisions
+) -> tuple[str, str]:
+    """Return queries for all rows, coded, and for the codes of groups to decide: both in SQL."""
+    rows = LiveRows(session, question.files, states, question.triple.stones)
+    by, fields = decisions.by, question.fields
+    met = decisions.met(decisions.coded(rows.query(question.pieces, by), by))
+    return decisions.coded(rows.query(question.pieces, fields), fields), met
+
+
+def _found_here(
+    session: LocalSession, question: Question, states: Sequence[State], decisions: RowDecisions
+) -> tuple[str, str]:
+    """Return the same with only the rows of these groups: whatever is known of a row is given.
+
+    Keys are read twice, for the groups and for the places of their rows; other columns once, and
+    only where these places are.
+    """
+    rows = StreamedRows(
+        files=question.files,
+        states=states,
+        stones=question.triple.stones,
+        pieces=question.pieces,
+        fields=decisions.by,
+    )
+    every = decisions.coded(f"select * from {session.mount_arrow('keys', rows)}", decisions.by)
+    near = _near(session, every, picks=decisions.picks)
+    coded = f"select * from {session.mount_arrow('near', near)}"
+    met = session.query(decisions.met(coded)).arrow()
+    codes = f"select * from {session.mount_arrow('met', met)}"
+    found = session.query(f"select f, p from ({coded}) left semi join ({codes}) using (code)")
+    rows = replace(rows, fields=question.fields, places=_places(found.arrow()))
+    here = f"select * from {session.mount_arrow('met_rows', rows)}"
+    return decisions.coded(here, question.fields), codes
+
+
+def _near(session: LocalSession, coded: str, *, picks: bool) -> pa.Table:
+    """Return the rows whose group both sides may have touched, and few others, without their keys.
+
+    Most groups are one side's alone, and to tell them all apart takes more memory than there may
+    be. So codes are marked first, a bit for each of so many: most that meet a mark of the other
+    side are wanted, and SQL tells which.
+    """
+    states = "f, p, b, o, t, g, code"
+    ours, theirs = (np.zeros(_MARKS // 8, np.uint8) for _ in range(2))
+    for batch in session.query(f"select b, o, t, g, code from ({coded})").batches():
+        b, o, t, g, code = (column.to_numpy() for column in batch.columns)
+        is_odd = g != o + t - b
+        _mark(theirs, code[(t != b) | is_odd])
+        if not picks:
+            _mark(ours, code[(o != b) | is_odd])
+    kept = []
+    for batch in session.query(f"select {states} from ({coded})").batches():
+        code = batch.column(6).to_numpy()
+        near = _marked(theirs, code)
+        if not picks:
+            near &= _marked(ours, code)
+        kept.append(batch.filter(pa.array(near)))
+    types = [pa.string(), pa.int64(), *[pa.int32()] * 4, pa.int64()]
+    schema = pa.schema(list(zip(states.split(", "), types, strict=True)))
+    return pa.Table.from_batches(kept, schema)
+
+
+def _mark(marks: npt.NDArray[np.uint8], codes: Positions) -> None:
+    place = codes & (_MARKS - 1)
+    np.bitwise_or.at(marks, place >> 3, (1 << (place & 7)).astype(np.uint8))
+
+
+def _marked(marks: npt.NDArray[np.uint8], codes: Positions) -> Mask:
+    place = codes & (_MARKS - 1)
+    found: Mask = (marks[place >> 3] >> (place & 7).astype(np.uint8) & 1).astype(np.bool_)
+    return found
+
+
+def _places(found: pa.Table) -> Places:
+    """Return the positions of rows by block, each once, in ascending order."""
+    paths = found.column("f").combine_chunks().dictionary_encode()
+    codes, positions = paths.indices.to_numpy(), found.column("p").to_numpy()
+    return {
+        path: distinct(positions[codes == code])
+        for code, path in enumerate(paths.dictionary.to_pylist())
+    }
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from dbt.adapters.vcs.core.model import Field
-from dbt.adapters.vcs.engines.port import Rewriter
+from dbt.adapters.vcs.engines.port import RowSession
 from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.merges.rowwise.decide import CHOICES
 from dbt.adapters.vcs.merges.rowwise.row_policy import Decided, RowPolicy, key_table
@@ -74,7 +74,7 @@ class GivenChoices:
 
 
 def given_choices(
-    session: Rewriter, policy: RowPolicy, fields: Sequence[Field], by: Sequence[Field]
+    session: RowSession, policy: RowPolicy, fields: Sequence[Field], by: Sequence[Field]
 ) -> GivenChoices | None:
     """Return the decisions of a policy; None if there are none.
 

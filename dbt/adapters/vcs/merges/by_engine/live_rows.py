@@ -11,7 +11,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
 from dbt.adapters.vcs.core.model import Block, Field, Tombstone
 from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
@@ -21,7 +26,9 @@ from dbt.adapters.vcs.core.plan.states import State
 from dbt.adapters.vcs.diffs.diff_query import files_mount, image_relations
 from dbt.adapters.vcs.engines.version_mounts import VersionMounts
 from dbt.adapters.vcs.merges.by_engine.dead_places import dead_places
-from dbt.adapters.vcs.rows.files.block_reader import Files
+from dbt.adapters.vcs.rows.compare.located import Places
+from dbt.adapters.vcs.rows.files.block_reader import Files, Positions, located_schema
+from dbt.adapters.vcs.rows.partition_values import unknown_block
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.statements.syntax.conditions import where_clause
 
@@ -115,3 +122,133 @@ class LiveRows:
         dead = dead_places(self._session, self._states, blocks, self._stones)
         assert dead is not None
         return f"({dead})"
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamedRows:
+    """The rows of `LiveRows` as batches, for an engine in this process: nothing is joined.
+
+    Attributes:
+        files: Reads files.
+        states: The states in the order of `STATES`.
+        stones: Entries of their tombstones, as far as they are known.
+        pieces: The pieces that are read.
+        fields: Their columns, `c0`, `c1`... in the batches.
+        places: The only rows that are wanted, by block; None for all.
+    """
+
+    files: Files
+    states: Sequence[State]
+    stones: Mapping[str, Tombstone]
+    pieces: Sequence[Piece]
+    fields: Sequence[Field]
+    places: Places | None = None
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns: as in `LiveRows.query`."""
+        file, position, *columns = located_schema(self.fields)
+        return pa.schema(
+            [
+                file.with_name("f"),
+                position.with_name("p"),
+                *((state, pa.int32()) for state in STATES),
+                *(field.with_name(f"c{n}") for n, field in enumerate(columns)),
+            ]
+        )
+
+    @property
+    def count(self) -> int:
+        """The number of rows, at most."""
+        return sum(piece.rows for piece in self.pieces)
+
+    def parts(self) -> Iterator[pa.Table]:
+        """Yield the rows, a batch at a time."""
+        images: dict[str, dict[str, int]] = {}
+        for number, state in enumerate(self.states):
+            for image, block in state.deletions:
+                known = images.setdefault(block, {})
+                known[image] = known.get(image, 0) | 1 << number
+        alone: dict[str, dict[str, int]] = {}
+        several: set[str] = set()
+        for piece in self.pieces:
+            block, deleting = piece.block, images.get(piece.block, {})
+            if piece.image is None:
+                having = sum((block in s.blocks) << n for n, s in enumerate(self.states))
+                yield from self._of_block(piece, having, deleting)
+            elif set(deleting) == {piece.image} and not self._lacks(piece.image):
+                alone.setdefault(piece.image, {})[block] = _ALL & ~deleting[piece.image]
+            elif block not in several:
+                # Their images overlap, or lack a column that their table had dropped.
+                several.add(block)
+                yield from self._of_block(piece, _ALL, deleting)
+        for image, blocks in alone.items():
+            yield from self._of_images(image, blocks)
+
+    def _lacks(self, image: str) -> bool:
+        return bool(self.files.lacking(image, self.fields))
+
+    def _of_block(
+        self, piece: Piece, having: int, deleting: Mapping[str, int]
+    ) -> Iterator[pa.Table]:
+        """Yield the rows of a block that some of the states that have it, but not all, hold."""
+        block = piece.info or unknown_block(piece.block)
+        rows = self.files.count(block)
+        live = np.full(rows, having, np.int32)
+        for image, states in deleting.items():
+            live[self.files.deleted(image, piece.block, self.stones.get(image))[0]] &= ~states
+        wanted = (live != 0) & (live != _ALL)
+        if self.places is None:
+            gone = None if wanted.all() else np.flatnonzero(~wanted)
+            for batch in self.files.batches(block, self.fields, gone, located=True):
+                yield self._told(batch, live[batch.column(1).to_numpy()])
+            return
+        asked = self.places.get(piece.block)
+        if asked is None:
+            return
+        at = asked[wanted[asked]]
+        if len(at):
+            values = self.files.columns(
+                block.path, self.fields, rows=at, partition=block.partition, entry=block
+            )
+            yield self._some(block.path, at, live[at], values)
+
+    def _of_images(self, image: str, blocks: Mapping[str, int]) -> Iterator[pa.Table]:
+        """Yield the rows that a tombstone deletes from some blocks, each with its states."""
+        stone = self.stones.get(image) or Tombstone(path=image, bytes=0, targets={})
+        if self.places is None:
+            for batch in self.files.images(stone, blocks.keys(), self.fields):
+                paths = batch.column(0)
+                of_path = np.array([blocks.get(path, 0) for path in paths.dictionary.to_pylist()])
+                yield self._told(batch, of_path[paths.indices.to_numpy()].astype(np.int32))
+            return
+        for block, live in blocks.items():
+            asked = self.places.get(block)
+            if asked is None:
+                continue
+            positions, rows = self.files.deleted(image, block, self.stones.get(image))
+            chosen = np.isin(positions, asked)
+            if chosen.any():
+                values = self.files.columns(
+                    image, self.fields, rows=rows[chosen], entry=self.stones.get(image)
+                )
+                states = np.full(len(values), live, np.int32)
+                yield self._some(block, positions[chosen], states, values)
+
+    def _some(
+        self, block: str, positions: Positions, live: npt.NDArray[np.int32], values: pa.Table
+    ) -> pa.Table:
+        same = pa.DictionaryArray.from_arrays(np.zeros(len(live), np.int32), pa.array([block]))
+        return self._with_states([same, pa.array(positions)], live, values.columns)
+
+    def _told(self, batch: pa.RecordBatch, live: npt.NDArray[np.int32]) -> pa.Table:
+        return self._with_states(batch.columns[:2], live, batch.columns[2:])
+
+    def _with_states(
+        self,
+        place: Sequence[pa.Array],
+        live: npt.NDArray[np.int32],
+        values: Sequence[pa.Array | pa.ChunkedArray],
+    ) -> pa.Table:
+        states = [pa.array(live >> number & 1) for number in range(len(STATES))]
+        return pa.table([*place, *states, *values], schema=self.schema)

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.core.model import Field
-from dbt.adapters.vcs.engines.port import Destination, Rewriter
+from dbt.adapters.vcs.engines.port import Destination, RowSession
 from dbt.adapters.vcs.engines.version_mounts import TableMount
 from dbt.adapters.vcs.merges.by_engine.row_decisions import (
     CHANGED,
@@ -52,7 +52,7 @@ class StagedActions:
     """The rows of `RowDecisions.query`, in files below a folder of their own."""
 
     def __init__(
-        self, session: Rewriter, decisions: RowDecisions, query: str, folder: str
+        self, session: RowSession, decisions: RowDecisions, query: str, folder: str
     ) -> None:
         """Run a query and write its rows.
 

@@ -11,7 +11,7 @@ where a negative number becomes deletions at known places, and a positive one ro
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
@@ -22,13 +22,12 @@ from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Field
 from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.pieces import Piece
-from dbt.adapters.vcs.core.plan.states import State, Triple
+from dbt.adapters.vcs.core.plan.states import DeletionKey, State, Triple
 from dbt.adapters.vcs.merges.rowwise.candidates import any_in_group, suspects
 from dbt.adapters.vcs.merges.rowwise.conflict_rows import Conflicts
 from dbt.adapters.vcs.merges.rowwise.decide import CUSTOM, UNDECIDED, Groups, decide
 from dbt.adapters.vcs.merges.rowwise.row_policy import RowPolicy
 from dbt.adapters.vcs.merges.rowwise.touched import TouchedRows, touched_rows
-from dbt.adapters.vcs.rows.compare.located import Places
 from dbt.adapters.vcs.rows.compare.net import fast_first, ranks, sums, table_columns
 from dbt.adapters.vcs.rows.equality import Codes, group_ids, ids_within
 from dbt.adapters.vcs.rows.files.block_reader import Files, Positions, is_readable
@@ -79,7 +78,6 @@ class Question:
         fields: The table's columns.
         key: Those of them that identify a row; none if only its whole content does.
         policy: What to do about conflicts, and which rows are picked.
-        places: The places of all rows in groups that may be wrong; None if unknown.
     """
 
     files: Files
@@ -88,7 +86,6 @@ class Question:
     fields: Sequence[Field]
     key: Sequence[Field]
     policy: RowPolicy
-    places: Places | None = None
 
     @property
     def by(self) -> Sequence[Field]:
@@ -110,17 +107,13 @@ def repair(question: Question, state: State) -> Repair:
     poor = mostly_deleted(question.triple, state, found.deleted_of())
     if poor:
         less = without(state, poor)
-        if question.places is not None:
-            # The remaining rows of these blocks are written again; nobody else touched them.
-            whole = {path: np.arange(state.blocks[path].rows) for path in poor}
-            question = replace(question, places={**question.places, **whole})
         found = _attempt(question, less)
     return found.repair()
 
 
 def _attempt(question: Question, state: State) -> _Attempt:
     files, by, only = question.files, question.by, question.policy.only
-    rows = touched_rows(files, question.pieces, question.triple, state, question.places)
+    rows = touched_rows(files, question.pieces, question.triple, state)
     if len(rows):
         _check_readable(by)
     if only is None:
@@ -249,11 +242,17 @@ def mostly_deleted(triple: Triple, state: State, deleted: Mapping[str, int]) -> 
     }
 
 
-def without(state: State, blocks: Collection[str]) -> State:
-    """Return a state without some blocks, and without deletions from them."""
+def without(
+    state: State, blocks: Collection[str], deletions: Collection[DeletionKey] = ()
+) -> State:
+    """Return a state without some blocks and the deletions from them, and without others."""
     return State(
         {path: block for path, block in state.blocks.items() if path not in blocks},
-        {pair: count for pair, count in state.deletions.items() if pair[1] not in blocks},
+        {
+            key: count
+            for key, count in state.deletions.items()
+            if key[1] not in blocks and key not in deletions
+        },
     )
 
 

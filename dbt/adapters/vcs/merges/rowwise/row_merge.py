@@ -8,7 +8,7 @@
 | keys show: never the same row                        | `graft`, keys are read                  |
 | both changed some rows                               | `rewrite` of those rows                 |
 
-If there are more keys than fit in this process, an engine finds the rows to look at (`Narrow`).
+More rows than fit in this process are decided by SQL (`RepairAtScale`).
 
 The further steps are in `core/plan/states.py` (graft), `decide.py` (which row stands),
 `repair.py`.
@@ -19,8 +19,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
-
-import pyarrow as pa
 
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import WriteId, new_write_id
@@ -34,7 +32,7 @@ from dbt.adapters.vcs.core.plan.schema_merge import (
 )
 from dbt.adapters.vcs.core.plan.states import State, Triple, compare, graft
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.engines.port import Rewriters
+from dbt.adapters.vcs.engines.port import Rewriters, RowSession
 from dbt.adapters.vcs.merges.rowwise.conflict_rows import Conflicts
 from dbt.adapters.vcs.merges.rowwise.decide import RowMode
 from dbt.adapters.vcs.merges.rowwise.edited_columns import edited_columns
@@ -45,53 +43,21 @@ from dbt.adapters.vcs.merges.rowwise.row_outcome import (
     LargeRepair,
     MergeOutcome,
 )
-from dbt.adapters.vcs.merges.rowwise.row_policy import RowPolicy, key_table
+from dbt.adapters.vcs.merges.rowwise.row_policy import RowPolicy
 from dbt.adapters.vcs.merges.rowwise.side_fitting import Fitting
 from dbt.adapters.vcs.merges.rowwise.touched import without_overlaps
-from dbt.adapters.vcs.rows.compare.located import Places
 from dbt.adapters.vcs.rows.files.block_reader import Files, is_readable
-from dbt.adapters.vcs.rows.limits import MERGE_LIMITS, Limits, TooLargeError
+from dbt.adapters.vcs.rows.limits import CONDITION_LIMITS, MERGE_LIMITS, Limits
 
 _FAIL: Final = RowPolicy()
 _PREFERRED: Mapping[RowMode, Side] = {"skip": "ours", "accept": "theirs"}
 
 
-class Narrow(Protocol):
-    """Finds, among many rows, the few that must be read; implemented by an engine."""
-
-    def check(self, triple: Triple) -> None:
-        """Refuse versions with more deleted rows than this process can look at.
-
-        Raises:
-            TooLargeError: There are more.
-        """
-
-    def __call__(
-        self,
-        pieces: Sequence[Piece],
-        triple: Triple,
-        graft: State,
-        by: Sequence[Field],
-        keys: pa.Table | None,
-    ) -> Places:
-        """Return a superset of the rows to look at; extra rows are harmless.
-
-        A group is the rows that are equal in the columns `by`. Wanted are all rows of each group
-        in which both ours and theirs differ from base. Of other groups they are the rows that the
-        graft holds differently from `ours + theirs - base`. The rest of such a group needs no
-        look, since one side has left the whole group as in base.
-
-        Args:
-            pieces: The rows to search.
-            triple: Base, ours, theirs.
-            graft: The changes of theirs applied to ours.
-            by: The key's columns; all columns without a key.
-            keys: The only groups wanted, columns `by` by field id; None for all.
-        """
-
-
 class RepairAtScale(Protocol):
     """Repairs a graft whatever the number of rows; implemented by an engine."""
+
+    def session(self, fields: Sequence[Field]) -> RowSession:
+        """Return the session that computes rows with some columns."""
 
     def __call__(self, question: Question, state: State, folder: str) -> LargeRepair:
         """Return the repair.
@@ -101,8 +67,6 @@ class RepairAtScale(Protocol):
             state: The graft, in which rows may be deleted twice.
             folder: `data/<table id>`.
 
-        Raises:
-            TooLargeError: Rows are picked by a condition that only this process computes.
         """
 
 
@@ -111,14 +75,12 @@ class RowEngine:
     """What an engine does for a merge with more rows than this process looks at.
 
     Attributes:
-        narrow: Finds the rows to look at.
-        at_scale: Decides on the rows if these are too many, too; None to refuse such a merge.
-        sessions: Provides its session, for files that must be rewritten first; None to refuse
+        at_scale: Decides on the rows.
+        sessions: Provides Spark's session, for files that must be rewritten first; None to refuse
             more of them than fit in this process.
     """
 
-    narrow: Narrow
-    at_scale: RepairAtScale | None = None
+    at_scale: RepairAtScale
     sessions: Rewriters | None = None
 
 
@@ -262,8 +224,6 @@ class _Merging:
         pieces = _to_read(self.repository, self.ours, triple, by, everything=not self.takes_all)
         if not pieces:
             return self._outcome(self._without_new_rows(), state)
-        if engine is None:
-            self.limits.check(pieces)
         question = Question(
             files=Files(self.repository.blobs, triple.stones.values()),
             pieces=pieces,
@@ -272,42 +232,26 @@ class _Merging:
             key=self.key,
             policy=self.policy,
         )
-        try:
-            return self._repaired(question, state, engine)
-        except TooLargeError:
-            if engine is None or engine.at_scale is None:
-                raise
-        large = engine.at_scale(question, state, f"data/{self.ours.table}")
-        how: How = "rewrite" if large.is_needed else self._without_new_rows()
-        return self._outcome(how, large.state, large=large)
-
-    def _repaired(
-        self, question: Question, state: State, engine: RowEngine | None
-    ) -> MergeOutcome:
-        """Return the outcome of rows that are examined in this process."""
-        search = None if engine is None or self._fits(question.pieces) else engine.narrow
-        if search is not None:
-            search.check(self.triple)
-        state = without_overlaps(question.files, self.triple, state)
-        if search is not None:
-            question = replace(question, places=self._places(search, question, state))
+        only = self.policy.only
+        if only is not None and only.where is not None:
+            CONDITION_LIMITS.check(pieces)
+        elif engine is None:
+            self.limits.check(pieces)
+        elif not self._fits(question):
+            large = engine.at_scale(question, state, f"data/{self.ours.table}")
+            how: How = "rewrite" if large.is_needed else self._without_new_rows()
+            return self._outcome(how, large.state, large=large)
+        state = without_overlaps(question.files, triple, state)
         mend = repair(question, state)
-        how: How = "rewrite" if _is_needed(mend) else self._without_new_rows()
+        how = "rewrite" if _is_needed(mend) else self._without_new_rows()
         return self._outcome(how, mend.state, mend)
 
     def _without_new_rows(self) -> How:
         return "graft" if self.takes_all else "up_to_date"
 
-    def _fits(self, pieces: Sequence[Piece]) -> bool:
-        """Return whether the rows to look at can be found in this process."""
-        by = self.key or self.definition.schema.fields
-        return self.limits.allow(pieces) and all(map(is_readable, by))
-
-    def _places(self, narrow: Narrow, question: Question, state: State) -> Places:
-        """Return the places of the rows to look at."""
-        keys = self.policy.only.keys if self.policy.only is not None else None
-        asked = None if keys is None else key_table(keys, question.by)
-        return narrow(question.pieces, self.triple, state, question.by, asked)
+    def _fits(self, question: Question) -> bool:
+        """Return whether the rows to look at can be compared column by column."""
+        return self.limits.allow(question.pieces) and all(map(is_readable, question.by))
 
     def _outcome(
         self,

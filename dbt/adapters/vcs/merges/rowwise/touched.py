@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dbt.adapters.vcs.core.plan.pieces import Piece
 from dbt.adapters.vcs.core.plan.states import State, Triple
 from dbt.adapters.vcs.rows.compare.first_seen import PlaceGrid
-from dbt.adapters.vcs.rows.compare.located import Located, Mask, Places, locate
+from dbt.adapters.vcs.rows.compare.located import Located, Mask, locate
 from dbt.adapters.vcs.rows.files.block_reader import Files
 
 
@@ -49,13 +49,12 @@ def touched_rows(
     pieces: Sequence[Piece],
     triple: Triple,
     graft: State,
-    places: Places | None = None,
 ) -> TouchedRows:
     """Return the rows of pieces that some but not all of base, ours, theirs and the graft have.
 
-    Only tombstones are read. With places, only the rows there are returned.
+    Only tombstones are read.
     """
-    located = locate(files, pieces, places)
+    located = locate(files, pieces)
     grid = PlaceGrid(located.parts())
     first = grid.first()
     if not first.all():

@@ -5,7 +5,7 @@ Columns are matched by field id and read as a schema's types, which may be wider
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -74,19 +74,23 @@ _OPTIONS: Final[Mapping[str, Any]] = {
 class Files:
     """Reads files; caches tombstones' contents, small files, and the footers of others."""
 
-    def __init__(self, blobs: Blobs, entries: Iterable[Entry] = ()) -> None:
+    def __init__(
+        self, blobs: Blobs, entries: Iterable[Entry] = (), *, kept: int | None = None
+    ) -> None:
         """Take a store, and entries for files that are read by path alone.
 
         Args:
             blobs: The repository's store.
             entries: Entries whose digests the files must have.
+            kept: Bytes of deleted rows' positions to keep, and of opened files, at most; None for
+                what suits readers that come back to them.
         """
-        self._blobs = blobs
+        self.blobs = blobs
         self._entries = {entry.path: entry for entry in entries}
         self._deletions: BoundedCache[str, _Deleted] = BoundedCache(
-            _KEPT_DELETIONS, keeps_last=True
+            kept or _KEPT_DELETIONS, keeps_last=True
         )
-        self._opened: BoundedCache[str, tuple[str, Any]] = BoundedCache(_KEPT)
+        self._opened: BoundedCache[str, tuple[str, Any]] = BoundedCache(kept or _KEPT)
 
     def columns(
         self,
@@ -127,6 +131,7 @@ class Files:
         deleted: Positions | None = None,
         *,
         batch_rows: int = _BATCH_ROWS,
+        located: bool = False,
     ) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a block in order, in batches; columns are as in `columns`.
 
@@ -135,22 +140,53 @@ class Files:
             fields: Which columns, and the types to widen them to.
             deleted: Positions to leave out; None for none.
             batch_rows: Rows of a batch, at most.
+            located: Whether `__vcs_file` and `__vcs_pos` come first: the place of each row.
 
         Raises:
             UnsupportedError: Arrow has no such type, or can't read what the file holds.
             DamagedError: It is damaged, or another file than its entry describes.
             NotFoundError: It is gone.
         """
-        target = pa.schema([pa.field(field.id, arrow_type(field.type)) for field in fields])
-        file, partition = self._open(block.path, block), block.partition
+        target = located_schema(fields) if located else arrow_columns(fields)
+        file, partition = self._open(block.path, block, keep=False), block.partition
         names = _names(file)
         stored = _stored(names, fields, partition)
+        start = 0
         for batch, left in _parts(file, stored, deleted, batch_rows, block.path):
             arrays = [
                 _column(batch, names, field, partition, len(left), block.path) for field in fields
             ]
+            if located:
+                arrays = [*_places(block.path, start, len(left)), *arrays]
+            start += len(left)
             rows = pa.RecordBatch.from_arrays(arrays, schema=target)
             yield rows if left.all() else rows.filter(pa.array(left))
+
+    def images(
+        self, tombstone: Tombstone, blocks: Collection[str], fields: Sequence[Field]
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the rows that a tombstone deletes from some blocks, in batches.
+
+        Columns are those of `located_schema`: the place of a row, then its values.
+
+        Raises:
+            UnsupportedError: Arrow has no such type, or can't read what the file holds.
+            DamagedError: It is damaged, or another file than its entry describes.
+            NotFoundError: It is gone.
+        """
+        path, target = tombstone.path, located_schema(fields)
+        file = self._open(path, tombstone, keep=False)
+        names = _names(file)
+        places = [FILE_COLUMN, POSITION_COLUMN]
+        stored = [*places, *_stored(names, fields, {})]
+        wanted = pa.array(sorted(blocks), pa.string())
+        for batch, _ in _parts(file, stored, None, _BATCH_ROWS, path):
+            arrays = [batch.column(name).cast(target.field(name).type) for name in places]
+            arrays += [_column(batch, names, field, {}, len(batch), path) for field in fields]
+            rows = pa.RecordBatch.from_arrays(arrays, schema=target)
+            among = pc.is_in(rows.column(0).dictionary, value_set=wanted)
+            is_whole = pc.all(among).as_py()
+            yield rows if is_whole else rows.filter(among.take(rows.column(0).indices))
 
     def nulls(self, block: Block, field: Field, deleted: Positions | None = None) -> int:
         """Return how many rows of a block, without the deleted ones, are NULL in a column.
@@ -168,6 +204,10 @@ class Files:
             int(pc.sum(pc.and_(batch.column(0).is_null(), pa.array(left))).as_py() or 0)
             for batch, left in _parts(file, stored, deleted, _BATCH_ROWS, block.path)
         )
+
+    def count(self, block: Block) -> int:
+        """Return how many rows a block's file has, deleted ones included."""
+        return block.rows or int(self._open(block.path, block).metadata.num_rows)
 
     def lacking(self, path: str, fields: Sequence[Field]) -> tuple[Field, ...]:
         """Return those of the given columns that a file lacks."""
@@ -215,7 +255,8 @@ class Files:
         return found
 
     def _read_deletions(self, path: str, entry: Entry | None) -> _Deleted:
-        table = _read(self._open(path, entry), [FILE_COLUMN, POSITION_COLUMN], None, path)
+        file = self._open(path, entry, keep=False)
+        table = _read(file, [FILE_COLUMN, POSITION_COLUMN], None, path)
         encoded = table.column(FILE_COLUMN).unify_dictionaries().combine_chunks()
         codes = encoded.indices.to_numpy(zero_copy_only=False)
         positions = table.column(POSITION_COLUMN).to_numpy().astype(np.int64)
@@ -225,13 +266,13 @@ class Files:
         parts = np.split(order, ends[:-1])
         return {block: (positions[rows], rows) for block, rows in zip(blocks, parts, strict=False)}
 
-    def _open(self, path: str, entry: Entry | None = None) -> Any:
+    def _open(self, path: str, entry: Entry | None = None, *, keep: bool = True) -> Any:
         entry = entry or self._entries.get(path)
         expected = entry.footer if entry else ""
         checked, file = self._opened.get(path) or ("", None)
         if file is not None and expected in ("", checked):
             return file
-        size = self._blobs.size(path)
+        size = self.blobs.size(path)
         source, known = self._source(path, size, entry)
         try:
             file = pq.ParquetFile(source, **_OPTIONS, **known)
@@ -240,6 +281,9 @@ class Files:
                 file = pq.ParquetFile(source, **_OPTIONS, **known)
         except (pa.ArrowException, OSError, ValueError) as error:
             raise DamagedError(f"{path} is not a Parquet file: {error}. {HELP}") from error
+        if not keep:
+            # An opened file holds the bytes of all columns that were read from it.
+            return file
         kept = _OPEN + _FOOTER_FACTOR * file.metadata.serialized_size
         self._opened.put(path, (expected, file), kept + (size if size <= _READ_WHOLE else 0))
         return file
@@ -247,16 +291,27 @@ class Files:
     def _source(self, path: str, size: int, entry: Entry | None) -> tuple[Any, dict[str, Any]]:
         """Return a file's bytes, and what is known of it once its entry's digests are checked."""
         if size <= _READ_WHOLE:
-            data = self._blobs.get(path)
+            data = self.blobs.get(path)
             if entry is not None:
                 check_whole(entry, data)
             return pa.BufferReader(data), {}
-        source = pa.PythonFile(BlobFile(self._blobs, path, size), mode="r")
+        source = pa.PythonFile(BlobFile(self.blobs, path, size), mode="r")
         if entry is None or not entry.footer:
             return source, {}
-        footer = read_footer(self._blobs, path, size)
+        footer = read_footer(self.blobs, path, size)
         check_footer(entry, footer.digest)
         return source, {"metadata": footer.metadata}
+
+
+def arrow_columns(fields: Sequence[Field]) -> pa.Schema:
+    """Return columns as Arrow's, named by field id."""
+    return pa.schema([pa.field(field.id, arrow_type(field.type)) for field in fields])
+
+
+def located_schema(fields: Sequence[Field]) -> pa.Schema:
+    """Return columns for rows with their places: `__vcs_file`, `__vcs_pos`, then the fields."""
+    place = [(FILE_COLUMN, pa.dictionary(pa.int32(), pa.string())), (POSITION_COLUMN, pa.int64())]
+    return pa.schema([*place, *arrow_columns(fields)])
 
 
 def is_readable(field: Field) -> bool:
@@ -322,6 +377,12 @@ def _column(
     if field.id in partition or name is None:
         return pa.repeat(partition_scalar(partition.get(field.id, field.initial), type_), count)
     return _widened(rows.column(name), type_, path)
+
+
+def _places(path: str, start: int, count: int) -> tuple[pa.Array, pa.Array]:
+    """Return the path of a block and the positions of its rows from `start`, as columns."""
+    same = pa.DictionaryArray.from_arrays(np.zeros(count, np.int32), pa.array([path]))
+    return same, pa.array(np.arange(start, start + count))
 
 
 def _parts(

@@ -38,15 +38,21 @@ def can_write(schema: Schema, partition_by: Sequence[str]) -> bool:
 
 
 def write_rows(
-    blobs: Blobs, rows: pa.Table, *, folder: str, partition_by: Sequence[str] = ()
+    blobs: Blobs,
+    rows: pa.Table,
+    *,
+    folder: str,
+    partition_by: Sequence[str] = (),
+    first: int = 0,
 ) -> dict[str, Footer]:
     """Write rows as blocks of a table, as Spark would.
 
     Args:
         blobs: The store to write to.
         rows: The table's columns, named by field id, in the types of `arrow_schema`.
-        folder: `data/<table id>/w=<write id>`, new.
+        folder: `data/<table id>/w=<write id>`, new but for files of a lower number.
         partition_by: Field ids of the partition columns, outermost first; see `can_write`.
+        first: The number of the first file: how many there are in the folder.
 
     Returns:
         Footers of the files by path, relative to the repository; empty if there are no rows.
@@ -58,7 +64,7 @@ def write_rows(
     files: dict[str, Footer] = {}
     for inside, part in _partitions(rows, partition_by):
         for piece in _pieces(part):
-            path = f"{folder}/{inside}part-{len(files):05}-{write}.parquet"
+            path = f"{folder}/{inside}part-{first + len(files):05}-{write}.parquet"
             row_group = max(_MIN_ROW_GROUP, -(-len(piece) // _ROW_GROUPS))
             data = parquet_bytes(piece, folder, row_group=row_group)
             files[path] = write_file(blobs, path, data)

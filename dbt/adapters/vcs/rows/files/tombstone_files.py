@@ -17,7 +17,9 @@ from dbt.adapters.vcs.rows.files.parquet import parquet_bytes
 _ROW_GROUP: Final = 100_000
 
 
-def write_tombstone(blobs: Blobs, rows: pa.Table, *, folder: str) -> Tombstone:
+def write_tombstone(
+    blobs: Blobs, rows: pa.Table, *, folder: str, number: int | None = None
+) -> Tombstone:
     """Write deleted rows as one file.
 
     Args:
@@ -25,12 +27,14 @@ def write_tombstone(blobs: Blobs, rows: pa.Table, *, folder: str) -> Tombstone:
         rows: `__vcs_file`, `__vcs_pos`, then the before-images by field id; at least one row, in
             any order.
         folder: `data/<table id>/w=<write id>`.
+        number: Tells it from others of the folder; None if there are none.
 
     Raises:
         InputError: The folder already holds a tombstone.
     """
     rows = _sorted(rows)
-    path = f"{folder}/deleted-{folder.rpartition('=')[2]}.parquet"
+    several = "" if number is None else f"{number:05}-"
+    path = f"{folder}/deleted-{several}{folder.rpartition('=')[2]}.parquet"
     footer = write_file(blobs, path, parquet_bytes(rows, folder, row_group=_ROW_GROUP))
     counts = pc.value_counts(rows.column(FILE_COLUMN)).to_pylist()
     return Tombstone(

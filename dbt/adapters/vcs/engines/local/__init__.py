@@ -1,0 +1,1 @@
+"""DuckDB in this process: rows in SQL without Java, within a limit of memory."""

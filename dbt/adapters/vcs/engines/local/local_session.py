@@ -1,0 +1,378 @@
+"""A session of DuckDB: queries on versions of tables, by this process and within its memory.
+
+Versions are read by `Files`, which checks digests and pages, and leaves deleted rows out. So
+DuckDB opens no file but those that it spills into. What it can't hold in memory it writes there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dbt.adapters.vcs.core.errors import EngineError, InputError, VcsError
+from dbt.adapters.vcs.core.model import Block, Field, Tombstone
+from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.engines.local.duckdb_text import MACROS, duckdb_text
+from dbt.adapters.vcs.engines.port import Column, Destination, Written
+from dbt.adapters.vcs.engines.version_mounts import TableMount, TableParts
+from dbt.adapters.vcs.rows.declared_types import declared_type
+from dbt.adapters.vcs.rows.files.block_reader import (
+    Files,
+    Positions,
+    arrow_columns,
+    located_schema,
+)
+from dbt.adapters.vcs.rows.files.footers import Footer
+from dbt.adapters.vcs.rows.files.row_files import write_rows
+from dbt.adapters.vcs.rows.partition_values import unknown_block
+from dbt.adapters.vcs.rows.python_values import python_values
+from dbt.adapters.vcs.rows.quoting import quoted
+from dbt.adapters.vcs.rows.types import arrow_type
+
+if TYPE_CHECKING:
+    import duckdb
+
+MEMORY: Final = "DBT_VCS_MEMORY"
+SPILL: Final = "DBT_VCS_SPILL"
+"""Variables of the environment: the memory that this process may take while it computes rows, as
+2GB or 1500MiB, and the folder to spill into."""
+
+_PART: Final = 4
+"""By default, one part of so many of the machine's memory."""
+
+_OWN: Final = 512 * 2**20
+_FACTOR: Final = 4
+"""What of the memory isn't DuckDB's: our own, and what DuckDB doesn't count (as measured)."""
+
+_LEAST: Final = 128 * 2**20
+
+_KEPT: Final = 32 * 2**20
+"""Bytes that a reader keeps of the files that it opened: each is read once in a query."""
+
+_BATCH_ROWS: Final = 100_000
+_FILE_ROWS: Final = 1_000_000
+_FILE_BYTES: Final = 256 * 2**20
+"""Rows and bytes in memory after which a file is written."""
+
+
+class LocalSession:
+    """One connection to a DuckDB in memory; close it, or use it as a context."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        """Start DuckDB.
+
+        Raises:
+            InputError: A setting of memory or of the folder to spill into can't be used.
+        """
+        self._blobs = blobs
+        self._spill = _spill_folder()
+        self._connection = _connected(self._spill.name)
+        self._streams: dict[str, object] = {}
+        self.failed: BaseException | None = None
+
+    @property
+    def is_here(self) -> bool:
+        """True: see `RowSession`."""
+        return True
+
+    def __enter__(self) -> LocalSession:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Free the memory, and delete what was spilled."""
+        self._connection.close()
+        self._spill.cleanup()
+
+    def query(self, text: str) -> LocalRows:
+        """Return the rows of a query, which runs each time they are fetched."""
+        return LocalRows(self, text)
+
+    def mount_physical(self, mount: TableMount) -> str:
+        """Return a relation of a version, as `VersionMounts.mount_physical`."""
+        return self._mounted(f"{mount.id}_p", arrow_columns(mount.fields), self._blocks(mount))
+
+    def mount_located(self, mount: TableMount) -> str:
+        """Return a relation of a version with places, as `VersionMounts.mount_located`."""
+        rows = self._blocks(mount, located=True)
+        return self._mounted(f"{mount.id}_l", located_schema(mount.fields), rows)
+
+    def mount_version(self, mount: TableMount) -> str:
+        """Return a relation of a version, as `VersionMounts.mount_version`."""
+        names = ", ".join(f"{quoted(field.id)} {quoted(field.name)}" for field in mount.fields)
+        return f"(select {names} from {self.mount_physical(mount)})"
+
+    def mount_arrow(self, name: str, rows: pa.Table | TableParts, *, lasting: bool = False) -> str:
+        """Return a relation of rows of this process, as `VersionMounts.mount_arrow`."""
+        if isinstance(rows, pa.Table):
+            return self._mounted(name, rows.schema, rows.to_batches)
+        parts = rows.parts
+        return self._mounted(
+            name, rows.schema, lambda: (batch for part in parts() for batch in part.to_batches())
+        )
+
+    def mount_deleted(
+        self,
+        tombstones: Sequence[Tombstone],
+        files: Collection[str],
+        fields: Sequence[Field] = (),
+    ) -> tuple[str, str]:
+        """Return a relation of deleted rows, as `VersionMounts.mount_deleted`."""
+
+        def rows() -> Iterator[pa.RecordBatch]:
+            reader = Files(self._blobs, tombstones, kept=_KEPT)
+            for stone in tombstones:
+                yield from reader.images(stone, files, fields)
+
+        name = f"deleted_{len(self._streams)}"
+        return self._mounted(name, located_schema(fields), rows), "true"
+
+    def write(self, query_text: str, destination: Destination) -> Written:
+        """Write a query's rows as files of the repository, as `Writer.write`.
+
+        Raises:
+            EngineError: Memory or disk is exhausted, or the rows can't be computed.
+            InputError: A folder's name can't hold a partition value.
+        """
+        place = (FILE_COLUMN, POSITION_COLUMN) if destination.by_place else ()
+        order = ", ".join(
+            map(quoted, (*place, *destination.partition_by, *destination.cluster_by))
+        )
+        text = f"select * from ({query_text}) order by {order}" if order else query_text
+        footers: dict[str, Footer] = {}
+        with self.streamed(text) as (schema, batches):
+            parts = chunks(schema, batches)
+            for rows in _of_whole_blocks(parts) if destination.by_place else parts:
+                footers |= write_rows(
+                    self._blobs,
+                    rows,
+                    folder=destination.folder,
+                    partition_by=destination.partition_by,
+                    first=len(footers),
+                )
+        columns = tuple(Column(name=f.name, type=declared_type(f.name, f.type)) for f in schema)
+        return Written(columns=columns, files=tuple(sorted(footers)), footers=footers)
+
+    @contextmanager
+    def streamed(self, text: str) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
+        """Yield the columns of a query, in types that tables have, and its rows in batches."""
+        with self._told():
+            reader = self._connection.execute(duckdb_text(text)).to_arrow_reader(_BATCH_ROWS)
+        schema = pa.schema([pa.field(f.name, _own_type(f)) for f in reader.schema])
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            while True:
+                with self._told():
+                    batch = next(reader, None)
+                if batch is None:
+                    return
+                yield batch.cast(schema)
+
+        yield schema, batches()
+
+    def _mounted(
+        self, name: str, schema: pa.Schema, rows: Callable[[], Iterator[pa.RecordBatch]]
+    ) -> str:
+        self._streams[name] = stream = _Stream(self, schema, rows)
+        self._connection.register(name, stream)
+        return quoted(name)
+
+    def _blocks(
+        self, mount: TableMount, *, located: bool = False
+    ) -> Callable[[], Iterator[pa.RecordBatch]]:
+        known = {entry.path: entry for entry in mount.entries if isinstance(entry, Block)}
+        blocks = [known.get(path) or unknown_block(path) for path in mount.files]
+
+        def rows() -> Iterator[pa.RecordBatch]:
+            files = Files(self._blobs, kept=_KEPT)
+            for block in blocks:
+                dead = files.deletions(mount.tombstones, [block.path])
+                gone: Positions | None = dead.get(block.path)
+                yield from files.batches(block, mount.fields, gone, located=located)
+
+        return rows
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Turn DuckDB's errors into ours, and those of our own readers into what they were."""
+        import duckdb
+
+        try:
+            yield
+        except (duckdb.Error, pa.ArrowException) as error:
+            failed, self.failed = self.failed, None
+            if isinstance(failed, VcsError | KeyboardInterrupt):
+                raise failed from None
+            raise EngineError(_what_failed(error)) from error
+
+
+@dataclass(frozen=True)
+class LocalRows:
+    """`Rows` of a query of DuckDB."""
+
+    session: LocalSession
+    text: str
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Names and types."""
+        schema = self.arrow().schema
+        return tuple(Column(name=f.name, type=declared_type(f.name, f.type)) for f in schema)
+
+    def fetch(self, limit: int | None = None) -> list[tuple[Any, ...]]:
+        """Return the rows as Python values."""
+        table = self.arrow() if limit is None else self.arrow().slice(0, limit)
+        return list(zip(*(python_values(column) for column in table.columns), strict=True))
+
+    def run(self) -> None:
+        """Run the query to its end, and discard the rows."""
+        for _ in self.batches():
+            pass
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows a part at a time."""
+        with self.session.streamed(self.text) as (_, batches):
+            yield from batches
+
+    def arrow(self) -> pa.Table:
+        """Return all rows as one table."""
+        with self.session.streamed(self.text) as (schema, batches):
+            return pa.Table.from_batches(list(batches), schema)
+
+
+class _Stream:
+    """Rows that DuckDB reads from the start each time a query scans them."""
+
+    def __init__(
+        self,
+        session: LocalSession,
+        schema: pa.Schema,
+        rows: Callable[[], Iterator[pa.RecordBatch]],
+    ) -> None:
+        self._session = session
+        self._schema = schema
+        self._rows = rows
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        reader = pa.RecordBatchReader.from_batches(self._schema, self._kept())
+        return reader.__arrow_c_stream__(requested_schema)
+
+    def _kept(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows; Arrow passes only the text of an error on, so keep the error."""
+        try:
+            yield from self._rows()
+        except BaseException as error:
+            self._session.failed = error
+            raise
+
+
+def chunks(schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Yield rows as tables, each of about as many as a file should have."""
+    held: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        held.append(batch)
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+        if rows >= _FILE_ROWS or size >= _FILE_BYTES:
+            yield pa.Table.from_batches(held, schema)
+            held, rows, size = [], 0, 0
+    if held:
+        yield pa.Table.from_batches(held, schema)
+
+
+def _of_whole_blocks(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """Yield rows that are sorted by their blocks again, with those of a block in one table."""
+    held: pa.Table | None = None
+    for table in tables:
+        rows = table if held is None else pa.concat_tables([held, table])
+        paths = rows.column(FILE_COLUMN).combine_chunks()
+        end = int(pc.index(paths, paths[-1]).as_py())
+        if end:
+            yield rows.slice(0, end)
+        held = rows.slice(end)
+    if held is not None:
+        yield held
+
+
+def _own_type(field: pa.Field) -> pa.DataType:
+    """Return the type with which tables hold what DuckDB gives, named as Spark names its parts."""
+    return arrow_type(declared_type(field.name, field.type))
+
+
+def _connected(spill: str) -> duckdb.DuckDBPyConnection:
+    import duckdb
+
+    connection = duckdb.connect(
+        config={
+            "temp_directory": spill,
+            "preserve_insertion_order": False,
+            "allocator_background_threads": True,
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+            "python_enable_replacements": False,
+        }
+    )
+    limit = max(_LEAST, (_memory() - _OWN) // _FACTOR)
+    connection.execute(f"set memory_limit = '{limit // 2**10}KiB'")
+    for text in ("set TimeZone = 'UTC'", *MACROS):
+        connection.execute(text)
+    return connection
+
+
+def _memory() -> int:
+    """Return how many bytes computing rows may take in this process."""
+    given = os.environ.get(MEMORY, "").strip()
+    if given:
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT])(i?)B", given, re.IGNORECASE)
+        if found is None:
+            raise InputError(
+                f"Expected an amount of memory such as 2GB or 1500MiB in {MEMORY}, found "
+                f"{given!r}. Set it to one, or unset it."
+            )
+        number, unit, binary = found.groups()
+        return int(float(number) * (1024 if binary else 1000) ** ("KMGT".index(unit.upper()) + 1))
+    if not hasattr(os, "sysconf"):
+        return 2 * 2**30
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // _PART
+
+
+def _spill_folder() -> tempfile.TemporaryDirectory[str]:
+    """Return a new folder to spill into, below the one of the settings."""
+    given = os.environ.get(SPILL, "").strip() or None
+    try:
+        return tempfile.TemporaryDirectory(
+            prefix="dbt-vcs-spill-", dir=given, ignore_cleanup_errors=True
+        )
+    except OSError as error:
+        raise InputError(
+            f"Expected a folder that can be written to in {SPILL}, found {given!r} ({error})."
+        ) from error
+
+
+def _what_failed(error: Exception) -> str:
+    import duckdb
+
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return (
+            f"There is too little memory or disk to compute these rows in this process: {error} "
+            f"Nothing was changed. Give it more memory ({MEMORY}=4GB) or a folder on a larger "
+            f"disk ({SPILL}=/path), then run the command again."
+        )
+    if isinstance(error, duckdb.IOException):
+        return (
+            f"The disk is full, or can't be written to, where rows are spilled: {error} Nothing "
+            f"was changed. Name a folder on a larger disk ({SPILL}=/path), or give this process "
+            f"more memory ({MEMORY}=4GB), then run the command again."
+        )
+    return f"DuckDB could not compute these rows: {error} Nothing was changed."

@@ -17,7 +17,7 @@ import msgspec
 
 from dbt.adapters.vcs.core.codec import encode
 from dbt.adapters.vcs.core.errors import DamagedError
-from dbt.adapters.vcs.core.ids import CommitId, SegmentId, SnapshotId, TreeId
+from dbt.adapters.vcs.core.ids import CommitId, SegmentId, SnapshotId, TableId, TreeId
 from dbt.adapters.vcs.core.maintenance import NOTHING, PINS, named_spaces
 from dbt.adapters.vcs.core.model import (
     Entry,
@@ -143,14 +143,10 @@ def related(
     These are the versions that any commit shows under its name, those that they came from or that
     came from them, such as clones, and the rows that waiting merges keep of any of these.
     """
-    groups = _Groups()
     versions = {id: objects.snapshot(id) for id in reached.snapshots}
-    for id, snapshot in versions.items():
-        groups.join(id, f"table {snapshot.table}")
-        for parent in snapshot.parents:
-            groups.join(id, parent)
-    wanted = {groups.of(id) for id, names in reached.names.items() if name in names}
-    found = {id for id in versions if groups.of(id) in wanted}
+    named = {versions[id].table for id, names in reached.names.items() if name in names}
+    tables = _sharing(versions, named)
+    found = {id for id, snapshot in versions.items() if snapshot.table in tables}
     called = {each for id in found for each in reached.names.get(id, ())}
     for id, snapshot in versions.items():
         if snapshot.operation == CONFLICTS and called & reached.names.get(id, set()):
@@ -158,22 +154,16 @@ def related(
     return {id: snapshot for id, snapshot in versions.items() if id in found}
 
 
-class _Groups:
-    """Sets of things that belong together."""
-
-    def __init__(self) -> None:
-        self._above: dict[str, str] = {}
-
-    def of(self, item: str) -> str:
-        root = item
-        while (above := self._above.get(root, root)) != root:
-            root = above
-        while item != root:
-            item, self._above[item] = self._above.get(item, item), root
-        return root
-
-    def join(self, one: str, other: str) -> None:
-        self._above[self.of(one)] = self.of(other)
+def _sharing(versions: Mapping[SnapshotId, Snapshot], tables: set[TableId]) -> set[TableId]:
+    """Return some tables, and all that share history with them: a version came from another's."""
+    shared = {
+        frozenset((snapshot.table, versions[parent].table))
+        for snapshot in versions.values()
+        for parent in snapshot.parents
+    }
+    while more := {table for pair in shared if pair & tables for table in pair} - tables:
+        tables = tables | more
+    return tables
 
 
 def _starts(repository: Repository, found: Reached) -> tuple[list[str], list[str]]:

@@ -40,8 +40,7 @@ from dbt.adapters.vcs.project.freshness import loaded_at
 from dbt.adapters.vcs.relation import VcsRelation
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.statements.parser import split
-from dbt.adapters.vcs.statements.readers.check_reader import check_properties
-from dbt.adapters.vcs.statements.syntax.column_clauses import Check
+from dbt.adapters.vcs.statements.syntax.clauses import Check, check_properties
 from dbt.adapters.vcs.statements.syntax.names import Name
 from dbt.adapters.vcs.worktree.increments import increment_of
 from dbt.adapters.vcs.worktree.overlay import Overlay

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.statements.families.alter import AlterColumn
-from dbt.adapters.vcs.statements.families.command import SparkCommand
+from dbt.adapters.vcs.statements.alter import AlterColumn
+from dbt.adapters.vcs.statements.command import SparkCommand
 from dbt.adapters.vcs.statements.parser import parse
 from tests.unit.statements.statement_shapes import column, of, parsed
 

@@ -6,11 +6,10 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Field, Schema
-from dbt.adapters.vcs.statements.families.alter import AddCheck, DropConstraint
-from dbt.adapters.vcs.statements.families.table import CreateTable
+from dbt.adapters.vcs.statements.alter import AddCheck, DropConstraint
 from dbt.adapters.vcs.statements.parser import parse
-from dbt.adapters.vcs.statements.readers.check_reader import check_properties
-from dbt.adapters.vcs.statements.syntax.column_clauses import Check
+from dbt.adapters.vcs.statements.syntax.clauses import Check, check_properties
+from dbt.adapters.vcs.statements.table import CreateTable
 from dbt.adapters.vcs.writes.checks import checks_of, columns_named
 
 

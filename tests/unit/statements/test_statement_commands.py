@@ -3,7 +3,7 @@
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.statements.families.command import SparkCommand
+from dbt.adapters.vcs.statements.command import SparkCommand
 from dbt.adapters.vcs.statements.parser import parse, split
 
 COMMANDS = {

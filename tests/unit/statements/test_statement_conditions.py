@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.vcs.statements.families.row_change import Delete, Merge, Update
 from dbt.adapters.vcs.statements.parser import parse
+from dbt.adapters.vcs.statements.row_change import Delete, Merge, Update
 from dbt.adapters.vcs.statements.syntax.conjuncts import Comparison, Constant, KeyPair
 
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.statements.families.insert import Insert
-from dbt.adapters.vcs.statements.families.staging_sql import TargetColumn
+from dbt.adapters.vcs.statements.insert import Insert
 from dbt.adapters.vcs.statements.parser import parse
+from dbt.adapters.vcs.statements.staging_sql import TargetColumn
 from dbt.adapters.vcs.statements.syntax.lexer import Kind, Token, tokenize
 from dbt.adapters.vcs.statements.syntax.literals import quote_name
 from dbt.adapters.vcs.statements.syntax.query import Query, qualified

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbt.adapters.vcs.statements.families.alter import CommentOnTable
+from dbt.adapters.vcs.statements.alter import CommentOnTable
 from dbt.adapters.vcs.statements.parser import parse
 from dbt.adapters.vcs.statements.syntax.literals import quote_name, quote_text
 from dbt.adapters.vcs.statements.syntax.query import Query

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dbt.adapters.vcs.statements.families.command import SparkCommand
+from dbt.adapters.vcs.statements.command import SparkCommand
 from dbt.adapters.vcs.statements.parser import parse
 from dbt.adapters.vcs.statements.syntax.query import Query, qualified
 

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.statements.families.command import SparkCommand
-from dbt.adapters.vcs.statements.families.insert import Insert
-from dbt.adapters.vcs.statements.families.row_change import Delete, Merge, Update
-from dbt.adapters.vcs.statements.families.staging_sql import TargetColumn
+from dbt.adapters.vcs.statements.command import SparkCommand
+from dbt.adapters.vcs.statements.insert import Insert
 from dbt.adapters.vcs.statements.parser import parse
+from dbt.adapters.vcs.statements.row_change import Delete, Merge, Update
+from dbt.adapters.vcs.statements.staging_sql import TargetColumn
 from dbt.adapters.vcs.statements.syntax.diff_call import DiffReference
 from dbt.adapters.vcs.statements.syntax.query import Query
 from tests.unit.statements.statement_shapes import of, parsed, told

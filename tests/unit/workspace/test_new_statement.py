@@ -12,12 +12,12 @@ from dbt.adapters.vcs.handlers.handler_registry import handler_of, handles
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements import reader_registry
-from dbt.adapters.vcs.statements.families.schema_statement import DropSchema
-from dbt.adapters.vcs.statements.families.table import DropRelation
+from dbt.adapters.vcs.statements.definitions import DropSchema
 from dbt.adapters.vcs.statements.parser import parse
 from dbt.adapters.vcs.statements.reader_registry import reads
 from dbt.adapters.vcs.statements.statement import Statement
 from dbt.adapters.vcs.statements.syntax.cursor import TokenCursor
+from dbt.adapters.vcs.statements.table import DropRelation
 from dbt.adapters.vcs.workspace.line_workspace import Connection, Workspace
 from dbt.adapters.vcs.workspace.lines import BranchLine
 from tests.unit.fake_engine import FakeEngine

@@ -31,7 +31,7 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.treereader import TreeReader
 from dbt.adapters.vcs.engines.port import Engine, Rows
 from dbt.adapters.vcs.rows.limits import LIMITS
-from dbt.adapters.vcs.statements.families.command import SparkCommand
+from dbt.adapters.vcs.statements.command import SparkCommand
 from dbt.adapters.vcs.statements.parser import read, split
 from dbt.adapters.vcs.statements.syntax.excerpts import excerpt
 from dbt.adapters.vcs.statements.syntax.lexer import Token, tokenize

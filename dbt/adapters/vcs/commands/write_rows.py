@@ -16,9 +16,9 @@ from dbt.adapters.vcs.handlers.handler_registry import handler_of
 from dbt.adapters.vcs.rows.declared_types import declared_type
 from dbt.adapters.vcs.rows.fitted_rows import fitted_rows
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements.families.table import CreateTable
-from dbt.adapters.vcs.statements.syntax.column_clauses import ColumnDef
+from dbt.adapters.vcs.statements.syntax.clauses import ColumnDef
 from dbt.adapters.vcs.statements.syntax.names import Name, Target
+from dbt.adapters.vcs.statements.table import CreateTable
 from dbt.adapters.vcs.writes.arrow_blocks import arrow_blocks, check_writable
 from dbt.adapters.vcs.writes.targets import target_of
 from dbt.adapters.vcs.writes.upsert import upsert

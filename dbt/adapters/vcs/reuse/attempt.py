@@ -30,19 +30,19 @@ from dbt.adapters.vcs.scope.answer import Listing, Outcome
 from dbt.adapters.vcs.scope.deferred_views import Deferred, DeferredStatement, DeferredView
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.scope.temporary_names import relation_of_view
-from dbt.adapters.vcs.statements.families.insert import Insert
-from dbt.adapters.vcs.statements.families.row_change import Merge
-from dbt.adapters.vcs.statements.families.table import (
-    CreateTable,
-    CreateTemporaryView,
-    DropRelation,
-)
+from dbt.adapters.vcs.statements.insert import Insert
 from dbt.adapters.vcs.statements.parser import parse
+from dbt.adapters.vcs.statements.row_change import Merge
 from dbt.adapters.vcs.statements.statement import Statement
 from dbt.adapters.vcs.statements.syntax.canonical import asks_for_columns, without_margins
 from dbt.adapters.vcs.statements.syntax.excerpts import excerpt
 from dbt.adapters.vcs.statements.syntax.names import Reference
 from dbt.adapters.vcs.statements.syntax.query import Query
+from dbt.adapters.vcs.statements.table import (
+    CreateTable,
+    CreateTemporaryView,
+    DropRelation,
+)
 
 _ColumnText = tuple[str, str, str | None]
 

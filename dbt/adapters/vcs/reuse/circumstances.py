@@ -15,7 +15,7 @@ from typing import Final
 
 from dbt.adapters.vcs.engines.factory import answering_settings
 from dbt.adapters.vcs.engines.installed_spark import default_settings
-from dbt.adapters.vcs.statements.families.command import SparkCommand
+from dbt.adapters.vcs.statements.command import SparkCommand
 from dbt.adapters.vcs.statements.statement import Statement
 from dbt.adapters.vcs.statements.syntax.canonical import without_margins
 from dbt.adapters.vcs.statements.syntax.excerpts import excerpt

@@ -16,7 +16,7 @@ from dbt.adapters.vcs.reuse.derivation_key import (
     facts_of,
 )
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements.families.alter import (
+from dbt.adapters.vcs.statements.alter import (
     AddCheck,
     AddColumns,
     AlterColumn,
@@ -27,19 +27,19 @@ from dbt.adapters.vcs.statements.families.alter import (
     SetProperties,
     UnsetProperties,
 )
-from dbt.adapters.vcs.statements.families.function_statement import CreateFunction
-from dbt.adapters.vcs.statements.families.insert import Insert
-from dbt.adapters.vcs.statements.families.row_change import Delete, Merge, Update
-from dbt.adapters.vcs.statements.families.show import ShowTableProperties
-from dbt.adapters.vcs.statements.families.table import (
+from dbt.adapters.vcs.statements.function_statement import CreateFunction
+from dbt.adapters.vcs.statements.insert import Insert
+from dbt.adapters.vcs.statements.row_change import Delete, Merge, Update
+from dbt.adapters.vcs.statements.show import ShowTableProperties
+from dbt.adapters.vcs.statements.statement import Statement
+from dbt.adapters.vcs.statements.syntax.canonical import asks_for_columns, choice_in
+from dbt.adapters.vcs.statements.syntax.query import Query
+from dbt.adapters.vcs.statements.table import (
     CreateTable,
     CreateTemporaryView,
     CreateView,
     Truncate,
 )
-from dbt.adapters.vcs.statements.statement import Statement
-from dbt.adapters.vcs.statements.syntax.canonical import asks_for_columns, choice_in
-from dbt.adapters.vcs.statements.syntax.query import Query
 from dbt.adapters.vcs.writes.rebuild import REBUILD
 
 _ALTERS: Final = (

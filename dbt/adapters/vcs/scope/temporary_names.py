@@ -13,7 +13,7 @@ from dbt.adapters.vcs.engines.temporaries import (
     TemporaryDefinition,
 )
 from dbt.adapters.vcs.scope.deferred_views import Deferred, DeferredView
-from dbt.adapters.vcs.statements.families.alter import (
+from dbt.adapters.vcs.statements.alter import (
     AddCheck,
     AddColumns,
     AlterColumn,
@@ -25,18 +25,18 @@ from dbt.adapters.vcs.statements.families.alter import (
     SetProperties,
     UnsetProperties,
 )
-from dbt.adapters.vcs.statements.families.insert import Insert
-from dbt.adapters.vcs.statements.families.show import (
+from dbt.adapters.vcs.statements.insert import Insert
+from dbt.adapters.vcs.statements.show import (
     Describe,
     ShowColumns,
     ShowCreateTable,
     ShowPartitions,
     ShowTableProperties,
 )
-from dbt.adapters.vcs.statements.families.table import AlterViewAs, DropRelation, Truncate
 from dbt.adapters.vcs.statements.statement import Statement
 from dbt.adapters.vcs.statements.syntax.calls import calls_of
 from dbt.adapters.vcs.statements.syntax.names import SESSION, Name, Reference
+from dbt.adapters.vcs.statements.table import AlterViewAs, DropRelation, Truncate
 from dbt.adapters.vcs.worktree.pins import query_of_body
 
 _LOCAL: Final = (None, "session", SESSION)

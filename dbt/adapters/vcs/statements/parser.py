@@ -7,12 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.statements.families.command import SparkCommand
-from dbt.adapters.vcs.statements.families.insert import Insert
-from dbt.adapters.vcs.statements.families.row_change import Delete, Merge, Update
+from dbt.adapters.vcs.statements.command import SparkCommand
+from dbt.adapters.vcs.statements.insert import Insert, read_insert
 from dbt.adapters.vcs.statements.reader_registry import reader_of
-from dbt.adapters.vcs.statements.readers.insert_reader import read_insert
-from dbt.adapters.vcs.statements.readers.row_change_reader import read_row_change
+from dbt.adapters.vcs.statements.row_change import Delete, Merge, Update, read_row_change
 from dbt.adapters.vcs.statements.statement import Statement
 from dbt.adapters.vcs.statements.syntax.calls import called_names
 from dbt.adapters.vcs.statements.syntax.cursor import ForeignError, TokenCursor, instant

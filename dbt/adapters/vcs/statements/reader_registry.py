@@ -54,6 +54,6 @@ def reader_of(tokens: Sequence[Token]) -> tuple[Reader, int] | None:
 @cache
 def _discover() -> None:
     """Import all readers; called for the first statement."""
-    package = import_module("dbt.adapters.vcs.statements.readers")
+    package = import_module("dbt.adapters.vcs.statements")
     for module in iter_modules(package.__path__):
         import_module(f"{package.__name__}.{module.name}")

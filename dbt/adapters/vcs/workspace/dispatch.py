@@ -22,14 +22,14 @@ from dbt.adapters.vcs.reuse.attempt import Reusing
 from dbt.adapters.vcs.rows.positions import moved
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements.families.command import SparkCommand
-from dbt.adapters.vcs.statements.families.insert import Insert
-from dbt.adapters.vcs.statements.families.table import CreateTable, CreateTemporaryView, CreateView
-from dbt.adapters.vcs.statements.families.versioning import SnapshotMerge, SnapshotPick
+from dbt.adapters.vcs.statements.command import SparkCommand
+from dbt.adapters.vcs.statements.insert import Insert
 from dbt.adapters.vcs.statements.parser import for_spark, read
 from dbt.adapters.vcs.statements.statement import Statement
 from dbt.adapters.vcs.statements.syntax.excerpts import excerpt
 from dbt.adapters.vcs.statements.syntax.text_places import own_place
+from dbt.adapters.vcs.statements.table import CreateTable, CreateTemporaryView, CreateView
+from dbt.adapters.vcs.statements.versioning import SnapshotMerge, SnapshotPick
 
 if TYPE_CHECKING:
     import pyarrow as pa

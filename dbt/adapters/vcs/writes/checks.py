@@ -21,7 +21,7 @@ from dbt.adapters.vcs.rows.positions import placeless
 from dbt.adapters.vcs.rows.python_values import python_values
 from dbt.adapters.vcs.rows.quoting import quoted, sql_type
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements.readers.check_reader import CHECK
+from dbt.adapters.vcs.statements.syntax.clauses import CHECK
 from dbt.adapters.vcs.statements.syntax.conditions import where_clause
 from dbt.adapters.vcs.statements.syntax.lexer import Kind, tokenize
 from dbt.adapters.vcs.worktree.table_version import Version

@@ -9,7 +9,7 @@ from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.model.schema import fitted
 from dbt.adapters.vcs.rows.quoting import sql_type
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements.syntax.column_clauses import ColumnDef
+from dbt.adapters.vcs.statements.syntax.clauses import ColumnDef
 
 _KEPT: Final = (
     *("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal"),

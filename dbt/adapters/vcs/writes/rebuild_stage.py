@@ -21,7 +21,7 @@ from dbt.adapters.vcs.rows.files.parquet import parquet_bytes
 from dbt.adapters.vcs.rows.limits import in_process_first
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements.families.staging_sql import ACTION, MATCHED
+from dbt.adapters.vcs.statements.staging_sql import ACTION, MATCHED
 from dbt.adapters.vcs.worktree.table_version import Version
 from dbt.adapters.vcs.writes.stage import Stage, staged
 from dbt.adapters.vcs.writes.targets import RowTarget

@@ -14,7 +14,7 @@ from dbt.adapters.vcs.engines.port import Analysing, Column, Destination
 from dbt.adapters.vcs.rows.files.footers import read_blocks
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements.families.staging_sql import (
+from dbt.adapters.vcs.statements.staging_sql import (
     ACTION,
     CLAUSE,
     MATCHED,

@@ -23,7 +23,7 @@ from dbt.adapters.vcs.rows.files.tombstone_files import write_tombstone
 from dbt.adapters.vcs.rows.limits import TooLargeError
 from dbt.adapters.vcs.rows.python_values import python_value
 from dbt.adapters.vcs.rows.types import arrow_type
-from dbt.adapters.vcs.statements.families.staging_sql import ACTION, MATCHED
+from dbt.adapters.vcs.statements.staging_sql import ACTION, MATCHED
 from dbt.adapters.vcs.writes.stage import Stage
 from dbt.adapters.vcs.writes.targets import BlockChoice, RowTarget
 

@@ -15,7 +15,7 @@ from dbt.adapters.vcs.engines.version_mounts import TableMount
 from dbt.adapters.vcs.rows.equality_sql import differs
 from dbt.adapters.vcs.rows.files.footers import WrittenFiles
 from dbt.adapters.vcs.rows.quoting import literal, quoted
-from dbt.adapters.vcs.statements.families.staging_sql import ACTION, MATCHED
+from dbt.adapters.vcs.statements.staging_sql import ACTION, MATCHED
 from dbt.adapters.vcs.statements.syntax.conditions import where_clause
 from dbt.adapters.vcs.writes.stage import Stage
 from dbt.adapters.vcs.writes.targets import BlockChoice, RowTarget, tombstone_folder

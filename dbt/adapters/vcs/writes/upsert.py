@@ -19,7 +19,7 @@ from dbt.adapters.vcs.rows.files.block_reader import Files
 from dbt.adapters.vcs.rows.files.parquet import arrow_schema, write_table
 from dbt.adapters.vcs.rows.python_values import python_rows, python_value
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements.families.staging_sql import ACTION, MATCHED
+from dbt.adapters.vcs.statements.staging_sql import ACTION, MATCHED
 from dbt.adapters.vcs.writes import pruning
 from dbt.adapters.vcs.writes.keys import shown
 from dbt.adapters.vcs.writes.stage import Stage, stage_fields

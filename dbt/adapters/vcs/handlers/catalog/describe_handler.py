@@ -24,7 +24,7 @@ from dbt.adapters.vcs.rows.python_values import date_text, moment_text
 from dbt.adapters.vcs.scope import shown_signs
 from dbt.adapters.vcs.scope.answer import Listing, Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements.families.show import (
+from dbt.adapters.vcs.statements.show import (
     Describe,
     DescribeSchema,
     ShowCreateTable,

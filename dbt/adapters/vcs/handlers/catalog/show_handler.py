@@ -14,14 +14,14 @@ from dbt.adapters.vcs.rows.quoting import sql_type
 from dbt.adapters.vcs.scope.answer import Listing, Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.scope.temporary_names import is_global, relation_of_view
-from dbt.adapters.vcs.statements.families.show import (
+from dbt.adapters.vcs.statements.show import (
     ShowColumns,
     ShowPartitions,
     ShowSchemas,
     ShowTableProperties,
     ShowTables,
 )
-from dbt.adapters.vcs.statements.syntax.column_clauses import PartitionSpec
+from dbt.adapters.vcs.statements.syntax.clauses import PartitionSpec
 from dbt.adapters.vcs.statements.syntax.names import CATALOG
 from dbt.adapters.vcs.worktree.table_version import Version
 

@@ -23,8 +23,8 @@ from dbt.adapters.vcs.merges.conflicts.open_merges import PREFIX, OpenMerge, ope
 from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements.families.row_change import Update
-from dbt.adapters.vcs.statements.families.staging_sql import TargetColumn
+from dbt.adapters.vcs.statements.row_change import Update
+from dbt.adapters.vcs.statements.staging_sql import TargetColumn
 from dbt.adapters.vcs.statements.statement import Statement
 from dbt.adapters.vcs.worktree.moments import zone_named
 

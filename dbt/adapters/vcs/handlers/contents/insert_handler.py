@@ -19,12 +19,12 @@ from dbt.adapters.vcs.rows.fitted_rows import fitted_rows
 from dbt.adapters.vcs.rows.quoting import quoted_relation, sql_type
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements.families.insert import Insert
-from dbt.adapters.vcs.statements.families.row_change import Delete
-from dbt.adapters.vcs.statements.families.staging_sql import TargetColumn
-from dbt.adapters.vcs.statements.families.table import Truncate
+from dbt.adapters.vcs.statements.insert import Insert
 from dbt.adapters.vcs.statements.parser import parse
-from dbt.adapters.vcs.statements.syntax.column_clauses import PartitionSpec
+from dbt.adapters.vcs.statements.row_change import Delete
+from dbt.adapters.vcs.statements.staging_sql import TargetColumn
+from dbt.adapters.vcs.statements.syntax.clauses import PartitionSpec
+from dbt.adapters.vcs.statements.table import Truncate
 from dbt.adapters.vcs.worktree.table_version import Version
 from dbt.adapters.vcs.writes.arrow_blocks import arrow_blocks
 from dbt.adapters.vcs.writes.nullability import refuse_null

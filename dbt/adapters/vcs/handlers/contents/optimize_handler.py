@@ -42,7 +42,7 @@ from dbt.adapters.vcs.rows.limits import in_process_first
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.scope.answer import Listing, Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements.families.optimize_statement import Optimize
+from dbt.adapters.vcs.statements.optimize_statement import Optimize
 from dbt.adapters.vcs.worktree.overlay import Overlay
 from dbt.adapters.vcs.worktree.table_version import Version
 from dbt.adapters.vcs.writes.versions import folder_of, joined, put_segments, without_blocks

@@ -11,7 +11,7 @@ from dbt.adapters.vcs.core.model import Input, RelationName, TableEntry
 from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.scope.answer import ArrowRows, Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements.families.command import SparkCommand
+from dbt.adapters.vcs.statements.command import SparkCommand
 from dbt.adapters.vcs.statements.syntax.lexer import Kind, Token, tokenize
 from dbt.adapters.vcs.statements.syntax.names import Reference
 from dbt.adapters.vcs.statements.syntax.query import Query

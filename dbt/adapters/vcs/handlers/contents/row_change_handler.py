@@ -17,8 +17,8 @@ from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements.families.row_change import Delete, Merge, Update
-from dbt.adapters.vcs.statements.families.staging_sql import (
+from dbt.adapters.vcs.statements.row_change import Delete, Merge, Update
+from dbt.adapters.vcs.statements.staging_sql import (
     ACTION,
     CLAUSE,
     MATCHED,

@@ -14,7 +14,7 @@ from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.rows.files.block_reader import Files
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements.families.alter import (
+from dbt.adapters.vcs.statements.alter import (
     AddCheck,
     AddColumns,
     AlterColumn,
@@ -22,8 +22,7 @@ from dbt.adapters.vcs.statements.families.alter import (
     DropConstraint,
     RenameColumn,
 )
-from dbt.adapters.vcs.statements.readers.check_reader import CHECK, free_name
-from dbt.adapters.vcs.statements.syntax.column_clauses import ColumnDef, Position
+from dbt.adapters.vcs.statements.syntax.clauses import CHECK, ColumnDef, Position, free_name
 from dbt.adapters.vcs.worktree.table_version import Version
 from dbt.adapters.vcs.writes.checks import check_unnamed, checks_of
 from dbt.adapters.vcs.writes.defaults import check_default, initial_value

@@ -7,8 +7,8 @@ from dbt.adapters.vcs.core.model import Absent, RelationName
 from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements.families.alter import RenameRelation
-from dbt.adapters.vcs.statements.families.table import DropRelation
+from dbt.adapters.vcs.statements.alter import RenameRelation
+from dbt.adapters.vcs.statements.table import DropRelation
 
 
 @handles(DropRelation)

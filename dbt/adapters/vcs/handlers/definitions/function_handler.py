@@ -18,7 +18,7 @@ from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.handlers.versions.time_travel import check_view
 from dbt.adapters.vcs.scope.answer import Listing, Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements.families.function_statement import (
+from dbt.adapters.vcs.statements.function_statement import (
     CreateFunction,
     DescribeFunction,
     ShowFunctions,

@@ -10,16 +10,16 @@ from dbt.adapters.vcs.handlers.definitions.setting_handler import settled
 from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements.families.alter import (
+from dbt.adapters.vcs.statements.alter import (
     CommentOnTable,
     SetProperties,
     UnsetProperties,
 )
-from dbt.adapters.vcs.statements.families.schema_statement import (
+from dbt.adapters.vcs.statements.definitions import (
     CommentOnSchema,
     SetSchemaProperties,
 )
-from dbt.adapters.vcs.statements.readers.clauses import primary_key_of
+from dbt.adapters.vcs.statements.syntax.clauses import primary_key_of
 from dbt.adapters.vcs.writes.keys import PRIMARY_KEY, UNIQUE_KEY, key_columns, settled_key
 from dbt.adapters.vcs.writes.versions import changed
 

@@ -8,7 +8,7 @@ from dbt.adapters.vcs.engines.temporaries import GLOBAL_TEMPORARY
 from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements.families.schema_statement import CreateSchema, DropSchema, Use
+from dbt.adapters.vcs.statements.definitions import CreateSchema, DropSchema, Use
 
 
 @handles(CreateSchema)

@@ -29,9 +29,9 @@ from dbt.adapters.vcs.rows.files.footers import read_blocks
 from dbt.adapters.vcs.rows.partition_values import check_partition_type
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements.families.table import Clone, CreateTable, CreateTableLike
 from dbt.adapters.vcs.statements.syntax.names import Name
 from dbt.adapters.vcs.statements.syntax.query import Query
+from dbt.adapters.vcs.statements.table import Clone, CreateTable, CreateTableLike
 from dbt.adapters.vcs.worktree.overlay import Overlay
 from dbt.adapters.vcs.worktree.pins import pinned
 from dbt.adapters.vcs.writes import rebuild

@@ -19,9 +19,9 @@ from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.handlers.versions.time_travel import check_view, settled_query
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements.families.table import AlterViewAs, CreateTemporaryView, CreateView
 from dbt.adapters.vcs.statements.syntax.calls import calls_of
 from dbt.adapters.vcs.statements.syntax.query import Query, qualified
+from dbt.adapters.vcs.statements.table import AlterViewAs, CreateTemporaryView, CreateView
 from dbt.adapters.vcs.worktree.pins import query_of_view
 
 

@@ -16,11 +16,11 @@ from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.rows.limits import in_process_first
 from dbt.adapters.vcs.scope.answer import ArrowRows, Outcome, are_plain
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements.families.versioning import SnapshotDiff
 from dbt.adapters.vcs.statements.syntax.diff_call import DiffReference, DiffShape
 from dbt.adapters.vcs.statements.syntax.lexer import Kind, Token, tokenize
 from dbt.adapters.vcs.statements.syntax.literals import decode
 from dbt.adapters.vcs.statements.syntax.names import TableAt
+from dbt.adapters.vcs.statements.versioning import SnapshotDiff
 from dbt.adapters.vcs.worktree.increments import check_reader
 from dbt.adapters.vcs.worktree.points import TableText
 

@@ -22,8 +22,8 @@ from dbt.adapters.vcs.merges.table_merge import (
 from dbt.adapters.vcs.rows.python_values import python_rows
 from dbt.adapters.vcs.scope.answer import ArrowRows, Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements.families.versioning import SnapshotMerge, SnapshotPick
 from dbt.adapters.vcs.statements.syntax.names import TableAt
+from dbt.adapters.vcs.statements.versioning import SnapshotMerge, SnapshotPick
 from dbt.adapters.vcs.worktree.points import find_point
 
 _SHOWN = 5

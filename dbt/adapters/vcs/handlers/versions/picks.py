@@ -20,8 +20,8 @@ from dbt.adapters.vcs.rows.python_values import python_value
 from dbt.adapters.vcs.rows.quoting import quoted
 from dbt.adapters.vcs.rows.types import arrow_type
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements.families.versioning import SnapshotPick
 from dbt.adapters.vcs.statements.syntax.conditions import where_clause
+from dbt.adapters.vcs.statements.versioning import SnapshotPick
 from dbt.adapters.vcs.worktree.moments import zone_named
 from dbt.adapters.vcs.worktree.pins import query_of_body
 

@@ -20,7 +20,7 @@ from dbt.adapters.vcs.core.tableversions import find_version
 from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.scope.answer import Listing, Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements.families.versioning import RestoreTable, UndropTable
+from dbt.adapters.vcs.statements.versioning import RestoreTable, UndropTable
 from dbt.adapters.vcs.worktree.overlay import Overlay
 from dbt.adapters.vcs.worktree.pins import pinned
 from dbt.adapters.vcs.writes.versions import version_again

@@ -10,7 +10,7 @@ from dbt.adapters.vcs.core.snapshotnames import NamedSnapshot
 from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.scope.answer import Listing, Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements.families.versioning import (
+from dbt.adapters.vcs.statements.versioning import (
     CreateSnapshot,
     DropSnapshot,
     ShowSnapshots,

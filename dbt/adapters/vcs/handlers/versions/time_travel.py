@@ -16,19 +16,19 @@ from dbt.adapters.vcs.diffs.diff_inputs import check_in_view
 from dbt.adapters.vcs.handlers.catalog import metadata_tables
 from dbt.adapters.vcs.handlers.versions.diff_handler import diff_relations
 from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements.families.command import SparkCommand
-from dbt.adapters.vcs.statements.families.insert import Insert
-from dbt.adapters.vcs.statements.families.row_change import Delete, Merge, Update
-from dbt.adapters.vcs.statements.families.table import (
+from dbt.adapters.vcs.statements.command import SparkCommand
+from dbt.adapters.vcs.statements.insert import Insert
+from dbt.adapters.vcs.statements.row_change import Delete, Merge, Update
+from dbt.adapters.vcs.statements.statement import Statement
+from dbt.adapters.vcs.statements.syntax.diff_call import DiffReference
+from dbt.adapters.vcs.statements.syntax.names import Reference
+from dbt.adapters.vcs.statements.syntax.query import Query, edited, renames
+from dbt.adapters.vcs.statements.table import (
     AlterViewAs,
     CreateTable,
     CreateTemporaryView,
     CreateView,
 )
-from dbt.adapters.vcs.statements.statement import Statement
-from dbt.adapters.vcs.statements.syntax.diff_call import DiffReference
-from dbt.adapters.vcs.statements.syntax.names import Reference
-from dbt.adapters.vcs.statements.syntax.query import Query, edited, renames
 from dbt.adapters.vcs.worktree.pins import pinned, reparsed
 from dbt.adapters.vcs.worktree.table_version import Version
 

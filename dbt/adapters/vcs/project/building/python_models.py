@@ -22,9 +22,9 @@ from dbt.adapters.vcs.reuse.circumstances import machine_zone
 from dbt.adapters.vcs.reuse.python_purity import reads_itself, unrepeatable
 from dbt.adapters.vcs.reuse.reuser import Reuse
 from dbt.adapters.vcs.scope.answer import Outcome
-from dbt.adapters.vcs.statements.families.table import CreateTable
 from dbt.adapters.vcs.statements.parser import parse
 from dbt.adapters.vcs.statements.syntax.names import Name, split_name
+from dbt.adapters.vcs.statements.table import CreateTable
 from dbt.adapters.vcs.workspace.line_workspace import Connection
 from dbt.adapters.vcs.worktree.overlay import Overlay
 

@@ -11,8 +11,8 @@ from dbt.adapters.vcs.project.building.node_step import Sent
 from dbt.adapters.vcs.project.healing.replay_plan import Columns
 from dbt.adapters.vcs.reuse.reuser import Reuse
 from dbt.adapters.vcs.rows.quoting import quoted
-from dbt.adapters.vcs.statements.families.table import CreateTemporaryView
 from dbt.adapters.vcs.statements.parser import read
+from dbt.adapters.vcs.statements.table import CreateTemporaryView
 from dbt.adapters.vcs.workspace.line_workspace import Workspace
 from dbt.adapters.vcs.worktree.overlay import Overlay
 

@@ -11,7 +11,7 @@ from dbt.adapters.vcs.core.model.snapshot import IDENTIFIERS
 from dbt.adapters.vcs.serve.writing.branch_writer import target
 from dbt.adapters.vcs.serve.writing.commit_request import bad_request
 from dbt.adapters.vcs.serve.writing.iceberg_columns import IcebergColumn, IcebergColumns
-from dbt.adapters.vcs.statements.families.alter import (
+from dbt.adapters.vcs.statements.alter import (
     AddColumns,
     AlterColumn,
     DropColumns,

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from dbt.adapters.vcs.core.model.data_type import Type
 from dbt.adapters.vcs.serve.writing.commit_request import Record, bad_request
-from dbt.adapters.vcs.statements.syntax.column_clauses import ColumnDef
+from dbt.adapters.vcs.statements.syntax.clauses import ColumnDef
 
 _PLAIN: Final = {
     "boolean": "boolean",

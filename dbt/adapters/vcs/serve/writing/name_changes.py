@@ -8,10 +8,10 @@ from typing import Any, Final, Literal
 from dbt.adapters.vcs.core.model import RelationName, TableEntry, ViewEntry
 from dbt.adapters.vcs.serve.rest_error import TAKEN, RestError, no_namespace, no_relation
 from dbt.adapters.vcs.serve.writing.branch_writer import BranchWriter, target
-from dbt.adapters.vcs.statements.families.alter import RenameRelation
-from dbt.adapters.vcs.statements.families.schema_statement import CreateSchema, DropSchema
-from dbt.adapters.vcs.statements.families.table import DropRelation
+from dbt.adapters.vcs.statements.alter import RenameRelation
+from dbt.adapters.vcs.statements.definitions import CreateSchema, DropSchema
 from dbt.adapters.vcs.statements.syntax.names import Name
+from dbt.adapters.vcs.statements.table import DropRelation
 from dbt.adapters.vcs.worktree.overlay import Overlay
 
 _COMMENT: Final = "comment"

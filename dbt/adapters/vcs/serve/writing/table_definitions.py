@@ -38,8 +38,8 @@ from dbt.adapters.vcs.serve.writing.iceberg_columns import (
     partition_names,
     read_columns,
 )
-from dbt.adapters.vcs.statements.families.alter import SetProperties, UnsetProperties
-from dbt.adapters.vcs.statements.families.table import CreateTable
+from dbt.adapters.vcs.statements.alter import SetProperties, UnsetProperties
+from dbt.adapters.vcs.statements.table import CreateTable
 from dbt.adapters.vcs.worktree.overlay import Overlay
 from dbt.adapters.vcs.writes.versions import changed
 

@@ -1,32 +1,96 @@
-"""Reads statements that begin with `create`."""
+"""Statements that create or drop, and those on schemas: values and readers."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
 from dbt.adapters.vcs.core.errors import UnsupportedError
-from dbt.adapters.vcs.statements.families.command import SparkCommand
-from dbt.adapters.vcs.statements.families.function_statement import CreateFunction
-from dbt.adapters.vcs.statements.families.schema_statement import CreateSchema
-from dbt.adapters.vcs.statements.families.table import (
+from dbt.adapters.vcs.statements.command import SparkCommand
+from dbt.adapters.vcs.statements.function_statement import (
+    CreateFunction,
+    read_create_function,
+    read_temporary_function,
+)
+from dbt.adapters.vcs.statements.reader_registry import reads
+from dbt.adapters.vcs.statements.statement import Statement
+from dbt.adapters.vcs.statements.syntax.clauses import (
+    ViewColumnDef,
+    read_if_exists,
+    read_if_not_exists,
+    read_partition,
+    read_properties,
+)
+from dbt.adapters.vcs.statements.syntax.cursor import TokenCursor
+from dbt.adapters.vcs.statements.syntax.lexer import Kind
+from dbt.adapters.vcs.statements.table import (
     Clone,
     CreateTable,
     CreateTableLike,
     CreateTemporaryView,
     CreateView,
+    DropRelation,
+    Truncate,
+    read_create_table,
 )
-from dbt.adapters.vcs.statements.families.versioning import CreateSnapshot
-from dbt.adapters.vcs.statements.reader_registry import reads
-from dbt.adapters.vcs.statements.readers.clauses import (
-    read_if_not_exists,
-    read_properties,
+from dbt.adapters.vcs.statements.versioning import (
+    CreateSnapshot,
+    DropSnapshot,
+    read_create_snapshot,
+    read_drop_snapshot,
 )
-from dbt.adapters.vcs.statements.readers.function_reader import (
-    read_create_function,
-    read_temporary_function,
-)
-from dbt.adapters.vcs.statements.readers.table_reader import read_create_table
-from dbt.adapters.vcs.statements.readers.versioning_reader import read_create_snapshot
-from dbt.adapters.vcs.statements.syntax.column_clauses import ViewColumnDef
-from dbt.adapters.vcs.statements.syntax.cursor import TokenCursor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateSchema(Statement):
+    """`create schema [if not exists] s`."""
+
+    changes = True
+
+    name: str
+    if_not_exists: bool = False
+    comment: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropSchema(Statement):
+    """`drop schema [if exists] s [cascade]`; without `cascade` it must be empty."""
+
+    changes = True
+
+    name: str
+    if_exists: bool = False
+    cascade: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetSchemaProperties(Statement):
+    """`alter schema s set dbproperties (...)`, or `unset`, which names those to remove."""
+
+    changes = True
+
+    name: str
+    properties: Mapping[str, str]
+    removed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommentOnSchema(Statement):
+    """`comment on schema s is '...'`; None removes the comment."""
+
+    changes = True
+
+    name: str
+    comment: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use(Statement):
+    """`use [schema] s`."""
+
+    schema: str
+
 
 SCHEMA_WORDS = ("schema", "database", "namespace")
 
@@ -181,3 +245,53 @@ def _schema(cursor: TokenCursor) -> CreateSchema:
     return CreateSchema(
         name=name, if_not_exists=if_not_exists, comment=comment, properties=properties
     )
+
+
+@reads("drop")
+def read_drop(cursor: TokenCursor) -> DropSchema | DropRelation | DropSnapshot | None:
+    """Read what follows `drop`; None for objects that a branch doesn't have."""
+    if cursor.take_any(*SCHEMA_WORDS):
+        if_exists = read_if_exists(cursor)
+        name = cursor.schema()
+        mode = cursor.take_any("cascade", "restrict")
+        cursor.end()
+        return DropSchema(name=name, if_exists=if_exists, cascade=mode == "cascade")
+    if cursor.take("table"):
+        if_exists = read_if_exists(cursor)
+        target = cursor.target()
+        cursor.take("purge")
+        cursor.end()
+        return DropRelation(kind="table", target=target, if_exists=if_exists)
+    if cursor.take("view"):
+        if_exists = read_if_exists(cursor)
+        target = cursor.target()
+        cursor.end()
+        return DropRelation(kind="view", target=target, if_exists=if_exists)
+    if cursor.take("function"):
+        if_exists = read_if_exists(cursor)
+        target = cursor.target()
+        cursor.end()
+        return DropRelation(kind="function", target=target, if_exists=if_exists)
+    if cursor.take("snapshot"):
+        return read_drop_snapshot(cursor)
+    return None
+
+
+@reads("truncate")
+def read_truncate(cursor: TokenCursor) -> Truncate:
+    """Read what follows `truncate`."""
+    cursor.expect("table")
+    target = cursor.target()
+    partition = read_partition(cursor)
+    cursor.end()
+    return Truncate(target=target, partition=partition)
+
+
+@reads("use")
+def read_use(cursor: TokenCursor) -> Use:
+    """Read what follows `use`."""
+    if cursor.token.word in SCHEMA_WORDS and cursor.ahead().kind is not Kind.END:
+        cursor.index += 1
+    schema = cursor.schema()
+    cursor.end()
+    return Use(schema=schema)

@@ -1,33 +1,109 @@
-"""Reads `show ...` and `describe ...`."""
+"""Statements that show what a catalog holds: their values and their readers."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from dbt.adapters.vcs.core.errors import UnsupportedError
-from dbt.adapters.vcs.statements.families.function_statement import DescribeFunction, ShowFunctions
-from dbt.adapters.vcs.statements.families.show import (
-    Describe,
-    DescribeSchema,
-    ShowColumns,
-    ShowCreateTable,
-    ShowPartitions,
-    ShowSchemas,
-    ShowTableExtended,
-    ShowTableProperties,
-    ShowTables,
-)
-from dbt.adapters.vcs.statements.families.versioning import ShowSnapshots
-from dbt.adapters.vcs.statements.reader_registry import reads
-from dbt.adapters.vcs.statements.readers.clauses import read_partition, read_property_key
-from dbt.adapters.vcs.statements.readers.create_reader import SCHEMA_WORDS
-from dbt.adapters.vcs.statements.readers.function_reader import (
+from dbt.adapters.vcs.statements.definitions import SCHEMA_WORDS
+from dbt.adapters.vcs.statements.function_statement import (
+    DescribeFunction,
+    ShowFunctions,
     read_describe_function,
     read_show_functions,
 )
-from dbt.adapters.vcs.statements.readers.versioning_reader import read_show_snapshots
+from dbt.adapters.vcs.statements.reader_registry import reads
+from dbt.adapters.vcs.statements.statement import Statement
+from dbt.adapters.vcs.statements.syntax.clauses import (
+    PartitionSpec,
+    read_partition,
+    read_property_key,
+)
 from dbt.adapters.vcs.statements.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.statements.syntax.lexer import Kind
 from dbt.adapters.vcs.statements.syntax.names import Name, Target
 from dbt.adapters.vcs.statements.syntax.scan import QUERY_WORDS
+from dbt.adapters.vcs.statements.versioning import ShowSnapshots, read_show_snapshots
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowSchemas(Statement):
+    """`show schemas [like 'a*|b*']`."""
+
+    pattern: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowTables(Statement):
+    """`show tables|views [in s] [like 'a*|b*']`."""
+
+    schema: str | None = None
+    pattern: str | None = None
+    views_only: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowTableExtended(Statement):
+    """`show table extended [in s] like 'a*'`."""
+
+    schema: str | None
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowColumns(Statement):
+    """`show columns in t [in s]`; a schema given separately is part of `target`."""
+
+    target: Target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowPartitions(Statement):
+    """`show partitions t [partition (...)]`."""
+
+    target: Target
+    partition: tuple[PartitionSpec, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowTableProperties(Statement):
+    """`show tblproperties t [(key)]`."""
+
+    target: Target
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowCreateTable(Statement):
+    """`show create table t`."""
+
+    target: Target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeSchema(Statement):
+    """`describe schema [extended] s`."""
+
+    name: str
+    extended: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Describe(Statement):
+    """`describe [table] [extended|formatted] t [column]`.
+
+    Attributes:
+        target: The relation.
+        extended: True with `extended` or `formatted`.
+        column: The column asked for, its parts joined by dots, or None.
+        json: True with `as json`.
+    """
+
+    target: Target
+    extended: bool = False
+    column: str | None = None
+    json: bool = False
+
 
 Shown = (
     ShowSchemas

@@ -1,15 +1,34 @@
-"""Reads `optimize`."""
+"""The statement that optimizes a table, and its reader."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from dbt.adapters.vcs.core.errors import UnsupportedError
-from dbt.adapters.vcs.statements.families.optimize_statement import Optimize
 from dbt.adapters.vcs.statements.reader_registry import reads
-from dbt.adapters.vcs.statements.readers.clauses import (
+from dbt.adapters.vcs.statements.statement import Statement
+from dbt.adapters.vcs.statements.syntax.clauses import (
     read_names,
 )
 from dbt.adapters.vcs.statements.syntax.cursor import TokenCursor
+from dbt.adapters.vcs.statements.syntax.names import Target
 from dbt.adapters.vcs.statements.syntax.relations import is_name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Optimize(Statement):
+    """`optimize t [cluster by (...)]`: the same rows in fewer files.
+
+    Attributes:
+        target: The table.
+        cluster_by: Columns to sort rows by; empty for the table's own.
+    """
+
+    changes = True
+    writes_rows = True
+
+    target: Target
+    cluster_by: tuple[str, ...] = ()
 
 
 @reads("optimize")

@@ -1,4 +1,4 @@
-"""Reads `create function`, `describe function` and `show functions`.
+"""The statements `create function`, `describe function` and `show functions`.
 
 The parameters are followed, in any order, by the clauses of Spark's SQL functions: `returns
 <type>`, `returns table [(<column> <type>, ...)]`, `language`, `[not] deterministic`,
@@ -11,25 +11,84 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar, cast
+from typing import Literal, TypeVar, cast
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model.function import Language, Parameter, Shape
 from dbt.adapters.vcs.core.model.view import ViewColumn
-from dbt.adapters.vcs.statements.families.command import SparkCommand
-from dbt.adapters.vcs.statements.families.function_statement import (
-    CreateFunction,
-    DescribeFunction,
-    ShowFunctions,
-)
-from dbt.adapters.vcs.statements.readers.clauses import read_if_not_exists
-from dbt.adapters.vcs.statements.readers.type_reader import read_type
+from dbt.adapters.vcs.statements.command import SparkCommand
+from dbt.adapters.vcs.statements.statement import Statement
+from dbt.adapters.vcs.statements.syntax.clauses import read_if_not_exists, read_type
 from dbt.adapters.vcs.statements.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.statements.syntax.lexer import Kind
 from dbt.adapters.vcs.statements.syntax.mentions import mentions_of
-from dbt.adapters.vcs.statements.syntax.names import Name
+from dbt.adapters.vcs.statements.syntax.names import Name, Target
 from dbt.adapters.vcs.statements.syntax.query import Query
 from dbt.adapters.vcs.statements.syntax.relations import is_name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateFunction(Statement):
+    """`create [or replace] [aggregate] function f(...) ... return ... | as '...'`.
+
+    Attributes:
+        target: The function.
+        body: What follows `return`. For Python its text is the module's source, and it reads
+            nothing.
+        language: The language of the body.
+        shape: What the function returns.
+        parameters: In order.
+        returns: Type of the value; None if not given, and for rows.
+        columns: Columns of the rows; empty if not given.
+        deterministic: Whether equal arguments give equal values; None if not given.
+        handler: From `handler = '...'`.
+        packages: From `packages = (...)`.
+        runtime: From `runtime_version = '...'`.
+        comment: Free text, or None.
+        replace: True with `or replace`.
+        if_not_exists: True with that clause.
+    """
+
+    changes = True
+
+    target: Target
+    body: Query
+    language: Language = "sql"
+    shape: Shape = "scalar"
+    parameters: tuple[Parameter, ...] = ()
+    returns: str | None = None
+    columns: tuple[ViewColumn, ...] = ()
+    deterministic: bool | None = None
+    handler: str | None = None
+    packages: tuple[str, ...] = ()
+    runtime: str | None = None
+    comment: str | None = None
+    replace: bool = False
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeFunction(Statement):
+    """`describe function [extended] f`."""
+
+    target: Target
+    extended: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowFunctions(Statement):
+    """`show [user | all] functions [in s] [like 'a*|b*']`.
+
+    Attributes:
+        kind: Whether to include Spark's own functions.
+        schema: The schema asked for, or None.
+        pattern: Spark's pattern of names, or None.
+    """
+
+    kind: Literal["user", "all"] = "all"
+    schema: str | None = None
+    pattern: str | None = None
+
 
 T = TypeVar("T")
 

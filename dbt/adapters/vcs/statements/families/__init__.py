@@ -1,1 +1,0 @@
-"""Statements as frozen values, one family per module."""

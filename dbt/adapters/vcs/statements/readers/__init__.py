@@ -1,1 +1,0 @@
-"""Readers that turn tokens into statements, one family per module."""

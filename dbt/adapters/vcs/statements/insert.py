@@ -24,8 +24,8 @@ from dbt.adapters.vcs.statements.syntax.expressions import (
 )
 from dbt.adapters.vcs.statements.syntax.lexer import Kind, Token
 from dbt.adapters.vcs.statements.syntax.literals import quote_name
+from dbt.adapters.vcs.statements.syntax.mentions import places_of
 from dbt.adapters.vcs.statements.syntax.names import Reference, Target
-from dbt.adapters.vcs.statements.syntax.outside import places_of
 from dbt.adapters.vcs.statements.syntax.query import (
     Edit,
     PlaceT,

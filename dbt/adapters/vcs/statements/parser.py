@@ -15,9 +15,13 @@ from dbt.adapters.vcs.statements.statement import Statement
 from dbt.adapters.vcs.statements.syntax.calls import called_names
 from dbt.adapters.vcs.statements.syntax.cursor import ForeignError, TokenCursor, instant
 from dbt.adapters.vcs.statements.syntax.lexer import Kind, Token, tokenize
-from dbt.adapters.vcs.statements.syntax.mentions import mentions_of, reads_or_mentions
+from dbt.adapters.vcs.statements.syntax.mentions import (
+    may_write,
+    mentions_of,
+    places_of,
+    reads_or_mentions,
+)
 from dbt.adapters.vcs.statements.syntax.names import Name
-from dbt.adapters.vcs.statements.syntax.outside import may_write, places_of
 from dbt.adapters.vcs.statements.syntax.query import Query
 from dbt.adapters.vcs.statements.syntax.scan import QUERY_WORDS, Found, scan
 

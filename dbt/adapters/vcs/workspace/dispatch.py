@@ -26,8 +26,7 @@ from dbt.adapters.vcs.statements.command import SparkCommand
 from dbt.adapters.vcs.statements.insert import Insert
 from dbt.adapters.vcs.statements.parser import for_spark, read
 from dbt.adapters.vcs.statements.statement import Statement
-from dbt.adapters.vcs.statements.syntax.excerpts import excerpt
-from dbt.adapters.vcs.statements.syntax.text_places import own_place
+from dbt.adapters.vcs.statements.syntax.excerpts import excerpt, own_place
 from dbt.adapters.vcs.statements.table import CreateTable, CreateTemporaryView, CreateView
 from dbt.adapters.vcs.statements.versioning import SnapshotMerge, SnapshotPick
 

@@ -13,7 +13,7 @@ from dbt.adapters.vcs.handlers.contents.optimize_handler import (
     put_optimized,
     rewrite_table,
 )
-from dbt.adapters.vcs.handlers.definitions.setting_handler import AUTO_OPTIMIZE
+from dbt.adapters.vcs.handlers.definitions.property_handler import AUTO_OPTIMIZE
 from dbt.adapters.vcs.workspace.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines import Line
 from dbt.adapters.vcs.worktree.overlay import Overlay

@@ -21,14 +21,14 @@ from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Field, Schema
 from dbt.adapters.vcs.core.model.data_type import FLOATS, INTEGERS, TIMESTAMPS, type_of
 from dbt.adapters.vcs.rows.types import arrow_type
-from dbt.adapters.vcs.statements.syntax.condition_tree import (
+from dbt.adapters.vcs.statements.syntax.conditions import (
     ConditionTree,
     Junction,
     LikePattern,
     Negation,
+    check_condition,
     condition_tree,
 )
-from dbt.adapters.vcs.statements.syntax.conditions import check_condition
 from dbt.adapters.vcs.statements.syntax.conjuncts import Comparison, Constant
 
 _WHOLE: Final = re.compile(r"-?\d+(\.0*)?")

@@ -1,13 +1,17 @@
-"""Changes to the properties and comments of relations and schemas."""
+"""Properties, settings and comments of relations and schemas."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
 
 import msgspec
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import RelationName, Snapshot, TableEntry
-from dbt.adapters.vcs.handlers.definitions.setting_handler import settled
+from dbt.adapters.vcs.core.model.snapshot import ENFORCED, IDENTIFIERS
 from dbt.adapters.vcs.handlers.handler_registry import handles
+from dbt.adapters.vcs.merges.conflicts.policy import PROPERTY, Mode
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
 from dbt.adapters.vcs.statements.alter import (
@@ -21,6 +25,8 @@ from dbt.adapters.vcs.statements.definitions import (
 )
 from dbt.adapters.vcs.statements.syntax.clauses import primary_key_of
 from dbt.adapters.vcs.writes.keys import PRIMARY_KEY, UNIQUE_KEY, key_columns, settled_key
+from dbt.adapters.vcs.writes.rebuild import REBUILD
+from dbt.adapters.vcs.writes.stage_write import MODES, WRITE_MODE
 from dbt.adapters.vcs.writes.versions import changed
 
 _COMMENT = "comment"
@@ -145,3 +151,36 @@ def _key(snapshot: Snapshot, properties: dict[str, str], touched: set[str]) -> t
         return snapshot.primary_key
     schema = snapshot.schema
     return key_columns(schema, settled_key(schema, primary_key_of(properties), properties))
+
+
+AUTO_OPTIMIZE: Final = "vcs.auto_optimize"
+"""Table property: whether runs compact the table when necessary, whatever the profile says."""
+
+_TRUTHS: Final = ("true", "false")
+_KNOWN: Final[Mapping[str, tuple[str, ...]]] = {
+    WRITE_MODE: MODES,
+    ENFORCED: _TRUTHS,
+    IDENTIFIERS: _TRUTHS,
+    REBUILD: ("full", "delta"),
+    PROPERTY: tuple(mode.value for mode in Mode),
+    AUTO_OPTIMIZE: _TRUTHS,
+}
+
+
+def settled(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return properties with the values of settings in lower case.
+
+    Raises:
+        InputError: A value is not allowed. Later it would be ignored, or fail far from the
+            cause.
+    """
+    given = dict(properties)
+    for key, values in _KNOWN.items():
+        if key in given:
+            given[key] = given[key].strip().lower()
+            if given[key] not in values:
+                raise InputError(
+                    f"The table property {key} is {properties[key]!r}; expected one of "
+                    f"{', '.join(values)}."
+                )
+    return given

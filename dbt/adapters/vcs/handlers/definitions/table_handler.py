@@ -1,4 +1,4 @@
-"""Creating tables: `create table` with and without a query, `like`, and clones."""
+"""Tables: `create table` with and without a query, `like`, clones, drops and new names."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.errors import InputError, NotFoundError, UnsupportedError
 from dbt.adapters.vcs.core.ids import SnapshotId, TableId, new_table_id
 from dbt.adapters.vcs.core.model import (
+    Absent,
     Field,
     Input,
     Origin,
@@ -23,15 +24,16 @@ from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.engines.port import Destination
 from dbt.adapters.vcs.handlers.catalog.show_handler import columns_of_temporary
-from dbt.adapters.vcs.handlers.definitions.setting_handler import settled
+from dbt.adapters.vcs.handlers.definitions.property_handler import settled
 from dbt.adapters.vcs.handlers.handler_registry import handles
 from dbt.adapters.vcs.rows.files.footers import read_blocks
 from dbt.adapters.vcs.rows.partition_values import check_partition_type
 from dbt.adapters.vcs.scope.answer import Outcome
 from dbt.adapters.vcs.scope.statement_scope import Scope
+from dbt.adapters.vcs.statements.alter import RenameRelation
 from dbt.adapters.vcs.statements.syntax.names import Name
 from dbt.adapters.vcs.statements.syntax.query import Query
-from dbt.adapters.vcs.statements.table import Clone, CreateTable, CreateTableLike
+from dbt.adapters.vcs.statements.table import Clone, CreateTable, CreateTableLike, DropRelation
 from dbt.adapters.vcs.worktree.overlay import Overlay
 from dbt.adapters.vcs.worktree.pins import pinned
 from dbt.adapters.vcs.writes import rebuild
@@ -310,3 +312,48 @@ def _check_clustering(fields: Sequence[Field], statement: CreateTable) -> None:
 
 def _ids(schema: Schema, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(schema.field(name).id for name in names)
+
+
+@handles(DropRelation)
+def drop_relation(scope: Scope, statement: DropRelation) -> Outcome:
+    """Drop a table, a view or a function; its versions stay in the history.
+
+    Raises:
+        NotFoundError: There is no such relation.
+        InputError: It is of another kind.
+    """
+    name = scope.name(statement.target.name)
+    entry = scope.overlay.entry(name)
+    if entry is None:
+        if statement.if_exists:
+            return Outcome()
+        raise NotFoundError(f"There is no {statement.kind} {name} to drop.")
+    if entry.noun != statement.kind:
+        raise InputError(f"{name} is a {entry.noun}; write: drop {entry.noun} {name}.")
+    scope.overlay.put(name, Absent)
+    _hide(scope, name)
+    return Outcome(relation=name)
+
+
+@handles(RenameRelation)
+def rename_relation(scope: Scope, statement: RenameRelation) -> Outcome:
+    """Rename a table or a view; it keeps its history.
+
+    Raises:
+        NotFoundError: There is no such relation.
+        InputError: The new name is taken.
+    """
+    name = scope.name(statement.target.name)
+    new = statement.new.relation(name.schema)
+    entry = scope.overlay.require(name)
+    if scope.overlay.entry(new) is not None:
+        raise InputError(f"{new} already exists; {name} can't be renamed to it.")
+    scope.overlay.put(new, entry)
+    scope.overlay.put(name, Absent)
+    _hide(scope, name)
+    return Outcome(relation=new)
+
+
+def _hide(scope: Scope, name: RelationName) -> None:
+    if scope.mounts.is_shown(name):
+        scope.mounts.hide(name, scope.session)

@@ -237,13 +237,9 @@ class LocalRows:
 
     def run(self) -> None:
         """Run the query to its end, and discard the rows."""
-        for _ in self.batches():
-            pass
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows a part at a time."""
         with self.session.streamed(self.text) as (_, batches):
-            yield from batches
+            for _batch in batches:
+                pass
 
     def arrow(self) -> pa.Table:
         """Return all rows as one table."""

@@ -7,12 +7,12 @@ into this process: only counts, and a number for each block.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,7 @@ from dbt.adapters.vcs.diffs.diff_query import files_mount, tombstones_of
 from dbt.adapters.vcs.engines.port import Destination, RowSession
 from dbt.adapters.vcs.engines.row_sessions import row_session
 from dbt.adapters.vcs.merges.by_engine.given_choices import given_choices
-from dbt.adapters.vcs.merges.by_engine.live_rows import LiveRows, StreamedRows
+from dbt.adapters.vcs.merges.by_engine.live_rows import STATES, LiveRows, StreamedRows
 from dbt.adapters.vcs.merges.by_engine.row_decisions import (
     DELETE,
     INSERT,
@@ -62,8 +62,7 @@ from dbt.adapters.vcs.writes.tombstone_ranges import write_tombstones
 _KEPT_POSITIONS: Final = 32 * 2**20
 """Bytes of deleted rows' positions that are kept."""
 
-if TYPE_CHECKING:
-    from dbt.adapters.vcs.engines.local.local_session import LocalSession
+_PART_ROWS: Final = 500_000
 
 _THREADS: Final = 2
 
@@ -142,11 +141,8 @@ class EngineRepairs:
             choices=given_choices(session, policy, question.fields, question.by),
         )
         states = (*triple[:3], graft if trims else state)
-        coded, met = (
-            _found_here(cast("LocalSession", session), question, states, decisions)
-            if session.is_here
-            else _found_there(session, question, states, decisions)
-        )
+        find = _found_here if session.is_here else _found_there
+        coded, met = find(session, question, states, decisions)
         if policy.only is not None and policy.only.keys is not None:
             keys = session.mount_arrow(_KEYS, key_table(policy.only.keys, question.by))
             coded = decisions.of_keys(coded, keys)
@@ -407,7 +403,7 @@ def _found_there(
 
 
 def _found_here(
-    session: LocalSession, question: Question, states: Sequence[State], decisions: RowDecisions
+    session: RowSession, question: Question, states: Sequence[State], decisions: RowDecisions
 ) -> tuple[str, str]:
     """Return the same with only the rows of these groups: whatever is known of a row is given.
 
@@ -421,8 +417,7 @@ def _found_here(
         pieces=question.pieces,
         fields=decisions.by,
     )
-    every = decisions.coded(f"select * from {session.mount_arrow('keys', rows)}", decisions.by)
-    near = _near(session, every, picks=decisions.picks)
+    near = _near(session, rows, decisions)
     coded = f"select * from {session.mount_arrow('near', near)}"
     met = session.query(decisions.met(coded)).arrow()
     codes = f"select * from {session.mount_arrow('met', met)}"
@@ -432,31 +427,57 @@ def _found_here(
     return decisions.coded(here, question.fields), codes
 
 
-def _near(session: LocalSession, coded: str, *, picks: bool) -> pa.Table:
+def _near(session: RowSession, rows: StreamedRows, decisions: RowDecisions) -> pa.Table:
     """Return the rows whose group both sides may have touched, and few others, without their keys.
 
     Most groups are one side's alone, and to tell them all apart takes more memory than there may
     be. So codes are marked first, a bit for each of so many: most that meet a mark of the other
     side are wanted, and SQL tells which.
     """
-    states = "f, p, b, o, t, g, code"
+
+    def coded() -> Iterator[tuple[pa.Table, Positions]]:
+        # A part at a time: DuckDB would go on reading while this process marks what it read. It
+        # gives only numbers back, in any order: places are long.
+        for part in _gathered(rows.parts()):
+            numbers = pa.array(np.arange(len(part)))
+            given = session.mount_arrow("part", part.append_column("n", numbers))
+            text = decisions.coded(f"select * from {given}", decisions.by)
+            found = session.query(f"select n, code from ({text})").arrow()
+            codes = np.empty(len(part), np.int64)
+            codes[found.column("n").to_numpy()] = found.column("code").to_numpy()
+            yield part, codes
+
     ours, theirs = (np.zeros(_MARKS // 8, np.uint8) for _ in range(2))
-    for batch in session.query(f"select b, o, t, g, code from ({coded})").batches():
-        b, o, t, g, code = (column.to_numpy() for column in batch.columns)
+    for part, code in coded():
+        b, o, t, g = (part.column(name).to_numpy() for name in STATES)
         is_odd = g != o + t - b
         _mark(theirs, code[(t != b) | is_odd])
-        if not picks:
+        if not decisions.picks:
             _mark(ours, code[(o != b) | is_odd])
-    kept = []
-    for batch in session.query(f"select {states} from ({coded})").batches():
-        code = batch.column(6).to_numpy()
+
+    def told(part: pa.Table, code: Positions) -> pa.Table:
+        return part.select(["f", "p", *STATES]).append_column("code", pa.array(code, pa.int64()))
+
+    kept = [told(rows.schema.empty_table(), np.empty(0, np.int64))]
+    for part, code in coded():
         near = _marked(theirs, code)
-        if not picks:
+        if not decisions.picks:
             near &= _marked(ours, code)
-        kept.append(batch.filter(pa.array(near)))
-    types = [pa.string(), pa.int64(), *[pa.int32()] * 4, pa.int64()]
-    schema = pa.schema(list(zip(states.split(", "), types, strict=True)))
-    return pa.Table.from_batches(kept, schema)
+        if near.any():
+            kept.append(told(part, code).filter(pa.array(near)))
+    return pa.concat_tables(kept)
+
+
+def _gathered(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Yield tables as fewer, of some hundred thousand rows: each costs a query."""
+    held: list[pa.Table] = []
+    for part in parts:
+        held.append(part)
+        if sum(map(len, held)) >= _PART_ROWS:
+            yield pa.concat_tables(held)
+            held = []
+    if held:
+        yield pa.concat_tables(held)
 
 
 def _mark(marks: npt.NDArray[np.uint8], codes: Positions) -> None:

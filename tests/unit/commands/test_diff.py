@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from decimal import Decimal
 
 import pyarrow as pa
@@ -165,11 +166,27 @@ def test_columns_are_chosen(shelf: Shelf) -> None:
 def test_what_is_too_large_is_counted_from_files(shelf: Shelf) -> None:
     little = Limits(rows=0, bytes=0)
     with pytest.raises(TooLargeError, match=r"snapshot_diff\('s\.t@"):
-        report(shelf, "v1..main", "s.t", limits=little)
+        report(shelf, "v1...main", "s.t", limits=little, shape="three_way")
     shelf.repository.create_branch("other", shelf.repository.resolve("main"), author="ann")
     (counted,) = report(shelf, "s.u@v1", "s.t@v1", limits=little, limit=0).relations
     assert not counted.is_exact
     assert (counted.rows_added, counted.rows_removed) == (2, 3)
+
+
+@pytest.mark.parametrize("shape", ["changes", "wide", "signed"])
+@pytest.mark.parametrize("words", [("v1..main", "s.t"), ("s.u@v1", "s.t@v1")], ids=" ".join)
+@pytest.mark.parametrize("limit", [None, 1])
+def test_rows_that_are_too_many_for_this_process_are_the_same(
+    shelf: Shelf, words: tuple[str, str], shape: str, limit: int | None
+) -> None:
+    here = report(shelf, *words, shape=shape, limit=limit)
+    there = report(shelf, *words, shape=shape, limit=limit, limits=Limits(rows=-1, bytes=-1))
+    assert (there.relations, there.heads, there.key) == (here.relations, here.heads, here.key)
+    assert (there.row_count, len(there.rows)) == (here.row_count, len(here.rows))
+    assert there.rows.numeric == here.rows.numeric
+    if limit is None:
+        assert Counter(map(repr, there.rows)) == Counter(map(repr, here.rows))
+        assert there.rows.to_arrow().num_rows == here.row_count
 
 
 def test_large_relations_are_counted_one_by_one() -> None:

@@ -425,30 +425,34 @@ def row_diff_report(
     Raises:
         InputError: There is no such column.
         UnsupportedError: Columns have types that can't be compared, or not without Spark.
-        TooLargeError: There are too many rows for this process.
+        TooLargeError: There are too many rows for a three-way difference in this process.
     """
     # Whoever asks for counts alone does not wait for what reads rows.
-    from dbt.adapters.vcs.diffs.difference import Difference
-    from dbt.adapters.vcs.diffs.shapes import RowTable, ShapedRows
+    from dbt.adapters.vcs.diffs.difference import ComputedRows, Difference
+    from dbt.adapters.vcs.diffs.shapes import RowTable
     from dbt.adapters.vcs.diffs.three_way import ThreeWay
 
     difference = Difference(
         repository=pair.repository, before=pair.before, after=pair.after, columns=pair.columns
     )
+    shaped: ShapedRows | RowTable | ComputedRows
     try:
-        found = difference.in_process(limits=limits)
+        if shape == "three_way":
+            old, new = points
+            counts = difference.in_process(limits=limits).counts
+            three = ThreeWay.of(pair.repository, old.id, new.id, pair.columns)
+            shaped = RowTable(three.table(limits=limits))
+        else:
+            shaped = in_process_first(
+                lambda: difference.parts(shape, limits=limits),
+                lambda: ComputedRows(difference, shape),
+            )
+            counts = shaped.counts
     except TooLargeError as error:
         raise TooLargeError(f"{error} {_in_sql(points)}") from error
     except UnsupportedError as error:
         raise UnsupportedError(f"{error} {_in_sql(points)}") from error
-    relation = pair.with_counts(found.counts)
-    shaped: ShapedRows | RowTable
-    if shape == "three_way":
-        old, new = points
-        three = ThreeWay.of(pair.repository, old.id, new.id, pair.columns)
-        shaped = RowTable(three.table(limits=limits))
-    else:
-        shaped = ShapedRows(found, shape)
+    relation = pair.with_counts(counts)
     shown = shaped.count if limit is None else min(limit, shaped.count)
     return DiffReport(
         before=ends.before,
@@ -456,8 +460,8 @@ def row_diff_report(
         is_equal=relation.how == "equal" and not shaped.count,
         relations=(relation,),
         heads=tuple(shaped.schema.names),
-        key=tuple(field.name for field in found.comparison.key),
-        rows=RowSet(shaped.schema, shown, shaped.parts),
+        key=tuple(field.name for field in difference.comparison.key),
+        rows=RowSet(shaped.schema, shown, lambda: shaped.parts(limit)),
         row_count=shaped.count,
     )
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import msgspec
 import pyarrow as pa
@@ -25,6 +26,7 @@ from dbt.adapters.vcs.diffs.row_diff import TableDiff, count_changes, diff
 from dbt.adapters.vcs.diffs.scanned_changes import Scan, known_counts, scan_query, scannable
 from dbt.adapters.vcs.diffs.shapes import ShapedRows, shaped
 from dbt.adapters.vcs.engines.port import RowSession
+from dbt.adapters.vcs.engines.row_sessions import row_session
 from dbt.adapters.vcs.engines.version_mounts import TableParts, VersionMounts
 from dbt.adapters.vcs.rows.compare.comparison import VersionComparison
 from dbt.adapters.vcs.rows.compare.row_counts import Counts
@@ -32,6 +34,9 @@ from dbt.adapters.vcs.rows.limits import LIMITS, Limits, in_process_first
 from dbt.adapters.vcs.rows.quoting import quoted, sql_type
 from dbt.adapters.vcs.statements.syntax.diff_call import TwoWayShape
 from dbt.adapters.vcs.worktree.table_version import Version
+
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.engines.local.local_session import LocalSession
 
 _OWN: Final[dict[TwoWayShape, str]] = {"signed": "diff_count", "changes": "_change_type"}
 
@@ -63,6 +68,16 @@ class Difference:
     after: Snapshot | None
     columns: tuple[str, ...] = ()
     shown: frozenset[str] | None = None
+
+    @property
+    def comparison(self) -> VersionComparison:
+        """How the versions are compared.
+
+        Raises:
+            InputError: There is no such column, or neither version is given.
+            UnsupportedError: A column has two types that can't be compared.
+        """
+        return VersionComparison.of(*matched(self.before, self.after), self.columns or None)
 
     def in_process(self, *, limits: Limits = LIMITS) -> TableDiff:
         """Compare the rows with Arrow; files that both versions have are not read.
@@ -242,6 +257,52 @@ class Difference:
         ]
         relation = session.mount_physical(Version.of(self.repository, stored).mount())
         yield signed_part(relation, sign, columns)
+
+
+class ComputedRows:
+    """The rows of a large difference in a shape, in any order: computed whenever they are read.
+
+    Attributes:
+        comparison: How the versions are compared.
+        counts: How many rows were added, removed and modified.
+        schema: Their columns.
+        count: The number of rows.
+    """
+
+    def __init__(self, difference: Difference, shape: TwoWayShape) -> None:
+        """Count the rows.
+
+        Raises:
+            InputError: There is no such column, or a setting of the engine can't be used.
+            UnsupportedError: Only Spark has the type of a column.
+            EngineError: Memory or disk is exhausted.
+        """
+        self._difference = difference
+        self._shape = shape
+        self.comparison = difference.comparison
+        with self._session() as session:
+            self.counts = difference.counts_by_engine(session)
+            text = difference.by_engine(session, shape)
+            self.schema = session.query(f"select * from ({text}) limit 0").arrow().schema
+            added, removed, modified = self.counts
+            self.count = added + removed + modified * (1 if shape == "wide" else 2)
+            if shape == "signed":
+                # Equal rows are one, so that only a key tells how many there are.
+                [(self.count,)] = session.query(f"select count(*) from ({text})").fetch()
+
+    def parts(self, limit: int | None = None) -> Iterator[pa.Table]:
+        """Yield the rows, at most so many: the fewer, the sooner."""
+        some = "" if limit is None else f" limit {limit}"
+        with self._session() as session:
+            text = self._difference.by_engine(session, self._shape)
+            yield from session.query(f"select * from ({text}){some}").tables()
+
+    @contextmanager
+    def _session(self) -> Iterator[LocalSession]:
+        blobs = self._difference.repository.blobs
+        with row_session(blobs, self.comparison.fields, None) as session:
+            # Without Spark's sessions there is no other.
+            yield cast("LocalSession", session)
 
 
 def _check_names(fields: Sequence[Field], shape: TwoWayShape) -> None:

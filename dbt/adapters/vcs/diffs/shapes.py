@@ -8,6 +8,7 @@ from typing import Final
 import pyarrow as pa
 
 from dbt.adapters.vcs.diffs.row_diff import TableDiff
+from dbt.adapters.vcs.rows.compare.row_counts import Counts
 from dbt.adapters.vcs.statements.syntax.diff_call import TwoWayShape
 
 _PART: Final = 50_000
@@ -36,8 +37,13 @@ class ShapedRows:
             self._whole = shaped(found, shape)
             self.schema, self.count = self._whole.schema, self._whole.num_rows
 
-    def parts(self) -> Iterator[pa.Table]:
-        """Yield the rows as tables, each built when it is requested."""
+    @property
+    def counts(self) -> Counts:
+        """The numbers of rows added, removed and modified."""
+        return self._found.counts
+
+    def parts(self, limit: int | None = None) -> Iterator[pa.Table]:
+        """Yield the rows as tables, each built when it is requested; at least so many."""
         if self._whole is not None:
             yield self._whole
             return
@@ -54,8 +60,8 @@ class RowTable:
         self._table = table
         self.schema, self.count = table.schema, table.num_rows
 
-    def parts(self) -> Iterator[pa.Table]:
-        """Yield the table."""
+    def parts(self, limit: int | None = None) -> Iterator[pa.Table]:
+        """Yield the table, whole."""
         yield self._table
 
 

@@ -241,6 +241,11 @@ class LocalRows:
             for _batch in batches:
                 pass
 
+    def tables(self) -> Iterator[pa.Table]:
+        """Yield all rows as tables, as they are computed."""
+        with self.session.streamed(self.text) as (schema, batches):
+            yield from (pa.Table.from_batches([batch], schema) for batch in batches)
+
     def arrow(self) -> pa.Table:
         """Return all rows as one table."""
         with self.session.streamed(self.text) as (schema, batches):

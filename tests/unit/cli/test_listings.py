@@ -204,6 +204,8 @@ def begin(*output: str) -> subprocess.Popen[bytes]:
         [str(COMMAND), "-r", "warehouse", *DIFF, "-n", "0", *output],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        # A shell that runs the tests in the background has them ignore it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 

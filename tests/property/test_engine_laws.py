@@ -282,6 +282,20 @@ def test_a_row_that_the_graft_leaves_otherwise_is_looked_at(place: Place) -> Non
     )
 
 
+def test_a_deletion_that_theirs_undid_takes_nothing_from_their_own(place: Place) -> None:
+    sides = Sides(place, rows(range(10)))
+    whole = sides.base
+    sides.base = sides.changed([1, 2], [])
+    sides.ours = sides.changed([3, 4], [])
+    undone = sides.world.restore(sides.base, whole)
+    places = [at for at, row in sides.world.located(undone) if row["k"] in (2, 3)]
+    sides.theirs = sides.world.delete(undone, places)
+    found = place.merge(sides, Mode.FAIL, NOTHING)
+    assert told(sides, found) == told(sides, place.merge(sides, Mode.FAIL, LIMITS))
+    # Theirs has the row 1 back; the row 2 is gone in both, deleted anew.
+    assert told(sides, found)[1] == counts_of(rows([0, 1, *range(5, 10)]), ["k", "v"])
+
+
 def test_the_rest_of_a_block_that_is_mostly_decided_against_stays(place: Place) -> None:
     sides = Sides(place, rows([100]))
     sides.ours = sides.changed([], rows(range(8), "ours"))

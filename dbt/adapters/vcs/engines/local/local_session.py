@@ -314,8 +314,10 @@ def _own_type(field: pa.Field) -> pa.DataType:
 def _connected(spill: str) -> duckdb.DuckDBPyConnection:
     import duckdb
 
+    limit = max(_LEAST, (_memory() - _OWN) // _FACTOR)
     connection = duckdb.connect(
         config={
+            "memory_limit": f"{limit // 2**10}KiB",
             "temp_directory": spill,
             "preserve_insertion_order": False,
             "allocator_background_threads": True,
@@ -324,8 +326,6 @@ def _connected(spill: str) -> duckdb.DuckDBPyConnection:
             "python_enable_replacements": False,
         }
     )
-    limit = max(_LEAST, (_memory() - _OWN) // _FACTOR)
-    connection.execute(f"set memory_limit = '{limit // 2**10}KiB'")
     for text in ("set TimeZone = 'UTC'", *MACROS):
         connection.execute(text)
     return connection

@@ -1,8 +1,9 @@
 """Repair by an engine: what `rowwise/repair.py` does, for any number of rows.
 
 The engine decides every group, and writes what is to be done once, as files. From these it writes
-the rows to add, and the tombstones of those to delete. Nothing that grows with the change is read
-into this process: only counts, and a number for each block.
+the rows to add, and the tombstones of those to delete. For Spark this process reads only positions
+of deleted rows, a block's at a time. DuckDB, which is in it, gets all rows from it, a part at a
+time.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ from dbt.adapters.vcs.merges.rowwise.repair import (
     without,
 )
 from dbt.adapters.vcs.merges.rowwise.row_policy import key_table
+from dbt.adapters.vcs.merges.rowwise.touched import deletions_of_ours, overlaps
 from dbt.adapters.vcs.rows.compare.located import Mask, Places
 from dbt.adapters.vcs.rows.equality_sql import canonical
 from dbt.adapters.vcs.rows.files.block_reader import Files, Positions, is_readable, shown_type
@@ -262,6 +264,7 @@ class EngineRepair:
 
     def _trimmed(self, folder: str) -> Iterator[Tombstone]:
         """Write what is left of theirs' deletions, and yield the tombstones."""
+        ours = deletions_of_ours(self.triple, self.grafted)
         by_image: dict[str, list[str]] = {}
         for (image, block), left in self.trims.items():
             if left:
@@ -270,8 +273,9 @@ class EngineRepair:
         def written(number: int, image: str) -> Tombstone:
             blocks = by_image[image]
             stone = self.triple.stones.get(image) or Tombstone(path=image, bytes=0, targets={})
+            dead = {block: self.files.dead(ours[block], block) for block in blocks}
             rows = [
-                _without(batch, {block: self._dead(block) for block in blocks})
+                _without(batch, dead)
                 for batch in self.files.images(stone, blocks, self.actions.fields)
             ]
             table = pa.Table.from_batches(rows).unify_dictionaries()
@@ -287,11 +291,6 @@ class EngineRepair:
         # Arrow reads and writes without Python's lock.
         with ThreadPoolExecutor(_THREADS) as pool:
             yield from pool.map(written, range(len(by_image)), sorted(by_image))
-
-    def _dead(self, block: str) -> Positions:
-        """Return the positions that ours deletes from a block, in ascending order."""
-        found = self.triple.ours.deletions_from([block])
-        return np.sort(self.files.dead([image for image, _ in found], block))
 
     @property
     def _deletions(self) -> Mapping[str, int]:
@@ -360,24 +359,6 @@ class EngineRepair:
         text = f"select count(*), sum(cast(xxhash64({values}) as decimal(38, 0))) from ({query})"
         [(rows, contents)] = self.actions.session.query(text).fetch()
         return int(rows), contents
-
-
-def overlaps(files: Files, triple: Triple, graft: State) -> dict[DeletionKey, int]:
-    """Return the deletions of theirs that overlap those of ours, by how many rows are left.
-
-    A row must not be deleted twice. Only positions are read, a block's at a time.
-    """
-    ours: dict[str, list[str]] = {}
-    for image, block in graft.deletions.keys() & triple.ours.deletions.keys():
-        ours.setdefault(block, []).append(image)
-    found: dict[DeletionKey, int] = {}
-    for image, block in sorted(graft.deletions.keys() - triple.ours.deletions.keys()):
-        if block in ours:
-            positions = files.deleted(image, block, triple.stones.get(image))[0]
-            twice = are_among(positions, files.dead(ours[block], block))
-            if twice.any():
-                found[image, block] = int((~twice).sum())
-    return found
 
 
 def _without(batch: pa.RecordBatch, dead: Mapping[str, Positions]) -> pa.RecordBatch:

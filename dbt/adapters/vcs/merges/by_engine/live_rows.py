@@ -30,6 +30,7 @@ from dbt.adapters.vcs.rows.compare.located import Places
 from dbt.adapters.vcs.rows.files.block_reader import Files, Positions, located_schema
 from dbt.adapters.vcs.rows.partition_values import unknown_block
 from dbt.adapters.vcs.rows.quoting import quoted
+from dbt.adapters.vcs.rows.sorted_numbers import are_among
 from dbt.adapters.vcs.statements.syntax.conditions import where_clause
 
 STATES: Final = ("b", "o", "t", "g")
@@ -227,7 +228,7 @@ class StreamedRows:
             if asked is None:
                 continue
             positions, rows = self.files.deleted(image, block, self.stones.get(image))
-            chosen = np.isin(positions, asked)
+            chosen = are_among(positions, asked)
             if chosen.any():
                 values = self.files.columns(
                     image, self.fields, rows=rows[chosen], entry=self.stones.get(image)

@@ -36,7 +36,7 @@ from dbt.adapters.vcs.engines.port import Rewriters, RowSession
 from dbt.adapters.vcs.merges.rowwise.conflict_rows import Conflicts
 from dbt.adapters.vcs.merges.rowwise.decide import RowMode
 from dbt.adapters.vcs.merges.rowwise.edited_columns import edited_columns
-from dbt.adapters.vcs.merges.rowwise.repair import Question, Repair, repair
+from dbt.adapters.vcs.merges.rowwise.repair import Question, Repair, repair, without
 from dbt.adapters.vcs.merges.rowwise.row_outcome import (
     ConflictRows,
     How,
@@ -45,7 +45,7 @@ from dbt.adapters.vcs.merges.rowwise.row_outcome import (
 )
 from dbt.adapters.vcs.merges.rowwise.row_policy import RowPolicy
 from dbt.adapters.vcs.merges.rowwise.side_fitting import Fitting
-from dbt.adapters.vcs.merges.rowwise.touched import without_overlaps
+from dbt.adapters.vcs.merges.rowwise.touched import overlaps
 from dbt.adapters.vcs.rows.files.block_reader import Files, is_readable
 from dbt.adapters.vcs.rows.limits import CONDITION_LIMITS, MERGE_LIMITS, Limits
 
@@ -241,7 +241,7 @@ class _Merging:
             large = engine.at_scale(question, state, f"data/{self.ours.table}")
             how: How = "rewrite" if large.is_needed else self._without_new_rows()
             return self._outcome(how, large.state, large=large)
-        state = without_overlaps(question.files, triple, state)
+        state = without(state, (), overlaps(question.files, triple, state))
         mend = repair(question, state)
         how = "rewrite" if _is_needed(mend) else self._without_new_rows()
         return self._outcome(how, mend.state, mend)

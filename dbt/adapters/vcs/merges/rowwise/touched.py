@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dbt.adapters.vcs.core.plan.pieces import Piece
-from dbt.adapters.vcs.core.plan.states import State, Triple
+from dbt.adapters.vcs.core.plan.states import DeletionKey, State, Triple
 from dbt.adapters.vcs.rows.compare.first_seen import PlaceGrid
 from dbt.adapters.vcs.rows.compare.located import Located, Mask, locate
 from dbt.adapters.vcs.rows.files.block_reader import Files
+from dbt.adapters.vcs.rows.sorted_numbers import are_among
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,19 +77,28 @@ def dead_rows(files: Files, grid: PlaceGrid, deletions: Iterable[tuple[str, str]
     return grid.among((block, files.dead(images, block)) for block, images in tombstones.items())
 
 
-def without_overlaps(files: Files, triple: Triple, result: State) -> State:
-    """Return a graft without those deletions of theirs that overlap deletions of ours.
+def overlaps(files: Files, triple: Triple, graft: State) -> dict[DeletionKey, int]:
+    """Return the deletions of theirs that overlap those of ours, by how many rows are left.
 
-    A row must not be deleted twice. Other rows of these deletions are left to the repair.
+    A row must not be deleted twice. Only positions are read, a block's at a time.
     """
-    ours = [pair for pair in result.deletions if pair in triple.ours.deletions]
-    blocks = {block for _, block in ours}
-    others = result.deletions.keys() - set(ours)
-    theirs = [pair for pair in others if pair[1] in blocks]
-    grid = PlaceGrid([(block, files.deleted(image, block)[0]) for image, block in theirs])
-    twice = {theirs[number] for number in grid.parts(dead_rows(files, grid, ours))}
-    kept = {pair: rows for pair, rows in result.deletions.items() if pair not in twice}
-    return State(result.blocks, kept)
+    ours = deletions_of_ours(triple, graft)
+    found: dict[DeletionKey, int] = {}
+    for image, block in sorted(graft.deletions.keys() - triple.ours.deletions.keys()):
+        if block in ours:
+            positions = files.deleted(image, block, triple.stones.get(image))[0]
+            twice = are_among(positions, files.dead(ours[block], block))
+            if twice.any():
+                found[image, block] = int((~twice).sum())
+    return found
+
+
+def deletions_of_ours(triple: Triple, graft: State) -> dict[str, list[str]]:
+    """Return the tombstones of ours that a graft keeps, by the block that they delete from."""
+    found: dict[str, list[str]] = {}
+    for image, block in graft.deletions.keys() & triple.ours.deletions.keys():
+        found.setdefault(block, []).append(image)
+    return found
 
 
 def _live_in(files: Files, pieces: Sequence[Piece], grid: PlaceGrid, state: State) -> Mask:

@@ -15,19 +15,19 @@ from dbt.adapters.vcs.core.store import MemoryBlobs
 from dbt.adapters.vcs.merges.conflicts.policy import OnStale
 from tests.property.healing import Run, Step, begun, done, serial, shown, told_order
 
-NAMES = ("a", "b", "c", "d")
+NAMES = ("a", "b", "c", "d", "e", "f")
 
 
 @st.composite
-def plans(draw: st.DrawFn) -> list[list[Step]]:
-    """The statements of two or three runs."""
-    runs = []
-    for number in range(draw(st.integers(2, 3))):
+def plans(draw: st.DrawFn, *, runs: int = 3, names: int = 4) -> list[list[Step]]:
+    """The statements of two or more runs, that read and write some tables."""
+    plan = []
+    for number in range(draw(st.integers(2, runs))):
         steps = draw(
             st.lists(
                 st.tuples(
-                    st.sampled_from(NAMES),
-                    st.lists(st.sampled_from(NAMES), min_size=1, max_size=2, unique=True),
+                    st.sampled_from(NAMES[:names]),
+                    st.lists(st.sampled_from(NAMES[:names]), min_size=1, max_size=2, unique=True),
                     st.booleans(),
                     st.sampled_from("fg"),
                 ),
@@ -35,14 +35,14 @@ def plans(draw: st.DrawFn) -> list[list[Step]]:
                 max_size=3,
             )
         )
-        runs.append(
+        plan.append(
             [
                 # A word of its own, since rows that are added twice are two rows.
                 Step(target, tuple(sorted(reads)), f"r{number}s{place}" if adds else word, adds)
                 for place, (target, reads, adds, word) in enumerate(steps)
             ]
         )
-    return runs
+    return plan
 
 
 SCHEDULES = st.lists(st.integers(0, 2), min_size=4, max_size=14)
@@ -122,14 +122,34 @@ def test_under_heal_the_branch_shows_what_some_order_of_the_runs_gives(
     assert shown(world.repository) in serial(world.first, world.ended).values()
 
 
-@given(plans(), SCHEDULES)
+def check_told_orders(world: World) -> None:
+    """Check that each commit shows what the order of runs gives that it stands for."""
+    steps = {run.line.run.invocation: run.steps for run in world.ended}
+    for commit, order in told_order(world.repository):
+        state = world.first
+        for step in (step for id in order for step in steps[id]):
+            state = done(state, step)
+        if order:
+            assert shown(world.repository, commit) == state, order
+
+
+@given(plans(runs=6, names=6), st.lists(st.integers(0, 5), min_size=6, max_size=24))
 def test_under_heal_each_commit_says_which_order_it_stands_for(
     plan: list[list[Step]], schedule: list[int]
 ) -> None:
-    world = World(plan, OnStale.HEAL).play(schedule)
-    orders = serial(world.first, world.ended)
-    *_, (_, order) = told_order(world.repository)
-    assert shown(world.repository) == orders[tuple(order)]
+    check_told_orders(World(plan, OnStale.HEAL).play(schedule))
+
+
+def test_a_version_that_is_shown_no_more_was_made_from_what_an_earlier_run_changes() -> None:
+    # d was made from the first c, and that one from a: no table that is shown leads to it.
+    plan = [
+        [Step("a", ("b",), "r0s0")],
+        [Step("c", ("a",), "r1s0")],
+        [Step("d", ("c",), "r2s0"), Step("c", ("d",), "r2s1"), Step("e", ("a",), "r2s2")],
+    ]
+    world = World(plan, OnStale.HEAL).play([0, 1, 1, 2, 2, 2, 2])
+    check_told_orders(world)
+    assert len(world.ended) == len(plan)
 
 
 @given(plans(), SCHEDULES)

@@ -80,26 +80,50 @@ class RecordedTables:
         return ordered
 
     def _reads(self, name: RelationName) -> set[RelationName]:
-        """Return what the statements read that made a table since the base, or else before."""
+        """Return what the statements read that made a table since the base, or else before.
+
+        Where they read a version that is shown no more, what that one was made from counts, too:
+        no name leads to it.
+        """
         entry, before = self._ours(name), self._base(name)
         if not isinstance(entry, TableEntry):
             return set()
-        if entry == before:
-            return set(map(name_of, inputs_of(self._repository, name, entry.snapshot)))
-        end = before.snapshot if isinstance(before, TableEntry) else None
+        if entry != before:
+            return self._read_by([(name, entry.snapshot)]) - {name}
+        # A run built it, and found nothing to change: which versions that one read, none tells.
+        read = set(map(name_of, inputs_of(self._repository, name, entry.snapshot)))
+        shown = [(item, self._ours(item)) for item in read]
+        versions = [(item, now.snapshot) for item, now in shown if isinstance(now, TableEntry)]
+        return read | self._read_by(versions, with_past=True)
+
+    def _read_by(
+        self, versions: Iterable[tuple[RelationName, SnapshotId]], *, with_past: bool = False
+    ) -> set[RelationName]:
+        """Return what versions were made from since the base.
+
+        Args:
+            versions: The versions, each with the name of its table.
+            with_past: Whether what all their versions before were made from counts, too.
+        """
         read: set[RelationName] = set()
-        left, seen = [entry.snapshot], {end}
+        left, seen = list(versions), set[SnapshotId]()
         while left and len(seen) <= MAX_BACK:
-            id = left.pop()
-            if id in seen:
+            name, id = left.pop()
+            if id in seen or _is_shown(self._base, name, id):
                 continue
             seen.add(id)
             snapshot = self._repository.objects.snapshot(id)
             names = set(map(name_of, snapshot.origin.inputs))
             read |= names
-            if snapshot.operation not in AFRESH or name in names:
-                left += snapshot.parents
-        return read - {name}
+            if with_past or snapshot.operation not in AFRESH or name in names:
+                left += ((name, parent) for parent in snapshot.parents)
+            inputs = [
+                (name_of(item), SnapshotId(item.snapshot))
+                for item in snapshot.origin.inputs
+                if item.snapshot and not item.pinned
+            ]
+            left += (item for item in inputs if not _is_shown(self._ours, *item))
+        return read
 
     def recorded(self, name: RelationName) -> RecordedTable | str:
         """Return what makes a table again as its run would now, or why nothing does.
@@ -154,3 +178,8 @@ def _makes_whole(name: RelationName, result: Result) -> bool:
     except InputError:
         return False
     return isinstance(statement, CreateTable) and statement.query is not None
+
+
+def _is_shown(shown: Shown, name: RelationName, id: SnapshotId) -> bool:
+    entry = shown(name)
+    return isinstance(entry, TableEntry) and entry.snapshot == id

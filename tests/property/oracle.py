@@ -19,7 +19,7 @@ def canonical(value: Any) -> Hashable:
     if isinstance(value, float):
         return "NaN" if math.isnan(value) else value + 0.0
     if isinstance(value, dict):
-        return tuple((name, canonical(inner)) for name, inner in value.items())
+        return tuple((name, canonical(value[name])) for name in sorted(value))
     if isinstance(value, list) and value and isinstance(value[0], tuple):
         return frozenset((canonical(key), canonical(inner)) for key, inner in value)
     if isinstance(value, list):

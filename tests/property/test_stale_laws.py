@@ -101,20 +101,24 @@ class Branch:
 
     def build(self, name: str, others: set[str]) -> None:
         """Make a table of what some tables show, as a table model does."""
-        self.put(name, "create", {other: self.shown[other] for other in others & {*self.shown}})
+        self._make(name, "create", others)
+
+    def _make(self, name: str, operation: str, others: set[str], *, pinned: bool = False) -> None:
+        reads = {other: self.shown[other] for other in others & {*self.shown}}
+        old = self.read.get(self.shown.get(name, SnapshotId("")), {})
+        id = self.put(name, operation, reads, pinned=pinned)
+        # What reads no other table as it is now, but itself, is made from what the version
+        # before was made from.
+        if name in reads:
+            self.read[id] = self.read[id] or old
 
     def increment(self, name: str, others: set[str]) -> None:
         """Add to a table, which reads itself and others."""
-        reads = {other: self.shown[other] for other in {*others, name} & {*self.shown}}
-        old = self.read.get(self.shown.get(name, SnapshotId("")), {})
-        id = self.put(name, "append", reads)
-        # What reads nothing else is made from what the version before was made from.
-        self.read[id] = self.read[id] or old
+        self._make(name, "append", {*others, name})
 
     def look_back(self, name: str, others: set[str]) -> None:
         """Make a table of named versions."""
-        reads = {other: self.shown[other] for other in others & {*self.shown}}
-        self.put(name, "create", reads, pinned=True)
+        self._make(name, "create", others, pinned=True)
 
     def optimize(self, name: str, others: set[str]) -> None:
         """Store a table's rows in other files."""

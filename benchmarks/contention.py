@@ -20,19 +20,19 @@ import pyarrow as pa
 from arguments import whole_number
 from report import Report
 
+from dbt.adapters.vcs.changes.diffs.row_diff import diff
 from dbt.adapters.vcs.commands.merge import merge
 from dbt.adapters.vcs.core.errors import RetryError
 from dbt.adapters.vcs.core.ids import SegmentId, TableId
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Segment, SegmentRef, Snapshot
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.opening import open_blobs
-from dbt.adapters.vcs.diffs.row_diff import diff
-from dbt.adapters.vcs.rows.files.footers import read_blocks
-from dbt.adapters.vcs.rows.files.parquet import write_table
-from dbt.adapters.vcs.workspace.direct import landed
-from dbt.adapters.vcs.workspace.line_workspace import Workspace
-from dbt.adapters.vcs.workspace.lines import BranchLine
-from dbt.adapters.vcs.worktree.overlay import Overlay
+from dbt.adapters.vcs.table.files.footers import read_blocks
+from dbt.adapters.vcs.table.files.parquet import write_table
+from dbt.adapters.vcs.workspace.lines.direct import landed
+from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
+from dbt.adapters.vcs.workspace.lines.lines import BranchLine
+from dbt.adapters.vcs.workspace.overlay import Overlay
 
 ROWS = Schema.of(
     [Field(id="", name="id", type="bigint"), Field(id="", name="writer", type="bigint")]

@@ -22,7 +22,7 @@ from rounds import take_turns
 from sameness import require_equal
 from versioned import TABLES, Versioned
 
-from dbt.adapters.vcs.merges.conflicts.policy import Mode
+from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode
 
 KINDS = tuple(TABLES)
 TARGET = 1.2

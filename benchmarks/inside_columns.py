@@ -18,9 +18,9 @@ from dbt.adapters.vcs.api import Client, connect
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.core.store import Blobs, open_blobs
 from dbt.adapters.vcs.engines.dataframes import writes
-from dbt.adapters.vcs.rows.files import row_files
-from dbt.adapters.vcs.rows.files.footers import Footer
-from dbt.adapters.vcs.rows.files.parquet import parquet_bytes
+from dbt.adapters.vcs.table.files import row_files
+from dbt.adapters.vcs.table.files.footers import Footer
+from dbt.adapters.vcs.table.files.parquet import parquet_bytes
 
 WITH, WITHOUT = "with", "without"
 Works = Mapping[str, Callable[[], float]]

@@ -15,8 +15,8 @@ from setting import BASE, Setting
 from versioned import TABLES
 from watch import Watch
 
+from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.merges.conflicts.policy import Mode
 
 TARGETS = {"C1": 1_000, "C4": 60}
 LIMITS = {"C1": 0.1}

@@ -16,7 +16,7 @@ from setting import BASE, Setting
 from versioned import TABLES
 from watch import Watch
 
-from dbt.adapters.vcs.merges.conflicts.policy import Mode
+from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode
 
 ENGINEERS = 4
 CHANGED, CHANGES, MERGED = "changed", "changes", "merged"

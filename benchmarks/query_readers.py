@@ -23,12 +23,12 @@ from sqlglot_reader import comparisons_of as sqlglot_comparisons
 from sqlglot_reader import places_of as sqlglot_places
 
 from dbt.adapters.vcs.core.errors import VcsError
-from dbt.adapters.vcs.statements.syntax import lexer
-from dbt.adapters.vcs.statements.syntax.conjuncts import Comparison, comparisons_of
-from dbt.adapters.vcs.statements.syntax.lexer import tokenize
-from dbt.adapters.vcs.statements.syntax.names import CATALOG, SESSION, Name
-from dbt.adapters.vcs.statements.syntax.query import Slice, query_of
-from dbt.adapters.vcs.statements.syntax.relations import FILE_FORMATS
+from dbt.adapters.vcs.sql.syntax import lexer
+from dbt.adapters.vcs.sql.syntax.conjuncts import Comparison, comparisons_of
+from dbt.adapters.vcs.sql.syntax.lexer import tokenize
+from dbt.adapters.vcs.sql.syntax.names import CATALOG, SESSION, Name
+from dbt.adapters.vcs.sql.syntax.query import Slice, query_of
+from dbt.adapters.vcs.sql.syntax.relations import FILE_FORMATS
 
 OWN_TEXTS = Path(__file__).with_name("spark_queries.sql")
 PACKAGE = Path(lexer.__file__).parent

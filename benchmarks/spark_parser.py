@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from pyspark.java_gateway import launch_gateway
 
-from dbt.adapters.vcs.statements.syntax.conjuncts import Comparison, Constant
-from dbt.adapters.vcs.statements.syntax.names import CATALOG
+from dbt.adapters.vcs.sql.syntax.conjuncts import Comparison, Constant
+from dbt.adapters.vcs.sql.syntax.names import CATALOG
 
 _OPERATORS = {
     "EqualTo": "=",

@@ -9,16 +9,16 @@ from lineitem import TABLE, load
 from parquet_tables import size_of
 
 from dbt.adapters.vcs.api import Client, connect
+from dbt.adapters.vcs.changes.diffs.difference import Difference
+from dbt.adapters.vcs.changes.diffs.shapes import shaped
+from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode, Policy
 from dbt.adapters.vcs.commands.clone import clone_from_snapshot
 from dbt.adapters.vcs.commands.merge import MergeReport, MergeRequest, merge
 from dbt.adapters.vcs.core.model import Snapshot, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store import open_blobs
-from dbt.adapters.vcs.diffs.difference import Difference
-from dbt.adapters.vcs.diffs.shapes import shaped
 from dbt.adapters.vcs.engines.spark.engine import SparkEngine
-from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
-from dbt.adapters.vcs.rows.limits import TooLargeError
+from dbt.adapters.vcs.table.limits import TooLargeError
 
 AUTHOR = "benchmark"
 HEAP = "bench.heap"

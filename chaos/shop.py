@@ -9,6 +9,7 @@ from typing import Final, NamedTuple, NoReturn
 import msgspec
 import pyarrow as pa
 
+from dbt.adapters.vcs.changes.writes.versions import changed, folder_of, put_segments
 from dbt.adapters.vcs.core.errors import ConflictError, RetryError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import (
@@ -23,13 +24,12 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.compaction import Contents, contents_of
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.handlers.contents.insert_handler import append_arrow
-from dbt.adapters.vcs.rows.files.block_reader import Files
-from dbt.adapters.vcs.rows.files.tombstone_files import write_tombstone
-from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.workspace.line_workspace import Workspace
-from dbt.adapters.vcs.workspace.lines import BranchLine
-from dbt.adapters.vcs.writes.versions import changed, folder_of, put_segments
+from dbt.adapters.vcs.sql.handlers.contents.insert_handler import append_arrow
+from dbt.adapters.vcs.table.files.block_reader import Files
+from dbt.adapters.vcs.table.files.tombstone_files import write_tombstone
+from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
+from dbt.adapters.vcs.workspace.lines.lines import BranchLine
+from dbt.adapters.vcs.workspace.statement_scope import Scope
 
 ROWS: Final = 3
 """Rows of a batch in each table."""

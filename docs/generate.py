@@ -16,9 +16,9 @@ from types import NoneType, UnionType
 from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
 from dbt.adapters.vcs import variables
+from dbt.adapters.vcs.changes.merges import export_rules, protection
 from dbt.adapters.vcs.configs import VcsConfig
 from dbt.adapters.vcs.credentials import VcsCredentials
-from dbt.adapters.vcs.merges import export_rules, protection
 
 DOCS: Final = Path(__file__).parent
 PAGE: Final = DOCS / "configuration.md"

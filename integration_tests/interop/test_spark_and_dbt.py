@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.commands.fsck import check_repository
-from dbt.adapters.vcs.runs.run_branch import Status
+from dbt.adapters.vcs.workspace.run_branch import Status
 from tests.functional.life.shop import Shop, make_shop
 from tests.unit.serve.server_process import ServerProcess, serving
 

@@ -10,6 +10,7 @@ import pytest
 from chaos.ground import Ground, Weather
 from chaos.play import Play
 from chaos.shop import Shop
+from dbt.adapters.vcs.changes.merges import branch_landing
 from dbt.adapters.vcs.commands import gc, restore
 from dbt.adapters.vcs.core.codec import decode_record
 from dbt.adapters.vcs.core.errors import DamagedError, StorageError
@@ -17,8 +18,7 @@ from dbt.adapters.vcs.core.landing import Lander
 from dbt.adapters.vcs.core.model import RefMove
 from dbt.adapters.vcs.core.store import refs
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
-from dbt.adapters.vcs.merges import branch_landing
-from dbt.adapters.vcs.workspace import lines
+from dbt.adapters.vcs.workspace.lines import lines
 
 RACES = Weather(races=0.4, kills=False)
 CALM = Weather(kills=False)

@@ -13,6 +13,11 @@ from functools import cache
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dbt.adapters.vcs.changes.merges.branch_landing import Arrival, land_work
+from dbt.adapters.vcs.changes.merges.conflicts.policy import OnStale, Policy
+from dbt.adapters.vcs.changes.merges.conflicts.terms import Terms
+from dbt.adapters.vcs.changes.merges.merge_plan import Work
+from dbt.adapters.vcs.changes.merges.read_set_check import EARLIER, ReadSetCheck
 from dbt.adapters.vcs.core.ids import CommitId, SegmentId, SnapshotId, TableId
 from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import (
@@ -32,19 +37,14 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.model import Run as RunRecord
 from dbt.adapters.vcs.core.origins.results import Result, Results
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.merges.branch_landing import Arrival, land_work
-from dbt.adapters.vcs.merges.conflicts.policy import OnStale, Policy
-from dbt.adapters.vcs.merges.conflicts.terms import Terms
-from dbt.adapters.vcs.merges.merge_plan import Work
-from dbt.adapters.vcs.merges.read_set_check import EARLIER, ReadSetCheck
 from dbt.adapters.vcs.project.building.node_step import Sent
 from dbt.adapters.vcs.project.healing.carrying import Carried
 from dbt.adapters.vcs.project.healing.replay_plan import Columns
 from dbt.adapters.vcs.project.healing.run_healer import RunHealer
 from dbt.adapters.vcs.project.healing.run_log import LoggedStep, RunLog
-from dbt.adapters.vcs.runs.run_branch import find_run
-from dbt.adapters.vcs.workspace.run_line import RunLine
-from dbt.adapters.vcs.worktree.overlay import Overlay
+from dbt.adapters.vcs.workspace.lines.run_line import RunLine
+from dbt.adapters.vcs.workspace.overlay import Overlay
+from dbt.adapters.vcs.workspace.run_branch import find_run
 
 SCHEMA = Schema.of([Field(id="", name="v", type="string")])
 _STATEMENT = re.compile(

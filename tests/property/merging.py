@@ -6,12 +6,12 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from dbt.adapters.vcs.changes.merges.rowwise.decide import RowMode
+from dbt.adapters.vcs.changes.merges.rowwise.row_merge import merge
+from dbt.adapters.vcs.changes.merges.rowwise.row_outcome import MergeOutcome
+from dbt.adapters.vcs.changes.merges.rowwise.row_policy import Decided, RowPolicy
 from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.model import Snapshot
-from dbt.adapters.vcs.merges.rowwise.decide import RowMode
-from dbt.adapters.vcs.merges.rowwise.row_merge import merge
-from dbt.adapters.vcs.merges.rowwise.row_outcome import MergeOutcome
-from dbt.adapters.vcs.merges.rowwise.row_policy import Decided, RowPolicy
 from tests.property import oracle
 from tests.property.histories import Shape, Writer
 from tests.property.oracle import Value, counts_of, value_of, wide_diff

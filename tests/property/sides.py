@@ -3,12 +3,12 @@
 from collections import Counter
 from typing import Any
 
+from dbt.adapters.vcs.changes.merges.rowwise.decide import RowMode
+from dbt.adapters.vcs.changes.merges.rowwise.row_merge import merge
+from dbt.adapters.vcs.changes.merges.rowwise.row_outcome import MergeOutcome
+from dbt.adapters.vcs.changes.merges.rowwise.row_policy import RowPolicy
 from dbt.adapters.vcs.core.model import Field, Schema
-from dbt.adapters.vcs.merges.rowwise.decide import RowMode
-from dbt.adapters.vcs.merges.rowwise.row_merge import merge
-from dbt.adapters.vcs.merges.rowwise.row_outcome import MergeOutcome
-from dbt.adapters.vcs.merges.rowwise.row_policy import RowPolicy
-from dbt.adapters.vcs.rows.limits import MERGE_LIMITS, Limits
+from dbt.adapters.vcs.table.limits import MERGE_LIMITS, Limits
 from tests.property.merging import result_of
 from tests.property.oracle import Table
 from tests.property.world import World

@@ -10,6 +10,14 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from dbt.adapters.vcs.changes.merges.by_engine import engine_repair
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import OpenMerge
+from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode
+from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import Clash, keep
+from dbt.adapters.vcs.changes.merges.conflicts.terms import Terms
+from dbt.adapters.vcs.changes.merges.rowwise.choice import Choice
+from dbt.adapters.vcs.changes.merges.rowwise.row_policy import Decided, Pick, Seen
+from dbt.adapters.vcs.changes.merges.table_merge import TableMerge, TableMerged, merge_tables
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.ids import SnapshotId, WriteId
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot
@@ -19,15 +27,7 @@ from dbt.adapters.vcs.engines.local.local_session import LocalSession
 from dbt.adapters.vcs.engines.port import RowSession, Session
 from dbt.adapters.vcs.engines.row_sessions import ENGINE
 from dbt.adapters.vcs.engines.spark.engine import SparkEngine
-from dbt.adapters.vcs.merges.by_engine import engine_repair
-from dbt.adapters.vcs.merges.conflicts.open_merges import OpenMerge
-from dbt.adapters.vcs.merges.conflicts.policy import Mode
-from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash, keep
-from dbt.adapters.vcs.merges.conflicts.terms import Terms
-from dbt.adapters.vcs.merges.rowwise.choice import Choice
-from dbt.adapters.vcs.merges.rowwise.row_policy import Decided, Pick, Seen
-from dbt.adapters.vcs.merges.table_merge import TableMerge, TableMerged, merge_tables
-from dbt.adapters.vcs.rows.limits import LIMITS, Limits
+from dbt.adapters.vcs.table.limits import LIMITS, Limits
 from tests.property.histories import Shape, Writer, shapes
 from tests.property.merging import Fork
 from tests.property.oracle import Table, Value, counts_of

@@ -18,10 +18,10 @@ from dbt.adapters.vcs.core.model import Field
 from dbt.adapters.vcs.core.model.data_type import Type, type_of
 from dbt.adapters.vcs.engines.port import RowSession
 from dbt.adapters.vcs.engines.version_mounts import TableMount
-from dbt.adapters.vcs.rows.equality import equal_rows, group_ids
-from dbt.adapters.vcs.rows.equality_sql import canonical, differs, equals
-from dbt.adapters.vcs.rows.files.parquet import parquet_bytes
-from dbt.adapters.vcs.rows.types import arrow_type
+from dbt.adapters.vcs.table.equality import equal_rows, group_ids
+from dbt.adapters.vcs.table.equality_sql import canonical, differs, equals
+from dbt.adapters.vcs.table.files.parquet import parquet_bytes
+from dbt.adapters.vcs.table.types import arrow_type
 from tests.property.oracle import canonical as obvious
 from tests.property.test_engine_laws import PHASES, Place, place
 

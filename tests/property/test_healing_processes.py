@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from dbt.adapters.vcs.changes.merges.conflicts.policy import OnStale
 from dbt.adapters.vcs.core.errors import ConflictError, RetryError
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.opening import open_blobs
-from dbt.adapters.vcs.merges.conflicts.policy import OnStale
 from tests.property.healing import Run, Step, begun, done, shown, told_order
 
 NAMES = tuple("abcdefghij")

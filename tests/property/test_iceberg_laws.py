@@ -18,7 +18,7 @@ from pyiceberg.expressions import EqualTo, GreaterThanOrEqual, IsNull, LessThan
 
 from dbt.adapters.vcs.client.lazy_table import LazyTable, open_table
 from dbt.adapters.vcs.core.model import RelationName
-from dbt.adapters.vcs.rows.types import arrow_type
+from dbt.adapters.vcs.table.types import arrow_type
 from tests.unit.iceberg.lake import Lake
 from tests.unit.iceberg.readers import duckdb_connection, duckdb_rows, pyiceberg_rows
 from tests.unit.type_values import VALUES

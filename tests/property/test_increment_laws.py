@@ -17,6 +17,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dbt.adapters.vcs.changes.diffs.row_diff import diff
+from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode, Policy
 from dbt.adapters.vcs.commands.merge import MergeRequest, abort_merge, merge
 from dbt.adapters.vcs.commands.restore import restore_branch, restore_relation
 from dbt.adapters.vcs.commands.revert import revert
@@ -31,10 +33,8 @@ from dbt.adapters.vcs.core.model import (
     Schema,
     Snapshot,
 )
-from dbt.adapters.vcs.diffs.row_diff import diff
-from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
-from dbt.adapters.vcs.worktree.increments import increment_of, record
-from dbt.adapters.vcs.worktree.overlay import Overlay
+from dbt.adapters.vcs.workspace.increments import increment_of, record
+from dbt.adapters.vcs.workspace.overlay import Overlay
 from tests.property.oracle import Row, Table
 from tests.property.world import World
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from dbt.adapters.vcs.layout.cell_text import MARK, cell_width, printable, shortened
-from dbt.adapters.vcs.layout.grid_lines import PAGE, GridColumn, fit
-from dbt.adapters.vcs.layout.styled import (
+from dbt.adapters.vcs.commands.layout.cell_text import MARK, cell_width, printable, shortened
+from dbt.adapters.vcs.commands.layout.grid_lines import PAGE, GridColumn, fit
+from dbt.adapters.vcs.commands.layout.styled import (
     Block,
     Grid,
     Span,

@@ -2,10 +2,10 @@
 
 import pytest
 
-from dbt.adapters.vcs.merges.rowwise.decide import RowMode
-from dbt.adapters.vcs.merges.rowwise.row_merge import merge
-from dbt.adapters.vcs.merges.rowwise.row_policy import RowPolicy
-from dbt.adapters.vcs.rows.compare.row_bases import merge_base
+from dbt.adapters.vcs.changes.merges.rowwise.decide import RowMode
+from dbt.adapters.vcs.changes.merges.rowwise.row_merge import merge
+from dbt.adapters.vcs.changes.merges.rowwise.row_policy import RowPolicy
+from dbt.adapters.vcs.table.compare.row_bases import merge_base
 from tests.property.merging import result_of
 from tests.property.sides import OLD, SCHEMA, Sides, content, row
 from tests.property.world import World

@@ -6,15 +6,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from dbt.adapters.vcs.changes.diffs.row_diff import diff
+from dbt.adapters.vcs.changes.merges.rowwise.choice import Choice
+from dbt.adapters.vcs.changes.merges.rowwise.row_merge import merge
+from dbt.adapters.vcs.changes.merges.rowwise.row_policy import Decided, Pick
 from dbt.adapters.vcs.core.errors import ConflictError, DamagedError, InputError, UnsupportedError
 from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.model import Field, Schema
 from dbt.adapters.vcs.core.model.segment import POSITION_COLUMN
-from dbt.adapters.vcs.diffs.row_diff import diff
-from dbt.adapters.vcs.merges.rowwise.choice import Choice
-from dbt.adapters.vcs.merges.rowwise.row_merge import merge
-from dbt.adapters.vcs.merges.rowwise.row_policy import Decided, Pick
-from dbt.adapters.vcs.rows.limits import Limits, TooLargeError
+from dbt.adapters.vcs.table.limits import Limits, TooLargeError
 from tests.property.merging import result_of
 from tests.property.oracle import Table
 from tests.property.sides import OLD, OUR, SCHEMA, THEIR, Sides, content, row

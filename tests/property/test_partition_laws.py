@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.rows.partition_values import NULL_FOLDER, partition_folder, partition_values
+from dbt.adapters.vcs.table.partition_values import NULL_FOLDER, partition_folder, partition_values
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
 plain = st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1), st.booleans(), st.dates(), texts)

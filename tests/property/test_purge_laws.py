@@ -9,15 +9,15 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dbt.adapters.vcs.changes.diffs.row_diff import diff
+from dbt.adapters.vcs.changes.merges.rowwise.row_merge import merge
+from dbt.adapters.vcs.changes.merges.rowwise.row_policy import RowPolicy
 from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.commands.purge import PurgeRequest, purge
 from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot, TableEntry
 from dbt.adapters.vcs.core.origins.results import Result, Results
 from dbt.adapters.vcs.core.repository import Repository, SchemaInfo, TreeChanges
-from dbt.adapters.vcs.diffs.row_diff import diff
-from dbt.adapters.vcs.merges.rowwise.row_merge import merge
-from dbt.adapters.vcs.merges.rowwise.row_policy import RowPolicy
 from tests.property.histories import Shape, Writer
 from tests.property.merging import result_of
 from tests.property.oracle import Row, Table, counts_of, value_of

@@ -36,10 +36,10 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.reuse.circumstances import Circumstances, SessionFacts
 from dbt.adapters.vcs.reuse.derivation_key import NotReusableError, Surroundings
 from dbt.adapters.vcs.reuse.statement_keys import statement_key
-from dbt.adapters.vcs.scope.mounts import External
-from dbt.adapters.vcs.statements.parser import read
-from dbt.adapters.vcs.workspace.line_workspace import Workspace
-from dbt.adapters.vcs.workspace.lines import BranchLine
+from dbt.adapters.vcs.sql.parser import read
+from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
+from dbt.adapters.vcs.workspace.lines.lines import BranchLine
+from dbt.adapters.vcs.workspace.mounts import External
 from tests.unit.fake_engine import FakeEngine
 from tests.unit.warehouse import Warehouse
 

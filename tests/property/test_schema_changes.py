@@ -7,16 +7,16 @@ from typing import Any
 import pyarrow.compute as pc
 import pytest
 
+from dbt.adapters.vcs.changes.diffs.row_diff import diff
+from dbt.adapters.vcs.changes.merges.conflicts import policy
+from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import Clash
+from dbt.adapters.vcs.changes.merges.rowwise.decide import RowMode
+from dbt.adapters.vcs.changes.merges.rowwise.row_merge import SchemaConflictError, merge
+from dbt.adapters.vcs.changes.merges.rowwise.row_policy import RowPolicy
+from dbt.adapters.vcs.changes.merges.rowwise.side_fitting import MisfitError
+from dbt.adapters.vcs.changes.merges.table_merge import TableMerge, merge_tables
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot
-from dbt.adapters.vcs.diffs.row_diff import diff
-from dbt.adapters.vcs.merges.conflicts import policy
-from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash
-from dbt.adapters.vcs.merges.rowwise.decide import RowMode
-from dbt.adapters.vcs.merges.rowwise.row_merge import SchemaConflictError, merge
-from dbt.adapters.vcs.merges.rowwise.row_policy import RowPolicy
-from dbt.adapters.vcs.merges.rowwise.side_fitting import MisfitError
-from dbt.adapters.vcs.merges.table_merge import TableMerge, merge_tables
 from tests.property.merging import result_of
 from tests.property.oracle import Table
 from tests.property.world import World

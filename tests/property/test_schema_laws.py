@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dbt.adapters.vcs.changes.diffs.row_diff import diff
+from dbt.adapters.vcs.changes.merges.rowwise.decide import RowMode
+from dbt.adapters.vcs.changes.merges.rowwise.row_merge import SchemaConflictError, merge
+from dbt.adapters.vcs.changes.merges.rowwise.row_policy import RowPolicy
+from dbt.adapters.vcs.changes.merges.rowwise.side_fitting import MisfitError
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Field, Schema, Snapshot
 from dbt.adapters.vcs.core.plan.schema_merge import merge_definitions
-from dbt.adapters.vcs.diffs.row_diff import diff
-from dbt.adapters.vcs.merges.rowwise.decide import RowMode
-from dbt.adapters.vcs.merges.rowwise.row_merge import SchemaConflictError, merge
-from dbt.adapters.vcs.merges.rowwise.row_policy import RowPolicy
-from dbt.adapters.vcs.merges.rowwise.side_fitting import MisfitError
 from tests.property import oracle
 from tests.property.histories import PARTITION_TYPES, VALUES, Shape, Writer, shapes
 from tests.property.merging import drawn_mode, result_of

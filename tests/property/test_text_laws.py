@@ -6,8 +6,8 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.statements.syntax.canonical import canonical
-from dbt.adapters.vcs.statements.syntax.lexer import Kind, tokenize
+from dbt.adapters.vcs.sql.syntax.canonical import canonical
+from dbt.adapters.vcs.sql.syntax.lexer import Kind, tokenize
 
 # Pieces that lexers mistake for each other.
 PIECES = st.sampled_from(

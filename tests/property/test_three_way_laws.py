@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbt.adapters.vcs.diffs.three_way import ThreeWay
+from dbt.adapters.vcs.changes.diffs.three_way import ThreeWay
 from tests.property.histories import Shape, Writer, shapes
 from tests.property.oracle import Table, Value, counts_of, value_of
 from tests.property.world import World

@@ -8,6 +8,9 @@ from typing import TypeAlias
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dbt.adapters.vcs.changes.diffs.change_summary import differing
+from dbt.adapters.vcs.changes.diffs.summaries import list_changes
+from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode, Policy
 from dbt.adapters.vcs.commands.merge import MergeRequest, merge
 from dbt.adapters.vcs.commands.restore import restore_branch, restore_relation
 from dbt.adapters.vcs.commands.revert import revert
@@ -16,9 +19,6 @@ from dbt.adapters.vcs.core.history.graph import ancestors
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import TableEntry
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.diffs.change_summary import differing
-from dbt.adapters.vcs.diffs.summaries import list_changes
-from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
 from tests.unit.tables import Rows, Tables
 from tests.unit.warehouse import Warehouse
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dbt.adapters.vcs.api import Client
 from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.rows.types import arrow_type
+from dbt.adapters.vcs.table.types import arrow_type
 from tests.unit.iceberg.lake import Lake
 from tests.unit.type_values import VALUES
 

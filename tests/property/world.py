@@ -22,8 +22,8 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store import MemoryBlobs
-from dbt.adapters.vcs.rows.files.footers import read_blocks
-from dbt.adapters.vcs.rows.types import arrow_type
+from dbt.adapters.vcs.table.files.footers import read_blocks
+from dbt.adapters.vcs.table.types import arrow_type
 from tests.property.oracle import Row, Table
 
 Place = tuple[str, int]

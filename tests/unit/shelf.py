@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
+from dbt.adapters.vcs.changes.writes.versions import changed, folder_of, put_segments
 from dbt.adapters.vcs.core.model import Block, Origin, RelationName, Snapshot
 from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.compaction import contents_of
@@ -14,14 +15,13 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
 from dbt.adapters.vcs.engines.port import Engine
-from dbt.adapters.vcs.handlers.contents.insert_handler import append_arrow
-from dbt.adapters.vcs.rows.files.block_reader import Files
-from dbt.adapters.vcs.rows.files.tombstone_files import write_tombstone
-from dbt.adapters.vcs.scope.answer import Outcome
-from dbt.adapters.vcs.workspace.line_workspace import Workspace
-from dbt.adapters.vcs.workspace.lines import BranchLine
-from dbt.adapters.vcs.worktree.overlay import Overlay
-from dbt.adapters.vcs.writes.versions import changed, folder_of, put_segments
+from dbt.adapters.vcs.sql.handlers.contents.insert_handler import append_arrow
+from dbt.adapters.vcs.table.files.block_reader import Files
+from dbt.adapters.vcs.table.files.tombstone_files import write_tombstone
+from dbt.adapters.vcs.workspace.answer import Outcome
+from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
+from dbt.adapters.vcs.workspace.lines.lines import BranchLine
+from dbt.adapters.vcs.workspace.overlay import Overlay
 
 
 class Shelf:

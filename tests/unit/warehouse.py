@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dbt.adapters.vcs.changes.diffs.row_diff import diff
 from dbt.adapters.vcs.core.ids import CommitId, Micros, SegmentId, SnapshotId, TableId, ViewId
 from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import (
@@ -30,8 +31,7 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.core.repository import Repository, SchemaInfo, TreeChanges
 from dbt.adapters.vcs.core.store import Blobs, MemoryBlobs
-from dbt.adapters.vcs.diffs.row_diff import diff
-from dbt.adapters.vcs.runs.run_branch import RunBranch, Status
+from dbt.adapters.vcs.workspace.run_branch import RunBranch, Status
 
 START = 1_795_000_000_000_000
 """2026-11-18 11:06:40 UTC."""

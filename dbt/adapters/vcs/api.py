@@ -24,11 +24,11 @@ from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.engines.server_address import REMOTE
 from dbt.adapters.vcs.reuse.circumstances import Circumstances
 from dbt.adapters.vcs.reuse.derivation_key import Surroundings
-from dbt.adapters.vcs.scope.answer import Outcome
-from dbt.adapters.vcs.workspace.direct import landed, landed_commit
-from dbt.adapters.vcs.workspace.line_workspace import Workspace
-from dbt.adapters.vcs.workspace.lines import BranchLine, Line, PinnedLine
-from dbt.adapters.vcs.worktree.overlay import Overlay
+from dbt.adapters.vcs.workspace.answer import Outcome
+from dbt.adapters.vcs.workspace.lines.direct import landed, landed_commit
+from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
+from dbt.adapters.vcs.workspace.lines.lines import BranchLine, Line, PinnedLine
+from dbt.adapters.vcs.workspace.overlay import Overlay
 
 if TYPE_CHECKING:
     import duckdb
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from dbt.adapters.vcs.commands.diff_report import DiffReport
     from dbt.adapters.vcs.commands.log import LogEntry
     from dbt.adapters.vcs.commands.merge import MergeReport
-    from dbt.adapters.vcs.statements.syntax.diff_call import DiffShape
+    from dbt.adapters.vcs.sql.syntax.diff_call import DiffShape
 
 __all__ = ["Client", "connect"]
 
@@ -304,9 +304,9 @@ class Client:
                 resolved with `dbt-vcs resolve`. The branch was not changed.
             RetryError: Others moved the branch on every attempt; nothing was changed.
         """
+        from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode, Policy
+        from dbt.adapters.vcs.changes.merges.conflicts.terms import Terms
         from dbt.adapters.vcs.commands.merge import MergeRequest, merge
-        from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
-        from dbt.adapters.vcs.merges.conflicts.terms import Terms
 
         mode = None if on_conflict is None else Mode.of(on_conflict, "on_conflict")
         request = MergeRequest(

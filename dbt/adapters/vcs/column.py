@@ -9,8 +9,8 @@ from dbt.adapters.spark.column import SparkColumn
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model.data_type import FLOATS, INTEGERS, TEXTS, first_word
-from dbt.adapters.vcs.rows.quoting import sql_type
-from dbt.adapters.vcs.statements.syntax.literals import quote_name
+from dbt.adapters.vcs.sql.syntax.literals import quote_name
+from dbt.adapters.vcs.table.quoting import sql_type
 
 
 @dataclass

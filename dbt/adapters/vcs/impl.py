@@ -28,7 +28,6 @@ from dbt.adapters.vcs.connections import VcsConnectionManager
 from dbt.adapters.vcs.core.errors import InputError, VcsError
 from dbt.adapters.vcs.core.ids import datetime_of
 from dbt.adapters.vcs.core.model import Entry, Origin, RelationName, TableEntry
-from dbt.adapters.vcs.handlers.catalog.show_handler import columns_of_temporary
 from dbt.adapters.vcs.operations import Caller, prepare_operation
 from dbt.adapters.vcs.project import dbt_catalog
 from dbt.adapters.vcs.project.building.python_models import relations_of, run_python_model
@@ -38,12 +37,13 @@ from dbt.adapters.vcs.project.environment import Environment
 from dbt.adapters.vcs.project.events import RunListener
 from dbt.adapters.vcs.project.freshness import loaded_at
 from dbt.adapters.vcs.relation import VcsRelation
-from dbt.adapters.vcs.rows.quoting import quoted
-from dbt.adapters.vcs.statements.parser import split
-from dbt.adapters.vcs.statements.syntax.clauses import Check, check_properties
-from dbt.adapters.vcs.statements.syntax.names import Name
-from dbt.adapters.vcs.worktree.increments import increment_of
-from dbt.adapters.vcs.worktree.overlay import Overlay
+from dbt.adapters.vcs.sql.handlers.catalog.show_handler import columns_of_temporary
+from dbt.adapters.vcs.sql.parser import split
+from dbt.adapters.vcs.sql.syntax.clauses import Check, check_properties
+from dbt.adapters.vcs.sql.syntax.names import Name
+from dbt.adapters.vcs.table.quoting import quoted
+from dbt.adapters.vcs.workspace.increments import increment_of
+from dbt.adapters.vcs.workspace.overlay import Overlay
 
 if TYPE_CHECKING:
     import agate

@@ -12,16 +12,16 @@ from typing import Any, Final
 import click
 import pyarrow as pa
 
+from dbt.adapters.vcs.changes.merges.protection import Rules
 from dbt.adapters.vcs.cli import COMMANDS, main
 from dbt.adapters.vcs.commands.failure import Failure, ShownFailure
+from dbt.adapters.vcs.commands.layout.styled import Block, plain_lines
 from dbt.adapters.vcs.commands.options import NameList, Pair, Settings
 from dbt.adapters.vcs.commands.session import CommandSession, ProgressLine
 from dbt.adapters.vcs.core.errors import InputError, VcsError
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Engine
-from dbt.adapters.vcs.layout.styled import Block, plain_lines
-from dbt.adapters.vcs.merges.protection import Rules
-from dbt.adapters.vcs.rows.exact_values import Given
+from dbt.adapters.vcs.table.exact_values import Given
 
 # dbt creates the repository and runs SQL by itself, a copy is of no project nor is a machine, a
 # server doesn't end with an invocation of dbt, and rows on standard output would be mixed with

@@ -11,7 +11,7 @@ from dbt.adapters.vcs.api import Client
 from dbt.adapters.vcs.core.errors import ConflictError, EngineError, InputError
 from dbt.adapters.vcs.core.model import Origin, RelationName
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.handlers.contents.insert_handler import append_arrow
+from dbt.adapters.vcs.sql.handlers.contents.insert_handler import append_arrow
 from tests.functional.clients import Sql
 
 pytestmark = pytest.mark.spark
@@ -249,7 +249,7 @@ def test_a_merge_of_rows_that_were_checked_asks_no_engine(
     def asked(*_: Any, **__: Any) -> None:
         raise AssertionError("the rows were read again")
 
-    monkeypatch.setattr("dbt.adapters.vcs.writes.checks._broken", asked)
+    monkeypatch.setattr("dbt.adapters.vcs.changes.writes.checks._broken", asked)
     forked("snapshot merge table t from c")
     assert len(forked("select * from t")) == 8
 

@@ -10,8 +10,8 @@ from dbt.adapters.vcs.core.model import Origin
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store import open_blobs
 from dbt.adapters.vcs.engines.spark.engine import SparkEngine
-from dbt.adapters.vcs.workspace.line_workspace import Workspace
-from dbt.adapters.vcs.workspace.lines import BranchLine
+from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
+from dbt.adapters.vcs.workspace.lines.lines import BranchLine
 
 from .project import SPARK
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from dbt.adapters.vcs.changes.writes import keys
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.writes import keys
 
 from .models import config, incremental
 

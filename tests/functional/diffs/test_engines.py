@@ -12,11 +12,11 @@ from unittest.mock import patch
 import pytest
 
 from dbt.adapters.vcs.api import Client
+from dbt.adapters.vcs.changes.diffs.difference import Difference
+from dbt.adapters.vcs.changes.diffs.three_way import ThreeWay
 from dbt.adapters.vcs.core.model import RelationName, Snapshot, TableEntry
-from dbt.adapters.vcs.diffs.difference import Difference
-from dbt.adapters.vcs.diffs.three_way import ThreeWay
-from dbt.adapters.vcs.rows.limits import Limits
-from dbt.adapters.vcs.statements.syntax.diff_call import TwoWayShape
+from dbt.adapters.vcs.sql.syntax.diff_call import TwoWayShape
+from dbt.adapters.vcs.table.limits import Limits
 
 from .conftest import Sql
 

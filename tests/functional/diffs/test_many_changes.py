@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.api import Client, connect
-from dbt.adapters.vcs.diffs import difference
+from dbt.adapters.vcs.changes.diffs import difference
 from dbt.adapters.vcs.engines.spark.carried_rows import CarriedRows
 
 from .conftest import SPARK, rows_of

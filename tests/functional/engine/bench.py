@@ -11,7 +11,7 @@ from dbt.adapters.vcs.engines.port import Destination, Written
 from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 from dbt.adapters.vcs.engines.spark.session import SparkView
 from dbt.adapters.vcs.engines.version_mounts import TableMount
-from dbt.adapters.vcs.rows.files.footers import read_blocks
+from dbt.adapters.vcs.table.files.footers import read_blocks
 
 
 @dataclass

@@ -10,10 +10,10 @@ import pytest
 from dbt.adapters.vcs.core.model import Block, Field, Schema
 from dbt.adapters.vcs.core.model.field_number import field_number
 from dbt.adapters.vcs.engines.engine_errors import StatementError
-from dbt.adapters.vcs.rows.files.block_reader import Files
-from dbt.adapters.vcs.rows.files.footers import read_blocks
-from dbt.adapters.vcs.rows.files.rewrite import rewrite_blocks
-from dbt.adapters.vcs.rows.partition_values import column_of, partition_folders
+from dbt.adapters.vcs.table.files.block_reader import Files
+from dbt.adapters.vcs.table.files.footers import read_blocks
+from dbt.adapters.vcs.table.files.rewrite import rewrite_blocks
+from dbt.adapters.vcs.table.partition_values import column_of, partition_folders
 
 from .bench import Bench, schema_of
 

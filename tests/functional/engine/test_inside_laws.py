@@ -15,11 +15,11 @@ from dbt.adapters.vcs.core.model import Schema
 from dbt.adapters.vcs.core.model.field_number import field_number
 from dbt.adapters.vcs.engines.port import Destination
 from dbt.adapters.vcs.engines.version_mounts import TableMount
-from dbt.adapters.vcs.rows.files.block_reader import Files
-from dbt.adapters.vcs.rows.files.footers import read_blocks
-from dbt.adapters.vcs.rows.files.parquet import arrow_schema
-from dbt.adapters.vcs.rows.files.row_files import write_rows
-from dbt.adapters.vcs.rows.quoting import quoted
+from dbt.adapters.vcs.table.files.block_reader import Files
+from dbt.adapters.vcs.table.files.footers import read_blocks
+from dbt.adapters.vcs.table.files.parquet import arrow_schema
+from dbt.adapters.vcs.table.files.row_files import write_rows
+from dbt.adapters.vcs.table.quoting import quoted
 from tests.unit.rows.test_inside_columns import tables, without_columns
 
 from .bench import Bench

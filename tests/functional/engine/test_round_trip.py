@@ -11,8 +11,8 @@ import pytest
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import ColumnStats, Field, Schema
 from dbt.adapters.vcs.engines.port import Destination
-from dbt.adapters.vcs.rows.files.parquet import write_table
-from dbt.adapters.vcs.rows.types import arrow_type
+from dbt.adapters.vcs.table.files.parquet import write_table
+from dbt.adapters.vcs.table.types import arrow_type
 
 from .bench import Bench, schema_of
 

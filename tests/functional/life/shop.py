@@ -19,7 +19,7 @@ from dbt.adapters.vcs.api import Client, connect
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.opening import open_blobs
-from dbt.adapters.vcs.runs.run_branch import RunBranch, runs
+from dbt.adapters.vcs.workspace.run_branch import RunBranch, runs
 
 SPARK = {
     "spark.master": "local[2]",

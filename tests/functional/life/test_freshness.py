@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from dbt.deprecations import reset_deprecations
 
-from dbt.adapters.vcs.runs.run_branch import Status
+from dbt.adapters.vcs.workspace.run_branch import Status
 from tests.functional.life.shop import Shop, make_shop
 
 pytestmark = pytest.mark.spark

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from dbt.adapters.vcs.runs.run_branch import Status
+from dbt.adapters.vcs.workspace.run_branch import Status
 from tests.functional.life.shop import Shop
 
 pytestmark = pytest.mark.spark

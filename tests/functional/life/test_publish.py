@@ -9,7 +9,7 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.model import Input
-from dbt.adapters.vcs.runs.run_branch import Status, check_mergeable, find_run
+from dbt.adapters.vcs.workspace.run_branch import Status, check_mergeable, find_run
 from tests.functional.life.shop import Shop, make_shop
 
 pytestmark = pytest.mark.spark

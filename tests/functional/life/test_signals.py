@@ -14,7 +14,7 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.runs.run_branch import Status, check_mergeable, discard
+from dbt.adapters.vcs.workspace.run_branch import Status, check_mergeable, discard
 from tests.functional.life.shop import Shop, make_shop
 
 pytestmark = pytest.mark.spark

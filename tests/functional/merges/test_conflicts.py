@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.api import Client, connect
+from dbt.adapters.vcs.changes.merges.conflicts.decisions import RowChoice
+from dbt.adapters.vcs.changes.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.commands.merge import abort_merge, continue_merge, merge
 from dbt.adapters.vcs.commands.resolve import resolve
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, UnsupportedError
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
-from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from tests.functional.life.shop import SPARK
 
 pytestmark = pytest.mark.spark

@@ -10,19 +10,19 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.api import Client, connect
+from dbt.adapters.vcs.changes.merges import table_merges
+from dbt.adapters.vcs.changes.merges.by_engine.engine_repair import EngineRepair, EngineRepairs
+from dbt.adapters.vcs.changes.merges.conflicts.decisions import RowChoice
+from dbt.adapters.vcs.changes.merges.rowwise.choice import Choice
+from dbt.adapters.vcs.changes.merges.rowwise.repair import Question
+from dbt.adapters.vcs.changes.merges.table_merge import merge_tables
 from dbt.adapters.vcs.commands.merge import continue_merge
 from dbt.adapters.vcs.commands.resolve import resolve
 from dbt.adapters.vcs.core.errors import ConflictError, UnsupportedError
 from dbt.adapters.vcs.engines.factory import make_engine
 from dbt.adapters.vcs.engines.row_sessions import ENGINE
-from dbt.adapters.vcs.handlers.versions import merge_handler
-from dbt.adapters.vcs.merges import table_merges
-from dbt.adapters.vcs.merges.by_engine.engine_repair import EngineRepair, EngineRepairs
-from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
-from dbt.adapters.vcs.merges.rowwise.choice import Choice
-from dbt.adapters.vcs.merges.rowwise.repair import Question
-from dbt.adapters.vcs.merges.table_merge import merge_tables
-from dbt.adapters.vcs.rows.limits import Limits
+from dbt.adapters.vcs.sql.handlers.versions import merge_handler
+from dbt.adapters.vcs.table.limits import Limits
 from tests.functional.life.shop import SPARK
 
 pytestmark = pytest.mark.spark

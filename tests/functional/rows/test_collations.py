@@ -5,12 +5,12 @@ from functools import partial
 
 import pytest
 
+from dbt.adapters.vcs.changes.diffs.difference import Difference
+from dbt.adapters.vcs.changes.writes import keys, rebuild_stage, stage_write
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Snapshot
 from dbt.adapters.vcs.core.plan.delta import delta
-from dbt.adapters.vcs.diffs.difference import Difference
-from dbt.adapters.vcs.rows.limits import Limits
-from dbt.adapters.vcs.writes import keys, rebuild_stage, stage_write
+from dbt.adapters.vcs.table.limits import Limits
 
 from .shop import Shop
 

@@ -15,9 +15,9 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from dbt.adapters.vcs.changes.writes.stage_write import WRITE_MODE
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Snapshot
-from dbt.adapters.vcs.writes.stage_write import WRITE_MODE
 
 from .model import NAMES, VALUES, Clauses, Condition, Source, Table, conditions, quoted
 from .model import text as sql

@@ -2,13 +2,13 @@
 
 import pytest
 
+from dbt.adapters.vcs.changes.writes import stage_arrow, stage_write, tombstone_ranges
 from dbt.adapters.vcs.core.errors import (
     StorageError,
     UnsupportedError,
     VcsError,
 )
-from dbt.adapters.vcs.rows.files.block_reader import Files
-from dbt.adapters.vcs.writes import stage_arrow, stage_write, tombstone_ranges
+from dbt.adapters.vcs.table.files.block_reader import Files
 
 from .shop import Shop
 
@@ -124,7 +124,7 @@ def test_blocks_that_cannot_match_are_not_read(
     )
     shop.sql(f"update {copy} set v = 'x' where k = 5")
     shop.sql(f"delete from {copy} where k = -5")
-    monkeypatch.setattr("dbt.adapters.vcs.handlers.contents.row_change_handler.PROBE_ABOVE", 0)
+    monkeypatch.setattr("dbt.adapters.vcs.sql.handlers.contents.row_change_handler.PROBE_ABOVE", 0)
     source = f"(select cast({ROWS - 1} as int) k union all select null)"
     shop.sql(
         f"merge into {copy} t using {source} s on t.k = s.k "
@@ -146,7 +146,7 @@ def test_blocks_that_cannot_match_are_not_read(
 def test_a_source_without_keys_reaches_no_block(
     shop: Shop, copy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dbt.adapters.vcs.handlers.contents.row_change_handler.PROBE_ABOVE", 0)
+    monkeypatch.setattr("dbt.adapters.vcs.sql.handlers.contents.row_change_handler.PROBE_ABOVE", 0)
     text = f"merge into {copy} t using (select 1 k where false) s on t.k = s.k"
     assert shop.change(f"{text} when matched then delete") == 0
     assert shop.change(f"{text} when not matched by source and t.k < 9 then delete") == 9
@@ -280,7 +280,7 @@ def test_a_store_that_fails_leaves_nothing_behind(
         raise StorageError("no space left")
 
     with monkeypatch.context() as patch:
-        patch.setattr("dbt.adapters.vcs.writes.stage_arrow.write_tombstone", fail)
+        patch.setattr("dbt.adapters.vcs.changes.writes.stage_arrow.write_tombstone", fail)
         with pytest.raises(StorageError, match="no space left"):
             shop.sql(f"update {copy} set v = 'x' where k = 3")
     assert (shop.version(copy), shop.files()) == (before, files)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.core.model import NodeRun, Run
-from dbt.adapters.vcs.runs.run_branch import Status
+from dbt.adapters.vcs.workspace.run_branch import Status
 from tests.unit.cli.conftest import Call
 from tests.unit.warehouse import Warehouse
 

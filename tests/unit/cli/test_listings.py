@@ -19,13 +19,13 @@ import pytest
 
 from dbt.adapters.vcs.commands.diff import read_diff
 from dbt.adapters.vcs.commands.diff_report import DiffReport, diff_text
+from dbt.adapters.vcs.commands.layout.styled import fitted_lines, plain_text
 from dbt.adapters.vcs.commands.log import iter_log
 from dbt.adapters.vcs.commands.output import RowSet, json_lines, print_lines
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store import open_blobs
-from dbt.adapters.vcs.layout.styled import fitted_lines, plain_text
-from dbt.adapters.vcs.rows.exact_values import exact_value
-from dbt.adapters.vcs.rows.types import arrow_type
+from dbt.adapters.vcs.table.exact_values import exact_value
+from dbt.adapters.vcs.table.types import arrow_type
 from tests.unit.shelf import Shelf
 from tests.unit.warehouse import Warehouse
 

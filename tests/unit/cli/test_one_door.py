@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
+from dbt.adapters.vcs.changes.merges.protection import BranchRule, Rules
 from dbt.adapters.vcs.cli import main
 from dbt.adapters.vcs.commands.log import log_command as log
 from dbt.adapters.vcs.commands.merge import merge
@@ -20,9 +21,8 @@ from dbt.adapters.vcs.commands.refs import create_snapshot
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.core.errors import ConflictError, VcsError
 from dbt.adapters.vcs.core.repository import Protection
-from dbt.adapters.vcs.merges.protection import BranchRule, Rules
 from dbt.adapters.vcs.operations import OPERATIONS, Caller, run_operation
-from dbt.adapters.vcs.runs.run_branch import Status
+from dbt.adapters.vcs.workspace.run_branch import Status
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Warehouse
 

@@ -11,7 +11,7 @@ from dbt.adapters.factory import reset_adapters
 from dbt.cli.main import dbtRunner
 from pyspark import SparkContext
 
-from dbt.adapters.vcs.runs.run_branch import Status
+from dbt.adapters.vcs.workspace.run_branch import Status
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Warehouse
 

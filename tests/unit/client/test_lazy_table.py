@@ -16,7 +16,7 @@ import pytest
 
 from dbt.adapters.vcs.api import Client, connect
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError, UnsupportedError
-from dbt.adapters.vcs.rows.files import block_reader
+from dbt.adapters.vcs.table.files import block_reader
 from tests.unit.iceberg.lake import Lake
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)

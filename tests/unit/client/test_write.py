@@ -28,7 +28,7 @@ from dbt.adapters.vcs.core.errors import (
 )
 from dbt.adapters.vcs.core.model.field_number import field_number
 from dbt.adapters.vcs.core.repository import Protection
-from dbt.adapters.vcs.rows.files.footers import read_footer
+from dbt.adapters.vcs.table.files.footers import read_footer
 from tests.unit.iceberg.lake import Lake
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)

@@ -18,7 +18,7 @@ from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import NodeRun, Run
 from dbt.adapters.vcs.engines.port import Engine
-from dbt.adapters.vcs.runs.run_branch import Status
+from dbt.adapters.vcs.workspace.run_branch import Status
 from tests.unit.warehouse import Warehouse
 
 NO_BAD = "select count(*) = 0 from shop.t where v = 'bad'"

@@ -8,12 +8,12 @@ import msgspec
 import pytest
 
 from dbt.adapters.vcs.commands.blame import BlameReport, blame, blame_text
+from dbt.adapters.vcs.commands.layout.styled import fitted_lines
 from dbt.adapters.vcs.commands.lineage import read_lineage
 from dbt.adapters.vcs.commands.merge import merge
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.model import Run
-from dbt.adapters.vcs.layout.styled import fitted_lines
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Warehouse
 

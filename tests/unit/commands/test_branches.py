@@ -2,7 +2,7 @@ import pytest
 
 from dbt.adapters.vcs.commands.refs import create_branch, delete_branch, list_branches
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
-from dbt.adapters.vcs.runs.run_branch import Status
+from dbt.adapters.vcs.workspace.run_branch import Status
 from tests.unit.warehouse import Warehouse
 
 

@@ -21,8 +21,8 @@ from dbt.adapters.vcs.core.origins.row_digests import is_same_table
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import change_retention
 from dbt.adapters.vcs.core.store import MemoryBlobs, open_blobs
-from dbt.adapters.vcs.rows.files.footers import read_blocks
-from dbt.adapters.vcs.rows.files.parquet import write_table
+from dbt.adapters.vcs.table.files.footers import read_blocks
+from dbt.adapters.vcs.table.files.parquet import write_table
 from tests.contract.faulty import Crash, FaultyBlobs, at
 from tests.unit.tables import SCHEMA, Tables
 from tests.unit.warehouse import Warehouse

@@ -16,10 +16,10 @@ from dbt.adapters.vcs.commands.diff_report import (
     diff_summary_text,
     diff_text,
 )
+from dbt.adapters.vcs.commands.layout.styled import plain_lines
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.model import RelationName
-from dbt.adapters.vcs.layout.styled import plain_lines
-from dbt.adapters.vcs.rows.limits import Limits, TooLargeError
+from dbt.adapters.vcs.table.limits import Limits, TooLargeError
 from tests.unit.shelf import Shelf
 from tests.unit.warehouse import Warehouse
 

@@ -1,5 +1,6 @@
 import pytest
 
+from dbt.adapters.vcs.changes.merges.export_rules import ExportRule
 from dbt.adapters.vcs.commands.exports import export, export_after
 from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.commands.gc import collect, is_stale
@@ -13,7 +14,6 @@ from dbt.adapters.vcs.iceberg.avro_files import open_avro
 from dbt.adapters.vcs.iceberg.export_folder import export_folder
 from dbt.adapters.vcs.iceberg.manifest_files import read_list
 from dbt.adapters.vcs.iceberg.metadata_place import FOLDER, place_of
-from dbt.adapters.vcs.merges.export_rules import ExportRule
 from tests.unit.warehouse import Warehouse
 
 RULE = ExportRule(pattern="main")

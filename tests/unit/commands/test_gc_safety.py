@@ -34,7 +34,7 @@ from dbt.adapters.vcs.core.store.condemned import SETTLED
 from dbt.adapters.vcs.core.store.lease import TERM
 from dbt.adapters.vcs.core.store.objects import has_object, object_path
 from dbt.adapters.vcs.iceberg.avro_files import read_avro
-from dbt.adapters.vcs.runs.run_branch import Status
+from dbt.adapters.vcs.workspace.run_branch import Status
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Clock, Warehouse
 

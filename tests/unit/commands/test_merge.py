@@ -3,13 +3,13 @@ from typing import Any
 
 import pytest
 
+from dbt.adapters.vcs.changes.merges.conflicts.terms import Terms
 from dbt.adapters.vcs.commands.merge import MergeReport, MergeRequest, merge
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError, RetryError
 from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Run
 from dbt.adapters.vcs.core.repository import Repository, SchemaInfo, TreeChanges
-from dbt.adapters.vcs.merges.conflicts.terms import Terms
-from dbt.adapters.vcs.runs.run_branch import Status, run_of
+from dbt.adapters.vcs.workspace.run_branch import Status, run_of
 from tests.unit.warehouse import Warehouse
 
 

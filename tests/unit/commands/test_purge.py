@@ -12,6 +12,10 @@ import msgspec
 import pytest
 import zstandard
 
+from dbt.adapters.vcs.changes.diffs.row_diff import diff
+from dbt.adapters.vcs.changes.merges.conflicts.decisions import RowChoice
+from dbt.adapters.vcs.changes.merges.protection import BranchRule, Rules
+from dbt.adapters.vcs.changes.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.commands.clone import clone_from_snapshot
 from dbt.adapters.vcs.commands.exports import export
 from dbt.adapters.vcs.commands.fsck import DataCheck, check_repository
@@ -44,13 +48,9 @@ from dbt.adapters.vcs.core.repository import Protection, Repository
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.core.store import BlobInfo, MemoryBlobs
 from dbt.adapters.vcs.core.store.log_repair import plan_log
-from dbt.adapters.vcs.diffs.row_diff import diff
-from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
-from dbt.adapters.vcs.merges.protection import BranchRule, Rules
-from dbt.adapters.vcs.merges.rowwise.choice import Choice
-from dbt.adapters.vcs.runs.run_branch import Status
-from dbt.adapters.vcs.workspace.line_workspace import Workspace
-from dbt.adapters.vcs.workspace.lines import BranchLine
+from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
+from dbt.adapters.vcs.workspace.lines.lines import BranchLine
+from dbt.adapters.vcs.workspace.run_branch import Status
 from tests.contract.faulty import Crash
 from tests.unit.shelf import Shelf
 from tests.unit.tables import Tables

@@ -2,6 +2,7 @@
 
 import pytest
 
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import open_merges
 from dbt.adapters.vcs.commands.merge import merge
 from dbt.adapters.vcs.commands.refs import (
     create_tag,
@@ -14,8 +15,7 @@ from dbt.adapters.vcs.commands.refs import (
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError, ProtectedError
 from dbt.adapters.vcs.core.model import RefMove
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.merges.conflicts.open_merges import open_merges
-from dbt.adapters.vcs.runs.run_branch import Status, find_run
+from dbt.adapters.vcs.workspace.run_branch import Status, find_run
 from tests.unit.warehouse import Warehouse
 
 ODD = ("main~1", "x^", "x@{1}", "a..b", "..", "@", "a b", "cafe")

@@ -22,8 +22,8 @@ from dbt.adapters.vcs.core.model import Block
 from dbt.adapters.vcs.core.repository import Protection, Repository
 from dbt.adapters.vcs.core.retention import DAY
 from dbt.adapters.vcs.core.store import MemoryBlobs
-from dbt.adapters.vcs.rows.files.footers import read_blocks
-from dbt.adapters.vcs.rows.files.parquet import write_table
+from dbt.adapters.vcs.table.files.footers import read_blocks
+from dbt.adapters.vcs.table.files.parquet import write_table
 from tests.unit.commands.test_beside_damage import DAMAGES, damaged, place_of
 from tests.unit.fake_engine import FakeEngine
 from tests.unit.tables import SCHEMA, Tables

@@ -1,6 +1,10 @@
 import pytest
 
+from dbt.adapters.vcs.changes.merges.conflicts.decisions import RowChoice
+from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode, Policy
+from dbt.adapters.vcs.changes.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.commands.conflicts import OpenMergeReport, conflicts_text, list_conflicts
+from dbt.adapters.vcs.commands.layout.styled import fitted_lines, plain_lines
 from dbt.adapters.vcs.commands.merge import (
     MergeReport,
     MergeRequest,
@@ -12,10 +16,6 @@ from dbt.adapters.vcs.commands.refs import create_branch, list_branches
 from dbt.adapters.vcs.commands.resolve import Resolution, resolve
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.layout.styled import fitted_lines, plain_lines
-from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
-from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
-from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from tests.contract.faulty import Crash, FaultyBlobs, under
 from tests.unit.warehouse import Warehouse
 

@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from dbt.adapters.vcs.changes.merges.conflicts.decisions import RowChoice
+from dbt.adapters.vcs.changes.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.commands.conflicts import list_conflicts
 from dbt.adapters.vcs.commands.merge import continue_merge, merge
 from dbt.adapters.vcs.commands.resolve import resolve
@@ -25,10 +27,8 @@ from dbt.adapters.vcs.core.model import (
     Snapshot,
     TableEntry,
 )
-from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
-from dbt.adapters.vcs.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.operations import Caller, run_operation
-from dbt.adapters.vcs.rows.files.parquet import arrow_schema
+from dbt.adapters.vcs.table.files.parquet import arrow_schema
 from tests.unit.warehouse import START, Warehouse
 
 Row = tuple[int, str, str | None, str]

@@ -1,6 +1,7 @@
 import pytest
 
 from dbt.adapters.vcs.commands.gc import set_retention
+from dbt.adapters.vcs.commands.layout.styled import plain_lines
 from dbt.adapters.vcs.commands.runs import (
     discard_expired,
     discard_run,
@@ -10,8 +11,7 @@ from dbt.adapters.vcs.commands.runs import (
 )
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
 from dbt.adapters.vcs.core.retention import DAY, KEEP
-from dbt.adapters.vcs.layout.styled import plain_lines
-from dbt.adapters.vcs.runs.run_branch import Status
+from dbt.adapters.vcs.workspace.run_branch import Status
 from tests.unit.warehouse import SECOND, Warehouse
 
 

@@ -1,8 +1,8 @@
+from dbt.adapters.vcs.changes.diffs.change_summary import ChangeSummary
 from dbt.adapters.vcs.commands.show import show_commit
 from dbt.adapters.vcs.commands.status import CommitContents, read_status
 from dbt.adapters.vcs.core.model import NodeRun, Run
-from dbt.adapters.vcs.diffs.change_summary import ChangeSummary
-from dbt.adapters.vcs.runs.run_branch import Status
+from dbt.adapters.vcs.workspace.run_branch import Status
 from tests.unit.warehouse import BYTES, Warehouse
 
 

@@ -9,6 +9,7 @@ from dbt.adapters.vcs.commands import gc
 from dbt.adapters.vcs.commands.clone import clone_from_snapshot
 from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.commands.gc import collect, gc_text, set_retention
+from dbt.adapters.vcs.commands.layout.styled import plain_lines
 from dbt.adapters.vcs.commands.log import read_log
 from dbt.adapters.vcs.commands.merge import merge, promote
 from dbt.adapters.vcs.commands.refs import (
@@ -36,8 +37,7 @@ from dbt.adapters.vcs.core.retention import (
     read_retention,
 )
 from dbt.adapters.vcs.core.store import MemoryBlobs
-from dbt.adapters.vcs.layout.styled import plain_lines
-from dbt.adapters.vcs.runs.run_branch import Status
+from dbt.adapters.vcs.workspace.run_branch import Status
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Clock, Warehouse
 

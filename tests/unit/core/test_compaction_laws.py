@@ -16,7 +16,7 @@ from dbt.adapters.vcs.core.model import Snapshot
 from dbt.adapters.vcs.core.model.segment import FILE_COLUMN
 from dbt.adapters.vcs.core.plan.compaction import contents_of
 from dbt.adapters.vcs.core.plan.delta import Deletion, delta
-from dbt.adapters.vcs.rows.files.block_reader import Files
+from dbt.adapters.vcs.table.files.block_reader import Files
 from tests.unit.shelf import Shelf, _no_engine
 
 STEPS = st.lists(

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
+from dbt.adapters.vcs.changes.merges.protection import read_rules
 from dbt.adapters.vcs.commands.options import Settings
 from dbt.adapters.vcs.commands.profile import read_target
 from dbt.adapters.vcs.commands.reflog import read_reflog
@@ -15,7 +16,6 @@ from dbt.adapters.vcs.core.errors import DamagedError, InputError, VcsError
 from dbt.adapters.vcs.core.model import Commit
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store import MemoryBlobs
-from dbt.adapters.vcs.merges.protection import read_rules
 from tests.unit.warehouse import Warehouse
 
 MOVE = b'{"action":"create","at":1,"by":"ann","commit":null,"name":"main"%s}'

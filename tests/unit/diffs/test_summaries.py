@@ -8,8 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dbt.adapters.vcs.changes.diffs.change_summary import rows_text
+from dbt.adapters.vcs.changes.diffs.summaries import list_changes, summarize
 from dbt.adapters.vcs.commands.diff import read_diff
 from dbt.adapters.vcs.commands.diff_report import diff_text
+from dbt.adapters.vcs.commands.layout.styled import plain_lines
 from dbt.adapters.vcs.commands.merge import MergeRequest, merge, merge_text
 from dbt.adapters.vcs.commands.revert import revert
 from dbt.adapters.vcs.core.ids import SegmentId, SnapshotId, new_table_id
@@ -18,11 +21,8 @@ from dbt.adapters.vcs.core.model.tree import TableEntry
 from dbt.adapters.vcs.core.plan.tree_merge import Change
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
-from dbt.adapters.vcs.diffs.change_summary import rows_text
-from dbt.adapters.vcs.diffs.summaries import list_changes, summarize
-from dbt.adapters.vcs.layout.styled import plain_lines
 from dbt.adapters.vcs.project.publication import published
-from dbt.adapters.vcs.rows.limits import Limits
+from dbt.adapters.vcs.table.limits import Limits
 from tests.unit.cli.conftest import Call, call, folder, vcs, warehouse  # noqa: F401
 from tests.unit.tables import Rows, Tables
 from tests.unit.warehouse import Warehouse

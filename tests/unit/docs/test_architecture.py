@@ -23,8 +23,8 @@ from dbt.adapters.vcs.core.store import open_blobs
 from dbt.adapters.vcs.credentials import VcsCredentials
 from dbt.adapters.vcs.project.environment import Environment
 from dbt.adapters.vcs.project.events import RunListener
-from dbt.adapters.vcs.workspace.line_workspace import Workspace
-from dbt.adapters.vcs.workspace.lines import BranchLine
+from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
+from dbt.adapters.vcs.workspace.lines.lines import BranchLine
 from tests.unit.fake_engine import FakeEngine
 from tests.unit.test_layers import FLOORS
 from tests.unit.warehouse import Warehouse

@@ -9,8 +9,8 @@ from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store import MemoryBlobs
 from dbt.adapters.vcs.engines.dataframes.mounts.deleted_places import DeletedPlaces
 from dbt.adapters.vcs.engines.version_mounts import TableMount
-from dbt.adapters.vcs.rows.file_numbers import FileNumbers
-from dbt.adapters.vcs.rows.files.tombstone_files import write_tombstone
+from dbt.adapters.vcs.table.file_numbers import FileNumbers
+from dbt.adapters.vcs.table.files.tombstone_files import write_tombstone
 
 FILE = "data/t/w=xa/a.parquet"
 

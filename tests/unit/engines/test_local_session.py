@@ -15,7 +15,7 @@ from dbt.adapters.vcs.core.store.memory import MemoryBlobs
 from dbt.adapters.vcs.engines.local import local_session as local
 from dbt.adapters.vcs.engines.local.local_session import LocalSession
 from dbt.adapters.vcs.engines.port import Destination
-from dbt.adapters.vcs.rows.files.block_reader import Files
+from dbt.adapters.vcs.table.files.block_reader import Files
 
 DEEP = [[[0.0]], [[-0.0]], [[math.nan], []], [[-math.nan], []], [None], None]
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from dbt.adapters.vcs.changes.diffs.summaries import list_changes
 from dbt.adapters.vcs.commands.diff import read_diff
 from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.commands.merge import merge
@@ -11,7 +12,6 @@ from dbt.adapters.vcs.core.ids import FunctionId
 from dbt.adapters.vcs.core.model import Entry, Function, FunctionEntry, RelationName
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.tableversions import find_version
-from dbt.adapters.vcs.diffs.summaries import list_changes
 from tests.unit.warehouse import Warehouse
 
 

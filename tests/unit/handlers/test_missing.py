@@ -6,7 +6,7 @@ import pytest
 
 from dbt.adapters.vcs.core.model import Origin
 from dbt.adapters.vcs.engines.engine_errors import StatementError
-from dbt.adapters.vcs.workspace.dispatch import similar_names
+from dbt.adapters.vcs.workspace.lines.dispatch import similar_names
 from tests.unit.shelf import Shelf
 
 SPARKS = """[TABLE_OR_VIEW_NOT_FOUND] The table or view {} cannot be found. Verify the spelling.

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from dbt.adapters.vcs.changes.writes.versions import changed, put_segments
 from dbt.adapters.vcs.commands.optimize import (
     OptimizeReport,
     optimize,
@@ -20,14 +21,13 @@ from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundErro
 from dbt.adapters.vcs.core.model import Origin, RelationName, Snapshot
 from dbt.adapters.vcs.core.plan.collect import files_of
 from dbt.adapters.vcs.core.plan.delta import Delta, delta
-from dbt.adapters.vcs.handlers.contents.optimize_handler import (
+from dbt.adapters.vcs.sql.handlers.contents.optimize_handler import (
     is_table_due,
     put_optimized,
     rewrite_table,
 )
-from dbt.adapters.vcs.rows.files.footers import read_blocks
-from dbt.adapters.vcs.rows.types import arrow_type
-from dbt.adapters.vcs.writes.versions import changed, put_segments
+from dbt.adapters.vcs.table.files.footers import read_blocks
+from dbt.adapters.vcs.table.types import arrow_type
 from tests.unit.shelf import Shelf, _no_engine
 
 T = RelationName("s", "t")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from dbt.adapters.vcs.changes.writes.stage_write import write_mode
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.writes.stage_write import write_mode
 from tests.unit.shelf import Shelf
 
 SETTINGS = {

@@ -15,8 +15,8 @@ from dbt.adapters.vcs.core.errors import (
     VcsError,
 )
 from dbt.adapters.vcs.core.model import Origin, TableEntry
-from dbt.adapters.vcs.workspace.line_workspace import Workspace
-from dbt.adapters.vcs.workspace.lines import BranchLine, Line, PinnedLine
+from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
+from dbt.adapters.vcs.workspace.lines.lines import BranchLine, Line, PinnedLine
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Warehouse
 

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
+from dbt.adapters.vcs.changes.writes.versions import changed, folder_of, put_segments
 from dbt.adapters.vcs.core.ids import ViewId
 from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import (
@@ -27,11 +28,10 @@ from dbt.adapters.vcs.iceberg.manifest_lists import number_of
 from dbt.adapters.vcs.iceberg.metadata_place import MetadataPlace, place_of
 from dbt.adapters.vcs.iceberg.metadata_refs import named_commits
 from dbt.adapters.vcs.iceberg.table_metadata import TableDocument, table_metadata
-from dbt.adapters.vcs.rows.files.block_reader import Files
-from dbt.adapters.vcs.rows.files.footers import read_blocks
-from dbt.adapters.vcs.rows.files.parquet import arrow_schema
-from dbt.adapters.vcs.rows.files.row_files import write_rows
-from dbt.adapters.vcs.writes.versions import changed, folder_of, put_segments
+from dbt.adapters.vcs.table.files.block_reader import Files
+from dbt.adapters.vcs.table.files.footers import read_blocks
+from dbt.adapters.vcs.table.files.parquet import arrow_schema
+from dbt.adapters.vcs.table.files.row_files import write_rows
 from tests.unit.shelf import Shelf
 
 

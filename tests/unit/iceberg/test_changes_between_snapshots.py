@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from dbt.adapters.vcs.changes.writes.versions import changed, without_blocks
 from dbt.adapters.vcs.core.model import Origin, RelationName
 from dbt.adapters.vcs.iceberg.avro_files import read_avro
 from dbt.adapters.vcs.iceberg.manifest_files import ADDED, DATA, DELETED
-from dbt.adapters.vcs.writes.versions import changed, without_blocks
 from tests.unit.iceberg.lake import Lake
 from tests.unit.iceberg.readers import pyiceberg_rows
 

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dbt.adapters.vcs.changes.writes.versions import changed, without_blocks
 from dbt.adapters.vcs.core.model import Origin, RelationName
 from dbt.adapters.vcs.iceberg.avro_files import read_avro
-from dbt.adapters.vcs.writes.versions import changed, without_blocks
 from tests.unit.iceberg.lake import Lake
 from tests.unit.iceberg.readers import pyiceberg_rows
 

@@ -2,9 +2,9 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from dbt.adapters.vcs.layout.cell_text import shortened
-from dbt.adapters.vcs.layout.grid_lines import PAGE
-from dbt.adapters.vcs.layout.styled import (
+from dbt.adapters.vcs.commands.layout.cell_text import shortened
+from dbt.adapters.vcs.commands.layout.grid_lines import PAGE
+from dbt.adapters.vcs.commands.layout.styled import (
     Grid,
     Span,
     TextLine,

@@ -7,6 +7,11 @@ from typing import Any
 
 import pytest
 
+from dbt.adapters.vcs.changes.merges import branch_landing
+from dbt.adapters.vcs.changes.merges.conflicts.decisions import RowChoice
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import find_open_merge, open_merge_of
+from dbt.adapters.vcs.changes.merges.conflicts.terms import Terms
+from dbt.adapters.vcs.changes.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.commands.merge import (
     MergeRequest,
     abort_merge,
@@ -18,12 +23,7 @@ from dbt.adapters.vcs.commands.resolve import resolve
 from dbt.adapters.vcs.core.errors import ConflictError, NotFoundError, ProtectedError
 from dbt.adapters.vcs.core.model import NodeRun, Run, TableEntry
 from dbt.adapters.vcs.core.repository import Protection
-from dbt.adapters.vcs.merges import branch_landing
-from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
-from dbt.adapters.vcs.merges.conflicts.open_merges import find_open_merge, open_merge_of
-from dbt.adapters.vcs.merges.conflicts.terms import Terms
-from dbt.adapters.vcs.merges.rowwise.choice import Choice
-from dbt.adapters.vcs.runs.run_branch import Status, find_run
+from dbt.adapters.vcs.workspace.run_branch import Status, find_run
 from tests.unit.commands.test_promote import seen_by_test
 from tests.unit.warehouse import SECOND, Warehouse
 

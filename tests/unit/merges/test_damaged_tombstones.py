@@ -7,15 +7,15 @@ from collections.abc import Callable
 import pyarrow as pa
 import pytest
 
+from dbt.adapters.vcs.changes.diffs.row_diff import diff
 from dbt.adapters.vcs.commands.merge import merge
 from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.model import Block, Snapshot, TableEntry, Tombstone
 from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store import MemoryBlobs
-from dbt.adapters.vcs.diffs.row_diff import diff
-from dbt.adapters.vcs.rows.files.footers import read_blocks
-from dbt.adapters.vcs.rows.files.parquet import write_table
-from dbt.adapters.vcs.rows.files.tombstone_files import write_tombstone
+from dbt.adapters.vcs.table.files.footers import read_blocks
+from dbt.adapters.vcs.table.files.parquet import write_table
+from dbt.adapters.vcs.table.files.tombstone_files import write_tombstone
 from tests.unit.tables import SCHEMA, Tables
 from tests.unit.warehouse import Clock, Warehouse
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import pytest
 
+from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode, Policy
 from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.commands.merge import MergeRequest, merge
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.store import MemoryBlobs
-from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
 from tests.unit.tables import Rows, Tables
 from tests.unit.warehouse import Warehouse
 

@@ -2,12 +2,12 @@ from pathlib import Path
 
 import pytest
 
+from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode, Policy
+from dbt.adapters.vcs.changes.merges.export_rules import CatalogTarget, ExportRule
+from dbt.adapters.vcs.changes.merges.protection import Rules, read_rules
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.repository import Protection
-from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
-from dbt.adapters.vcs.merges.export_rules import CatalogTarget, ExportRule
-from dbt.adapters.vcs.merges.protection import Rules, read_rules
 from tests.unit.warehouse import Warehouse
 
 ORDERS = RelationName("shop", "orders")

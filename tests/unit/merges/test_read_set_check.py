@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from dbt.adapters.vcs.changes.merges.conflicts.policy import OnStale
 from dbt.adapters.vcs.commands.merge import MergeReport, MergeRequest, merge
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.model import TableEntry
 from dbt.adapters.vcs.core.store import MemoryBlobs
-from dbt.adapters.vcs.merges.conflicts.policy import OnStale
-from dbt.adapters.vcs.runs.run_branch import RunBranch, Status, find_run
+from dbt.adapters.vcs.workspace.run_branch import RunBranch, Status, find_run
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Clock, Warehouse
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from dbt.adapters.vcs.changes.merges import stale_by_merge
 from dbt.adapters.vcs.commands.merge import MergeReport, MergeRequest, merge
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Snapshot, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store import MemoryBlobs
 from dbt.adapters.vcs.core.store.objects import ObjectStore
-from dbt.adapters.vcs.merges import stale_by_merge
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Clock, Warehouse
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dbt.adapters.vcs.changes.merges import table_merges
 from dbt.adapters.vcs.commands.merge import merge
 from dbt.adapters.vcs.core.model import TableEntry
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.merges import table_merges
 from tests.unit.warehouse import Warehouse
 
 TABLES = ("a", "b", "c", "d", "e")

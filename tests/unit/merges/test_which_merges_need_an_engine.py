@@ -13,6 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from dbt.adapters.vcs.changes.merges import table_merges
+from dbt.adapters.vcs.changes.merges.conflicts.decisions import RowChoice
+from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode, Policy
+from dbt.adapters.vcs.changes.merges.rowwise.choice import Choice
+from dbt.adapters.vcs.changes.merges.table_merge import merge_tables
 from dbt.adapters.vcs.commands import revert as revert_module
 from dbt.adapters.vcs.commands.merge import MergeRequest, continue_merge, merge, promote
 from dbt.adapters.vcs.commands.resolve import resolve
@@ -21,12 +26,7 @@ from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.engines.row_sessions import ENGINE
-from dbt.adapters.vcs.merges import table_merges
-from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
-from dbt.adapters.vcs.merges.conflicts.policy import Mode, Policy
-from dbt.adapters.vcs.merges.rowwise.choice import Choice
-from dbt.adapters.vcs.merges.table_merge import merge_tables
-from dbt.adapters.vcs.rows.limits import Limits
+from dbt.adapters.vcs.table.limits import Limits
 from tests.unit.warehouse import Warehouse
 
 Make = Callable[[], Engine]

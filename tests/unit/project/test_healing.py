@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from dbt.adapters.vcs.changes.merges.conflicts.policy import OnStale
 from dbt.adapters.vcs.core.errors import ConflictError, EngineError
 from dbt.adapters.vcs.core.model import Input, Origin, RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store import MemoryBlobs
-from dbt.adapters.vcs.merges.conflicts.policy import OnStale
 from dbt.adapters.vcs.project.building.node_step import Sent
 from dbt.adapters.vcs.project.healing import run_healer
 from dbt.adapters.vcs.project.healing.carrying import Carried

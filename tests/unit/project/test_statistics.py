@@ -13,8 +13,8 @@ from dbt.adapters.vcs.core.origins.lineage import introductions
 from dbt.adapters.vcs.project import dbt_catalog
 from dbt.adapters.vcs.project.freshness import loaded_at
 from dbt.adapters.vcs.relation import VcsRelation
-from dbt.adapters.vcs.scope.mounts import External
-from dbt.adapters.vcs.worktree.overlay import Overlay
+from dbt.adapters.vcs.workspace.mounts import External
+from dbt.adapters.vcs.workspace.overlay import Overlay
 from tests.unit.shelf import Shelf
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Warehouse

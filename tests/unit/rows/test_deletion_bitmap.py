@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.core.errors import DamagedError
-from dbt.adapters.vcs.rows import file_numbers
-from dbt.adapters.vcs.rows.deletion_bitmap import (
+from dbt.adapters.vcs.table import file_numbers
+from dbt.adapters.vcs.table.deletion_bitmap import (
     CHUNK_BITS,
     WORD_BITS,
     DeletionBitmap,
@@ -19,7 +19,7 @@ from dbt.adapters.vcs.rows.deletion_bitmap import (
     number_count,
     text_size,
 )
-from dbt.adapters.vcs.rows.file_numbers import UNIT, FileNumbers
+from dbt.adapters.vcs.table.file_numbers import UNIT, FileNumbers
 
 SIZES = st.integers(1, 3_000)
 

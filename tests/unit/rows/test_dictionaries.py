@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dbt.adapters.vcs.rows.files.parquet import parquet_bytes
+from dbt.adapters.vcs.table.files.parquet import parquet_bytes
 
 MANY = 100_000
 

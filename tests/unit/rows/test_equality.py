@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dbt.adapters.vcs.rows.compare.net import ranks, sums
-from dbt.adapters.vcs.rows.equality import (
+from dbt.adapters.vcs.table.compare.net import ranks, sums
+from dbt.adapters.vcs.table.equality import (
     codes_of,
     equal_pairs,
     equal_rows,

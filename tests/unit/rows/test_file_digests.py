@@ -12,13 +12,13 @@ from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.model import Block, Field, Schema, Tombstone
 from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store import MemoryBlobs
-from dbt.adapters.vcs.rows.files.block_reader import Files
-from dbt.adapters.vcs.rows.files.file_digests import digest
-from dbt.adapters.vcs.rows.files.footers import read_blocks
-from dbt.adapters.vcs.rows.files.parquet import write_table
-from dbt.adapters.vcs.rows.files.rewrite import rewrite_blocks
-from dbt.adapters.vcs.rows.files.row_files import write_rows
-from dbt.adapters.vcs.rows.files.tombstone_files import write_tombstone
+from dbt.adapters.vcs.table.files.block_reader import Files
+from dbt.adapters.vcs.table.files.file_digests import digest
+from dbt.adapters.vcs.table.files.footers import read_blocks
+from dbt.adapters.vcs.table.files.parquet import write_table
+from dbt.adapters.vcs.table.files.rewrite import rewrite_blocks
+from dbt.adapters.vcs.table.files.row_files import write_rows
+from dbt.adapters.vcs.table.files.tombstone_files import write_tombstone
 
 SCHEMA = Schema.of(
     [Field(id="", name="id", type="bigint"), Field(id="", name="name", type="string")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError, VcsError
-from dbt.adapters.vcs.rows.limits import TooLargeError, in_process_first
+from dbt.adapters.vcs.table.limits import TooLargeError, in_process_first
 
 
 def refusing(error: VcsError) -> int:

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import RelationName
-from dbt.adapters.vcs.rows.equality import has_value
-from dbt.adapters.vcs.rows.key_values import key_value
-from dbt.adapters.vcs.rows.types import arrow_type
+from dbt.adapters.vcs.table.equality import has_value
+from dbt.adapters.vcs.table.key_values import key_value
+from dbt.adapters.vcs.table.types import arrow_type
 
 NAME = RelationName("shop", "t")
 NOON = datetime(2026, 11, 20, 12)

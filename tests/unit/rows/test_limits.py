@@ -15,7 +15,7 @@ from dbt.adapters.vcs.core.model.segment import ColumnStats
 from dbt.adapters.vcs.core.plan.pieces import Piece
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.local import LocalBlobs
-from dbt.adapters.vcs.rows.limits import LIMITS, MERGE_LIMITS, Limits, TooLargeError, memory_of
+from dbt.adapters.vcs.table.limits import LIMITS, MERGE_LIMITS, Limits, TooLargeError, memory_of
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Warehouse
 
@@ -67,7 +67,7 @@ import sys
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.opening import open_blobs
-from dbt.adapters.vcs.diffs.row_diff import diff
+from dbt.adapters.vcs.changes.diffs.row_diff import diff
 import pyarrow.compute, pyarrow.parquet
 def peak():
     with open("/proc/self/status") as file:

@@ -10,14 +10,14 @@ import pytest
 from dbt.adapters.vcs.core.model import Block, Field, Schema, Tombstone
 from dbt.adapters.vcs.core.model.field_number import field_number
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
-from dbt.adapters.vcs.rows.files import numbered_columns
-from dbt.adapters.vcs.rows.files.filtering import write_without
-from dbt.adapters.vcs.rows.files.footers import read_blocks
-from dbt.adapters.vcs.rows.files.numbered_columns import numbered
-from dbt.adapters.vcs.rows.files.parquet import arrow_schema, write_table
-from dbt.adapters.vcs.rows.files.rewrite import rewrite_blocks
-from dbt.adapters.vcs.rows.files.row_files import write_rows
-from dbt.adapters.vcs.rows.files.tombstone_files import write_tombstone
+from dbt.adapters.vcs.table.files import numbered_columns
+from dbt.adapters.vcs.table.files.filtering import write_without
+from dbt.adapters.vcs.table.files.footers import read_blocks
+from dbt.adapters.vcs.table.files.numbered_columns import numbered
+from dbt.adapters.vcs.table.files.parquet import arrow_schema, write_table
+from dbt.adapters.vcs.table.files.rewrite import rewrite_blocks
+from dbt.adapters.vcs.table.files.row_files import write_rows
+from dbt.adapters.vcs.table.files.tombstone_files import write_tombstone
 
 FOLDER = "data/t/w=x1"
 TABLE = Schema.of(

@@ -8,8 +8,8 @@ import pytest
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
 from dbt.adapters.vcs.core.model import Block, ColumnStats, Field, Schema
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
-from dbt.adapters.vcs.rows.files.footers import check_not_null, read_blocks
-from dbt.adapters.vcs.rows.files.parquet import arrow_schema, parquet_bytes, write_table
+from dbt.adapters.vcs.table.files.footers import check_not_null, read_blocks
+from dbt.adapters.vcs.table.files.parquet import arrow_schema, parquet_bytes, write_table
 
 FOLDER = "data/t/w=x1"
 

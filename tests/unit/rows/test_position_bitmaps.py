@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyroaring import BitMap64
 
-from dbt.adapters.vcs.rows.position_bitmaps import bitmap_bytes, bitmap_positions
+from dbt.adapters.vcs.table.position_bitmaps import bitmap_bytes, bitmap_positions
 
 MOST = 1_000_000
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbt.adapters.vcs.rows.exact_values import exact_value
-from dbt.adapters.vcs.rows.python_values import (
+from dbt.adapters.vcs.table.exact_values import exact_value
+from dbt.adapters.vcs.table.python_values import (
     arrow_array,
     date_text,
     moment_text,

@@ -9,9 +9,9 @@ import pytest
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Field, Schema
 from dbt.adapters.vcs.core.store.local import LocalBlobs
-from dbt.adapters.vcs.rows.files import row_files
-from dbt.adapters.vcs.rows.files.footers import read_blocks
-from dbt.adapters.vcs.rows.files.row_files import can_write, write_rows
+from dbt.adapters.vcs.table.files import row_files
+from dbt.adapters.vcs.table.files.footers import read_blocks
+from dbt.adapters.vcs.table.files.row_files import can_write, write_rows
 
 FOLDER = "data/t/w=x1"
 P, Q = "__vcs_by_p", "__vcs_by_q"

@@ -7,8 +7,8 @@ from pyspark.sql import types as T
 
 import dbt.adapters.vcs
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.rows.quoting import sql_type
-from dbt.adapters.vcs.rows.types import RAW_TYPE_KEY, arrow_type, field_type_text, type_text
+from dbt.adapters.vcs.table.quoting import sql_type
+from dbt.adapters.vcs.table.types import RAW_TYPE_KEY, arrow_type, field_type_text, type_text
 
 NESTED = T.StructType(
     [

@@ -9,9 +9,9 @@ from starlette.testclient import TestClient
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Readable, RelationName, TableEntry
-from dbt.adapters.vcs.serve.documents import Documents, RestDocument
-from dbt.adapters.vcs.serve.rest_app import rest_app
-from dbt.adapters.vcs.serve.token_file import TokenList
+from dbt.adapters.vcs.iceberg.serve.documents import Documents, RestDocument
+from dbt.adapters.vcs.iceberg.serve.rest_app import rest_app
+from dbt.adapters.vcs.iceberg.serve.token_file import TokenList
 from tests.unit.warehouse import Warehouse
 
 

@@ -12,9 +12,9 @@ from dbt.adapters.vcs.client.lazy_table import open_table
 from dbt.adapters.vcs.commands.adopt import AddedSnapshot, adopt
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
-from dbt.adapters.vcs.serve.writing.branch_writer import BranchWriter
-from dbt.adapters.vcs.workspace.lines import BranchLine
-from dbt.adapters.vcs.worktree.table_version import Version
+from dbt.adapters.vcs.iceberg.serve.writing.branch_writer import BranchWriter
+from dbt.adapters.vcs.workspace.lines.lines import BranchLine
+from dbt.adapters.vcs.workspace.table_version import Version
 from tests.unit.iceberg.lake import Lake
 from tests.unit.serve.hand_writer import Record, VectorWriter, Writer
 from tests.unit.serve.test_writing import COLUMNS, TABLES, head, refusal

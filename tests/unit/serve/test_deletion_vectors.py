@@ -12,7 +12,7 @@ from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.core.plan.compaction import contents_of
-from dbt.adapters.vcs.rows.files.block_reader import Files
+from dbt.adapters.vcs.table.files.block_reader import Files
 from tests.unit.iceberg.lake import Lake
 from tests.unit.iceberg.readers import duckdb_connection, duckdb_rows, pyiceberg_rows
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import RelationName
-from dbt.adapters.vcs.serve.documents import Documents
+from dbt.adapters.vcs.iceberg.serve.documents import Documents
 from tests.unit.serve.conftest import PlainMaker
 from tests.unit.warehouse import Warehouse
 

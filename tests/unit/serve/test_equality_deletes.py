@@ -16,8 +16,8 @@ from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.core.model.field_number import field_number
 from dbt.adapters.vcs.iceberg.client_manifests import EqualityFile
-from dbt.adapters.vcs.rows.limits import Limits
-from dbt.adapters.vcs.worktree.table_version import Version
+from dbt.adapters.vcs.table.limits import Limits
+from dbt.adapters.vcs.workspace.table_version import Version
 from tests.unit.iceberg.lake import Lake
 
 from .hand_writer import Writer

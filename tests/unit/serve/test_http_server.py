@@ -24,7 +24,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.serve.http_server import (
+from dbt.adapters.vcs.iceberg.serve.http_server import (
     Certificate,
     ServerLimits,
     is_loopback,
@@ -32,7 +32,7 @@ from dbt.adapters.vcs.serve.http_server import (
     run,
     url_of,
 )
-from dbt.adapters.vcs.serve.observed import ServerLog
+from dbt.adapters.vcs.iceberg.serve.observed import ServerLog
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -292,7 +292,7 @@ def test_a_system_that_limits_no_files_takes_the_limits_as_given() -> None:
     """Where Python has no module `resource`: Windows, and WebAssembly."""
     code = (
         "import sys; sys.modules['resource'] = None\n"
-        "from dbt.adapters.vcs.serve.http_server import ServerLimits, run, listen\n"
+        "from dbt.adapters.vcs.iceberg.serve.http_server import ServerLimits, run, listen\n"
         "assert ServerLimits(connections=7).fitted().connections == 7\n"
         "said = []\n"
         "import threading, os, signal\n"

@@ -13,10 +13,10 @@ from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.iceberg import avro_files, manifest_files
-from dbt.adapters.vcs.serve.bearer import ANYBODY
-from dbt.adapters.vcs.serve.catalog_view import view_of
-from dbt.adapters.vcs.serve.documents import Documents
-from dbt.adapters.vcs.serve.iceberg_documents import MAX_AGE, IcebergDocuments, ServedTags
+from dbt.adapters.vcs.iceberg.serve.bearer import ANYBODY
+from dbt.adapters.vcs.iceberg.serve.catalog_view import view_of
+from dbt.adapters.vcs.iceberg.serve.documents import Documents
+from dbt.adapters.vcs.iceberg.serve.iceberg_documents import MAX_AGE, IcebergDocuments, ServedTags
 from tests.unit.warehouse import Warehouse
 
 A = RelationName("shop", "a")

@@ -29,7 +29,7 @@ from dbt.adapters.vcs.commands.client_files import client_blocks
 from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.iceberg.client_manifests import client_folder
-from dbt.adapters.vcs.rows.files.parquet import parquet_bytes
+from dbt.adapters.vcs.table.files.parquet import parquet_bytes
 from tests.unit.iceberg.lake import Lake
 from tests.unit.iceberg.readers import duckdb_connection
 from tests.unit.serve.server_process import serving

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.vcs.statements.syntax.canonical import (
+from dbt.adapters.vcs.sql.syntax.canonical import (
     Meant,
     canonical,
     filled_in,
@@ -13,7 +13,7 @@ from dbt.adapters.vcs.statements.syntax.canonical import (
     names_user,
     variation_in,
 )
-from dbt.adapters.vcs.statements.syntax.names import Name
+from dbt.adapters.vcs.sql.syntax.names import Name
 
 
 @pytest.mark.parametrize(

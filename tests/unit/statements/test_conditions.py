@@ -4,7 +4,7 @@ import pytest
 import sqlglot
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.statements.syntax.conditions import check_condition, where_clause
+from dbt.adapters.vcs.sql.syntax.conditions import check_condition, where_clause
 
 
 @pytest.mark.parametrize("condition", ["flag", "(flag)", "false", "a = 1 or b", "a -- all"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.vcs.statements.syntax.excerpts import excerpt
+from dbt.adapters.vcs.sql.syntax.excerpts import excerpt
 
 COMMENT = '/* {"app": "dbt", "node_id": "model.shop.a", "note": "it\'s /* nested */ here"} */'
 

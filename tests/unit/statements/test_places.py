@@ -2,7 +2,7 @@
 
 import pytest
 
-from dbt.adapters.vcs.statements.syntax.excerpts import own_place
+from dbt.adapters.vcs.sql.syntax.excerpts import own_place
 
 WRITTEN = "merge into t using s\n on t.id = s.no when matched and s.nope then update set a = a + 1"
 SENT = (

@@ -4,16 +4,16 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Parameter, ViewColumn
-from dbt.adapters.vcs.statements.command import SparkCommand
-from dbt.adapters.vcs.statements.function_statement import (
+from dbt.adapters.vcs.sql.command import SparkCommand
+from dbt.adapters.vcs.sql.function_statement import (
     CreateFunction,
     DescribeFunction,
     ShowFunctions,
 )
-from dbt.adapters.vcs.statements.parser import parse, read
-from dbt.adapters.vcs.statements.syntax.calls import calls_of
-from dbt.adapters.vcs.statements.syntax.query import qualified
-from dbt.adapters.vcs.statements.table import DropRelation
+from dbt.adapters.vcs.sql.parser import parse, read
+from dbt.adapters.vcs.sql.syntax.calls import calls_of
+from dbt.adapters.vcs.sql.syntax.query import qualified
+from dbt.adapters.vcs.sql.table import DropRelation
 
 
 def made(text: str) -> CreateFunction:

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbt.adapters.vcs.statements.alter import CommentOnTable
-from dbt.adapters.vcs.statements.parser import parse
-from dbt.adapters.vcs.statements.syntax.literals import quote_name, quote_text
-from dbt.adapters.vcs.statements.syntax.query import Query
+from dbt.adapters.vcs.sql.alter import CommentOnTable
+from dbt.adapters.vcs.sql.parser import parse
+from dbt.adapters.vcs.sql.syntax.literals import quote_name, quote_text
+from dbt.adapters.vcs.sql.syntax.query import Query
 
 
 def comment(literal: str) -> str | None:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from dbt.adapters.vcs.statements.command import SparkCommand
-from dbt.adapters.vcs.statements.parser import parse
-from dbt.adapters.vcs.statements.syntax.query import Query, qualified
+from dbt.adapters.vcs.sql.command import SparkCommand
+from dbt.adapters.vcs.sql.parser import parse
+from dbt.adapters.vcs.sql.syntax.query import Query, qualified
 
 
 def query(text: str) -> Query:

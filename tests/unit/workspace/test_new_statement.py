@@ -7,19 +7,19 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import ReadOnlyError
 from dbt.adapters.vcs.core.model import Origin
-from dbt.adapters.vcs.handlers import handler_registry
-from dbt.adapters.vcs.handlers.handler_registry import handler_of, handles
-from dbt.adapters.vcs.scope.answer import Outcome
-from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements import reader_registry
-from dbt.adapters.vcs.statements.definitions import DropSchema
-from dbt.adapters.vcs.statements.parser import parse
-from dbt.adapters.vcs.statements.reader_registry import reads
-from dbt.adapters.vcs.statements.statement import Statement
-from dbt.adapters.vcs.statements.syntax.cursor import TokenCursor
-from dbt.adapters.vcs.statements.table import DropRelation
-from dbt.adapters.vcs.workspace.line_workspace import Connection, Workspace
-from dbt.adapters.vcs.workspace.lines import BranchLine
+from dbt.adapters.vcs.sql import reader_registry
+from dbt.adapters.vcs.sql.definitions import DropSchema
+from dbt.adapters.vcs.sql.handlers import handler_registry
+from dbt.adapters.vcs.sql.handlers.handler_registry import handler_of, handles
+from dbt.adapters.vcs.sql.parser import parse
+from dbt.adapters.vcs.sql.reader_registry import reads
+from dbt.adapters.vcs.sql.statement import Statement
+from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
+from dbt.adapters.vcs.sql.table import DropRelation
+from dbt.adapters.vcs.workspace.answer import Outcome
+from dbt.adapters.vcs.workspace.lines.line_workspace import Connection, Workspace
+from dbt.adapters.vcs.workspace.lines.lines import BranchLine
+from dbt.adapters.vcs.workspace.statement_scope import Scope
 from tests.unit.fake_engine import FakeEngine
 from tests.unit.warehouse import Warehouse
 

@@ -10,8 +10,8 @@ from dbt.adapters.vcs.core.errors import ReadOnlyError, UnsupportedError
 from dbt.adapters.vcs.core.model import Origin
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.local import LocalBlobs
-from dbt.adapters.vcs.workspace.line_workspace import Workspace
-from dbt.adapters.vcs.workspace.lines import BranchLine, Line, PinnedLine
+from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
+from dbt.adapters.vcs.workspace.lines.lines import BranchLine, Line, PinnedLine
 from tests.unit.fake_engine import FakeEngine, FakeRows, FakeSession
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from dbt.adapters.vcs.changes.writes.versions import JOIN_ABOVE, joined, put_segments
 from dbt.adapters.vcs.core.errors import ConflictError, NotFoundError
 from dbt.adapters.vcs.core.ids import Micros, TableId
 from dbt.adapters.vcs.core.model import (
@@ -18,9 +19,8 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
-from dbt.adapters.vcs.workspace.lines import BranchLine
-from dbt.adapters.vcs.worktree.overlay import Overlay
-from dbt.adapters.vcs.writes.versions import JOIN_ABOVE, joined, put_segments
+from dbt.adapters.vcs.workspace.lines.lines import BranchLine
+from dbt.adapters.vcs.workspace.overlay import Overlay
 
 AUDIT = RelationName("ops", "audit")
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.core.plan import compaction
-from dbt.adapters.vcs.handlers.contents.optimize_handler import put_optimized
-from dbt.adapters.vcs.workspace.upkeep import Upkeep
+from dbt.adapters.vcs.sql.handlers.contents.optimize_handler import put_optimized
+from dbt.adapters.vcs.workspace.lines.upkeep import Upkeep
 from tests.unit.shelf import Shelf
 
 
@@ -62,7 +62,7 @@ def test_a_compaction_that_fails_is_told_and_fails_nothing(
 ) -> None:
     said: list[str] = []
     upkeep = Upkeep(shelf.workspace, shelf.line, auto=True, warn=said.append)
-    rewrite = "dbt.adapters.vcs.workspace.upkeep.put_optimized"
+    rewrite = "dbt.adapters.vcs.workspace.lines.upkeep.put_optimized"
 
     def meanwhile(*arguments: Any) -> Any:
         found = put_optimized(*arguments)

@@ -6,8 +6,8 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.model import RelationName
-from dbt.adapters.vcs.statements.syntax.names import At
-from dbt.adapters.vcs.worktree.points import Point, TableText, find_point, find_points
+from dbt.adapters.vcs.sql.syntax.names import At
+from dbt.adapters.vcs.workspace.points import Point, TableText, find_point, find_points
 from tests.unit.shelf import Shelf
 
 T = RelationName("s", "t")

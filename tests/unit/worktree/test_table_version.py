@@ -6,7 +6,7 @@ import pytest
 
 from dbt.adapters.vcs.core.ids import SegmentId
 from dbt.adapters.vcs.core.model import RelationName, Segment, TableEntry
-from dbt.adapters.vcs.worktree.table_version import Version
+from dbt.adapters.vcs.workspace.table_version import Version
 from tests.unit.shelf import Shelf
 
 

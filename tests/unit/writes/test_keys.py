@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from dbt.adapters.vcs.changes.writes import keys
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
-from dbt.adapters.vcs.writes import keys
 from tests.unit.shelf import Shelf
 
 NAN = float("nan")

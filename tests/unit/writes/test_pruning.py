@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from dbt.adapters.vcs.changes.writes.pruning import matching, within
 from dbt.adapters.vcs.core.model import Block, ColumnStats, Field, Schema
-from dbt.adapters.vcs.statements.syntax.conjuncts import Comparison, Constant
-from dbt.adapters.vcs.writes.pruning import matching, within
+from dbt.adapters.vcs.sql.syntax.conjuncts import Comparison, Constant
 
 ROWS = 10
 

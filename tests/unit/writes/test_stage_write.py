@@ -2,9 +2,9 @@
 
 import pytest
 
+from dbt.adapters.vcs.changes.writes.stage_write import MIN_BYTES, chosen
+from dbt.adapters.vcs.changes.writes.targets import BlockChoice
 from dbt.adapters.vcs.core.model import Block
-from dbt.adapters.vcs.writes.stage_write import MIN_BYTES, chosen
-from dbt.adapters.vcs.writes.targets import BlockChoice
 
 LARGE = Block(path="large", rows=100, bytes=MIN_BYTES)
 SMALL = Block(path="small", rows=100, bytes=MIN_BYTES - 1)

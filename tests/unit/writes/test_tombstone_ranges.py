@@ -6,12 +6,12 @@ from typing import Any, cast
 
 import pytest
 
+from dbt.adapters.vcs.changes.writes import tombstone_ranges
+from dbt.adapters.vcs.changes.writes.tombstone_ranges import write_tombstones
 from dbt.adapters.vcs.core.errors import EngineError
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
 from dbt.adapters.vcs.engines.port import Destination, Writer, Written
-from dbt.adapters.vcs.rows.files.footers import Footer
-from dbt.adapters.vcs.writes import tombstone_ranges
-from dbt.adapters.vcs.writes.tombstone_ranges import write_tombstones
+from dbt.adapters.vcs.table.files.footers import Footer
 
 COUNTS = {"b/2": 3, "b/1": 2, "b/3": 4}
 

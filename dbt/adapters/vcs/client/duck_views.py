@@ -13,7 +13,7 @@ from dbt.adapters.vcs.client.lazy_table import LazyTable, open_table
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.rows.files.block_reader import is_readable
+from dbt.adapters.vcs.table.files.block_reader import is_readable
 
 if TYPE_CHECKING:
     import duckdb

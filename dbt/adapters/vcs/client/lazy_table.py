@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from pyarrow import fs
 
+from dbt.adapters.vcs.changes.writes.row_filters import filter_of, named_by
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.model import (
@@ -26,13 +27,12 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.model.data_type import INTEGERS, TIMESTAMPS, type_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.tableversions import find_version
-from dbt.adapters.vcs.rows.files.block_reader import Files, is_readable
-from dbt.adapters.vcs.rows.types import arrow_type
-from dbt.adapters.vcs.statements.syntax.lexer import tokenize
-from dbt.adapters.vcs.statements.syntax.names import Name
-from dbt.adapters.vcs.statements.syntax.relations import is_name
-from dbt.adapters.vcs.worktree.table_version import Version
-from dbt.adapters.vcs.writes.row_filters import filter_of, named_by
+from dbt.adapters.vcs.sql.syntax.lexer import tokenize
+from dbt.adapters.vcs.sql.syntax.names import Name
+from dbt.adapters.vcs.sql.syntax.relations import is_name
+from dbt.adapters.vcs.table.files.block_reader import Files, is_readable
+from dbt.adapters.vcs.table.types import arrow_type
+from dbt.adapters.vcs.workspace.table_version import Version
 
 if TYPE_CHECKING:
     import pandas as pd

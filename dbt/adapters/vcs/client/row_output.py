@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from dbt.adapters.vcs.client.lazy_table import LazyTable
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.rows.python_values import (
+from dbt.adapters.vcs.table.python_values import (
     FarMoment,
     python_rows,
     python_value,

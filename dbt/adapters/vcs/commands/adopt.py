@@ -8,6 +8,12 @@ from dataclasses import dataclass, field, replace
 import msgspec
 import pyarrow as pa
 
+from dbt.adapters.vcs.changes.diffs.row_diff import TableDiff, diff
+from dbt.adapters.vcs.changes.merges.conflicts.policy import Policy
+from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import Clash
+from dbt.adapters.vcs.changes.merges.table_merge import TableMerge, TableMerged, merge_tables
+from dbt.adapters.vcs.changes.writes.nullability import refuse_null
+from dbt.adapters.vcs.changes.writes.versions import changed, put_segments, without_blocks
 from dbt.adapters.vcs.commands.client_files import (
     Deletions,
     client_blocks,
@@ -26,23 +32,17 @@ from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Block, Origin, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.diffs.row_diff import TableDiff, diff
 from dbt.adapters.vcs.iceberg.client_manifests import (
     ClientFiles,
     ClientPaths,
     EqualityFile,
     client_files,
 )
-from dbt.adapters.vcs.merges.conflicts.policy import Policy
-from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash
-from dbt.adapters.vcs.merges.table_merge import TableMerge, TableMerged, merge_tables
-from dbt.adapters.vcs.rows.equality import group_ids
-from dbt.adapters.vcs.rows.limits import MERGE_LIMITS, TooLargeError
-from dbt.adapters.vcs.rows.sorted_numbers import are_among
-from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.worktree.table_version import Version
-from dbt.adapters.vcs.writes.nullability import refuse_null
-from dbt.adapters.vcs.writes.versions import changed, put_segments, without_blocks
+from dbt.adapters.vcs.table.equality import group_ids
+from dbt.adapters.vcs.table.limits import MERGE_LIMITS, TooLargeError
+from dbt.adapters.vcs.table.sorted_numbers import are_among
+from dbt.adapters.vcs.workspace.statement_scope import Scope
+from dbt.adapters.vcs.workspace.table_version import Version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

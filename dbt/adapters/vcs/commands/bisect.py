@@ -24,6 +24,16 @@ from dbt.adapters.vcs.commands.bisect_condition import (
     find_test,
 )
 from dbt.adapters.vcs.commands.failure import NOT_DONE
+from dbt.adapters.vcs.commands.layout.styled import (
+    Block,
+    Span,
+    age,
+    brief,
+    counted,
+    entry,
+    line,
+    short,
+)
 from dbt.adapters.vcs.commands.options import json_option
 from dbt.adapters.vcs.commands.session import CommandSession, with_session
 from dbt.adapters.vcs.core.errors import DamagedError, InputError
@@ -31,7 +41,6 @@ from dbt.adapters.vcs.core.history.bisection import Mark, first_bad
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.model import Commit, Entry, RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.layout.styled import Block, Span, age, brief, counted, entry, line, short
 from dbt.adapters.vcs.yaml_text import load_yaml
 
 Tell = Callable[[int, int], None]

@@ -30,17 +30,17 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.treereader import TreeReader
 from dbt.adapters.vcs.engines.port import Engine, Rows
-from dbt.adapters.vcs.rows.limits import LIMITS
-from dbt.adapters.vcs.statements.command import SparkCommand
-from dbt.adapters.vcs.statements.parser import read, split
-from dbt.adapters.vcs.statements.syntax.excerpts import excerpt
-from dbt.adapters.vcs.statements.syntax.lexer import Token, tokenize
-from dbt.adapters.vcs.statements.syntax.query import Query
-from dbt.adapters.vcs.statements.syntax.relations import is_name
-from dbt.adapters.vcs.statements.syntax.scan import QUERY_WORDS
-from dbt.adapters.vcs.workspace.line_workspace import Connection, Workspace
-from dbt.adapters.vcs.workspace.lines import PinnedLine
-from dbt.adapters.vcs.worktree.pins import query_of_body, query_of_view
+from dbt.adapters.vcs.sql.command import SparkCommand
+from dbt.adapters.vcs.sql.parser import read, split
+from dbt.adapters.vcs.sql.syntax.excerpts import excerpt
+from dbt.adapters.vcs.sql.syntax.lexer import Token, tokenize
+from dbt.adapters.vcs.sql.syntax.query import Query
+from dbt.adapters.vcs.sql.syntax.relations import is_name
+from dbt.adapters.vcs.sql.syntax.scan import QUERY_WORDS
+from dbt.adapters.vcs.table.limits import LIMITS
+from dbt.adapters.vcs.workspace.lines.line_workspace import Connection, Workspace
+from dbt.adapters.vcs.workspace.lines.lines import PinnedLine
+from dbt.adapters.vcs.workspace.pins import query_of_body, query_of_view
 
 Kind: TypeAlias = Literal["truth", "failures", "by columns"]
 """How a result is read. `truth`: one boolean, good if true. `failures`: the rows that are wrong,

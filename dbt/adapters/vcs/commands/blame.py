@@ -11,6 +11,7 @@ import click
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dbt.adapters.vcs.commands.layout.styled import Block, Grid, Span, Style, age, entry, short
 from dbt.adapters.vcs.commands.options import Pair, json_option
 from dbt.adapters.vcs.commands.revisions import parse_relation
 from dbt.adapters.vcs.commands.session import CommandSession, with_session
@@ -19,12 +20,11 @@ from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, datetime_of
 from dbt.adapters.vcs.core.model import RelationName, Schema, TableEntry
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.layout.styled import Block, Grid, Span, Style, age, entry, short
-from dbt.adapters.vcs.rows.compare.signed import signed_files
-from dbt.adapters.vcs.rows.equality import has_value
-from dbt.adapters.vcs.rows.exact_values import Given
-from dbt.adapters.vcs.rows.key_values import key_value
-from dbt.adapters.vcs.rows.python_values import python_rows
+from dbt.adapters.vcs.table.compare.signed import signed_files
+from dbt.adapters.vcs.table.equality import has_value
+from dbt.adapters.vcs.table.exact_values import Given
+from dbt.adapters.vcs.table.key_values import key_value
+from dbt.adapters.vcs.table.python_values import python_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from dbt.adapters.vcs.changes.writes import pruning
+from dbt.adapters.vcs.changes.writes.versions import folder_of
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError, UnsupportedError
 from dbt.adapters.vcs.core.model import Block, Field, Schema, Snapshot, Tombstone
 from dbt.adapters.vcs.core.model.data_type import type_of
@@ -18,20 +20,18 @@ from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.iceberg.client_manifests import ClientPaths, DeleteFile, EqualityFile
 from dbt.adapters.vcs.iceberg.puffin_files import PuffinFile, VectorPlace
-from dbt.adapters.vcs.rows.equality import group_ids, plain
-from dbt.adapters.vcs.rows.files.block_reader import Files, Positions
-from dbt.adapters.vcs.rows.files.footers import Footer, read_blocks, read_footer
-from dbt.adapters.vcs.rows.files.parquet import parquet_bytes
-from dbt.adapters.vcs.rows.files.tombstone_files import write_tombstone
-from dbt.adapters.vcs.rows.fitted_rows import limited
-from dbt.adapters.vcs.rows.limits import MERGE_LIMITS, Limits
-from dbt.adapters.vcs.rows.partition_values import is_told, partition_text
-from dbt.adapters.vcs.rows.python_values import python_value
-from dbt.adapters.vcs.rows.sorted_numbers import distinct
-from dbt.adapters.vcs.rows.types import arrow_type
-from dbt.adapters.vcs.worktree.table_version import Version
-from dbt.adapters.vcs.writes import pruning
-from dbt.adapters.vcs.writes.versions import folder_of
+from dbt.adapters.vcs.table.equality import group_ids, plain
+from dbt.adapters.vcs.table.files.block_reader import Files, Positions
+from dbt.adapters.vcs.table.files.footers import Footer, read_blocks, read_footer
+from dbt.adapters.vcs.table.files.parquet import parquet_bytes
+from dbt.adapters.vcs.table.files.tombstone_files import write_tombstone
+from dbt.adapters.vcs.table.fitted_rows import limited
+from dbt.adapters.vcs.table.limits import MERGE_LIMITS, Limits
+from dbt.adapters.vcs.table.partition_values import is_told, partition_text
+from dbt.adapters.vcs.table.python_values import python_value
+from dbt.adapters.vcs.table.sorted_numbers import distinct
+from dbt.adapters.vcs.table.types import arrow_type
+from dbt.adapters.vcs.workspace.table_version import Version
 
 _NUMBER: Final = b"PARQUET:field_id"
 _NO_NUMBERS: Final[Mapping[str, int]] = {}

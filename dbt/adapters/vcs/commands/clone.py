@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import click
 
+from dbt.adapters.vcs.commands.layout.styled import Block, Span, counted, line, short
 from dbt.adapters.vcs.commands.options import json_option
 from dbt.adapters.vcs.commands.restore import head_of
 from dbt.adapters.vcs.commands.revisions import parse_relation
@@ -18,9 +19,8 @@ from dbt.adapters.vcs.core.model import Input, Origin
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.core.tableversions import find_version
-from dbt.adapters.vcs.handlers.definitions.table_handler import put_clone
-from dbt.adapters.vcs.layout.styled import Block, Span, counted, line, short
-from dbt.adapters.vcs.worktree.overlay import Overlay
+from dbt.adapters.vcs.sql.handlers.definitions.table_handler import put_clone
+from dbt.adapters.vcs.workspace.overlay import Overlay
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,14 +8,14 @@ from typing import Any, Final
 
 import click
 
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import OpenMerge, open_merges
+from dbt.adapters.vcs.commands.layout.styled import Block, Grid, Span, line
 from dbt.adapters.vcs.commands.options import check_only, json_option, limit_option
 from dbt.adapters.vcs.commands.output import RowSet, cell_of
 from dbt.adapters.vcs.commands.session import CommandSession, with_session
 from dbt.adapters.vcs.core.errors import DamagedError, InputError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.layout.styled import Block, Grid, Span, line
-from dbt.adapters.vcs.merges.conflicts.open_merges import OpenMerge, open_merges
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +88,7 @@ def list_conflicts(
     rows, key = RowSet.none(), tuple[str, ...]()
     if relation is not None:
         # To find that no merge waits takes neither Parquet nor what reads it.
-        from dbt.adapters.vcs.merges.conflicts.stored_conflicts import tables_of
+        from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import tables_of
 
         name = relation_of(relation)
         tables = tables_of(repository, merge)
@@ -135,7 +135,7 @@ def _report(
 def summarize_conflicts(repository: Repository, merge: OpenMerge) -> tuple[ConflictSummary, ...]:
     """Return the relations in conflict in a waiting merge, by name."""
     # To find that no merge waits takes neither Parquet nor what reads it.
-    from dbt.adapters.vcs.merges.conflicts.stored_conflicts import tables_of
+    from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import tables_of
 
     found = [
         ConflictSummary(

@@ -10,6 +10,7 @@ from typing import Final
 import click
 
 from dbt.adapters.vcs.commands.fsck import DataCheck, check_repository, needed_now
+from dbt.adapters.vcs.commands.layout.styled import Block, counted, line, size
 from dbt.adapters.vcs.commands.options import json_option
 from dbt.adapters.vcs.commands.session import CommandSession, with_session
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError, RetryError
@@ -24,8 +25,7 @@ from dbt.adapters.vcs.core.store.lease import FOLDER, seems_running
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
 from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.core.store.write_once import write_new
-from dbt.adapters.vcs.layout.styled import Block, counted, line, size
-from dbt.adapters.vcs.rows.files.file_check import whole_bytes
+from dbt.adapters.vcs.table.files.file_check import whole_bytes
 
 _LOGS: Final = ("refs/heads", "refs/tags", "refs/snapshots", "refs/options")
 _AT_ONCE: Final = 64 * 2**20

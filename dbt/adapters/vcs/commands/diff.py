@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, get_args
 
 import click
 
+from dbt.adapters.vcs.changes.diffs.matched_columns import column_changes
+from dbt.adapters.vcs.changes.diffs.summaries import summarize
 from dbt.adapters.vcs.commands.diff_report import (
     ColumnDiff,
     DiffReport,
@@ -36,16 +38,14 @@ from dbt.adapters.vcs.core.plan.tree_merge import Change
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.core.tableversions import find_version
-from dbt.adapters.vcs.diffs.matched_columns import column_changes
-from dbt.adapters.vcs.diffs.summaries import summarize
-from dbt.adapters.vcs.rows.compare.row_counts import Counts
-from dbt.adapters.vcs.rows.limits import LIMITS, Limits, TooLargeError, in_process_first
-from dbt.adapters.vcs.statements.syntax.diff_call import DiffShape, table_at
-from dbt.adapters.vcs.worktree.overlay import Overlay
-from dbt.adapters.vcs.worktree.points import Point, TableText, find_points
+from dbt.adapters.vcs.sql.syntax.diff_call import DiffShape, table_at
+from dbt.adapters.vcs.table.compare.row_counts import Counts
+from dbt.adapters.vcs.table.limits import LIMITS, Limits, TooLargeError, in_process_first
+from dbt.adapters.vcs.workspace.overlay import Overlay
+from dbt.adapters.vcs.workspace.points import Point, TableText, find_points
 
 if TYPE_CHECKING:
-    from dbt.adapters.vcs.diffs.shapes import RowTable, ShapedRows
+    from dbt.adapters.vcs.changes.diffs.shapes import RowTable, ShapedRows
 
 _AT_ONCE: Final = 16
 
@@ -373,7 +373,7 @@ class TablePair:
 
     def _read(self, limits: Limits) -> Counts:
         # Rows take pyarrow, which takes longer to load than most diffs take in all.
-        from dbt.adapters.vcs.diffs.difference import Difference
+        from dbt.adapters.vcs.changes.diffs.difference import Difference
 
         difference = Difference(
             repository=self.repository,
@@ -428,9 +428,9 @@ def row_diff_report(
         TooLargeError: There are too many rows for a three-way difference in this process.
     """
     # Whoever asks for counts alone does not wait for what reads rows.
-    from dbt.adapters.vcs.diffs.difference import ComputedRows, Difference
-    from dbt.adapters.vcs.diffs.shapes import RowTable
-    from dbt.adapters.vcs.diffs.three_way import ThreeWay
+    from dbt.adapters.vcs.changes.diffs.difference import ComputedRows, Difference
+    from dbt.adapters.vcs.changes.diffs.shapes import RowTable
+    from dbt.adapters.vcs.changes.diffs.three_way import ThreeWay
 
     difference = Difference(
         repository=pair.repository, before=pair.before, after=pair.after, columns=pair.columns

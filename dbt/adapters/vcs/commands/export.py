@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import click
 
 from dbt.adapters.vcs.commands.exports import export
+from dbt.adapters.vcs.commands.layout.styled import Block, Span, counted, line
 from dbt.adapters.vcs.commands.options import json_option
 from dbt.adapters.vcs.commands.session import CommandSession, with_session
 from dbt.adapters.vcs.iceberg.branch_export import BranchExport, Registration
-from dbt.adapters.vcs.layout.styled import Block, Span, counted, line
 
 
 @click.command("export")

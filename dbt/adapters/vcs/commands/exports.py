@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from dbt.adapters.vcs.changes.merges.export_rules import CatalogTarget, ExportRule
 from dbt.adapters.vcs.core.errors import InputError, StorageError, VcsError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.repository import Repository
@@ -19,7 +20,6 @@ from dbt.adapters.vcs.core.store.failures import plain
 from dbt.adapters.vcs.iceberg.branch_export import BranchExport, Registration, export_branch
 from dbt.adapters.vcs.iceberg.export_folder import ExportFolder, export_folder
 from dbt.adapters.vcs.iceberg.metadata_place import MetadataPlace, place_of
-from dbt.adapters.vcs.merges.export_rules import CatalogTarget, ExportRule
 
 if TYPE_CHECKING:
     pass

@@ -10,9 +10,9 @@ from typing import IO, Any, Final
 
 import click
 
+from dbt.adapters.vcs.commands.layout.styled import printable
 from dbt.adapters.vcs.core.errors import ConflictError, NotFoundError, VcsError
 from dbt.adapters.vcs.core.secrets import without_secrets
-from dbt.adapters.vcs.layout.styled import printable
 
 NOT_DONE: Final = 1
 """Something was not found, or there is a conflict."""

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 import click
 
 from dbt.adapters.vcs.commands.failure import ShownFailure
+from dbt.adapters.vcs.commands.layout.styled import Block, Span, counted, line, size
 from dbt.adapters.vcs.commands.options import Percent, json_option
 from dbt.adapters.vcs.commands.session import CommandSession, with_session
 from dbt.adapters.vcs.core.codec import decode
@@ -29,8 +30,7 @@ from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.core.store.objects import ObjectStore, object_key, object_path, read_object
 from dbt.adapters.vcs.core.store.refs import RefStore
-from dbt.adapters.vcs.layout.styled import Block, Span, counted, line, size
-from dbt.adapters.vcs.rows.files.file_check import wrong_bytes, wrong_size
+from dbt.adapters.vcs.table.files.file_check import wrong_bytes, wrong_size
 
 SPACES: Final = ("heads", "tags", "options", PINS)
 """Spaces of refs that every repository has, besides those of named snapshots."""

@@ -10,6 +10,7 @@ from typing import Final
 
 import click
 
+from dbt.adapters.vcs.commands.layout.styled import Block, Span, counted, line, size
 from dbt.adapters.vcs.commands.options import check_only, json_option
 from dbt.adapters.vcs.commands.session import CommandSession, with_session
 from dbt.adapters.vcs.core.collection import (
@@ -52,8 +53,7 @@ from dbt.adapters.vcs.core.store.objects import ObjectStore, object_key
 from dbt.adapters.vcs.core.store.refs import Space
 from dbt.adapters.vcs.iceberg.export_folder import exported_versions
 from dbt.adapters.vcs.iceberg.metadata_place import FOLDER
-from dbt.adapters.vcs.layout.styled import Block, Span, counted, line, size
-from dbt.adapters.vcs.runs.run_branch import is_expired, runs
+from dbt.adapters.vcs.workspace.run_branch import is_expired, runs
 
 _BATCH: Final = 500
 """Number of deletions between two heartbeats."""

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import click
 
+from dbt.adapters.vcs.commands.layout.styled import Block, Span, line
 from dbt.adapters.vcs.commands.options import json_option
 from dbt.adapters.vcs.commands.session import CommandSession, with_session
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.header import ADDED, FORMAT_VERSION, upgrade_header
 from dbt.adapters.vcs.core.store.opening import open_blobs
-from dbt.adapters.vcs.layout.styled import Block, Span, line
 
 
 @click.command("init")

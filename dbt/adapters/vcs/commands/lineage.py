@@ -8,6 +8,7 @@ from datetime import datetime
 
 import click
 
+from dbt.adapters.vcs.commands.layout.styled import Block, Span, age, counted, entry, line, short
 from dbt.adapters.vcs.commands.options import json_option
 from dbt.adapters.vcs.commands.revisions import parse_relation
 from dbt.adapters.vcs.commands.session import CommandSession, with_session
@@ -17,7 +18,6 @@ from dbt.adapters.vcs.core.model import Input, RelationName
 from dbt.adapters.vcs.core.origins.lineage import Lineage, Made
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.tableversions import find_version
-from dbt.adapters.vcs.layout.styled import Block, Span, age, counted, entry, line, short
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

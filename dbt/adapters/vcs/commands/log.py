@@ -9,6 +9,7 @@ from itertools import islice
 
 import click
 
+from dbt.adapters.vcs.commands.layout.styled import Block, Span, age, entry, line, short
 from dbt.adapters.vcs.commands.options import json_option, limit_option
 from dbt.adapters.vcs.commands.revisions import names_by_commit, parse_relation
 from dbt.adapters.vcs.commands.session import CommandSession, with_session
@@ -17,7 +18,6 @@ from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.model import Commit, RelationName
 from dbt.adapters.vcs.core.model.commit import reused_nodes
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.layout.styled import Block, Span, age, entry, line, short
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,38 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from dbt.adapters.vcs.changes.diffs.change_summary import ChangeSummary, differing, rows_text
+from dbt.adapters.vcs.changes.diffs.summaries import list_changes
+from dbt.adapters.vcs.changes.merges.branch_landing import Arrival, check_terms, land_work
+from dbt.adapters.vcs.changes.merges.conflicts import stored_conflicts as conflicts
+from dbt.adapters.vcs.changes.merges.conflicts.decisions import Decisions, decided_rows
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import (
+    OpenMerge,
+    find_open_merge,
+    open_merge_of,
+)
+from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode, OnStale, Policy
+from dbt.adapters.vcs.changes.merges.conflicts.terms import Terms
+from dbt.adapters.vcs.changes.merges.merge_plan import (
+    How,
+    MergePlan,
+    Work,
+    plan_merge,
+    planned_changes,
+)
+from dbt.adapters.vcs.changes.merges.protection import protect_first
+from dbt.adapters.vcs.changes.merges.read_set_check import Judge, ReadSetCheck
+from dbt.adapters.vcs.changes.merges.stale_by_merge import (
+    NewlyStale,
+    changed_by_target,
+    newly_stale,
+    stale_after,
+)
+from dbt.adapters.vcs.changes.merges.table_merges import TableMerges
+from dbt.adapters.vcs.changes.merges.trees import Merged
 from dbt.adapters.vcs.commands.conflicts import shown_name
 from dbt.adapters.vcs.commands.failure import ShownFailure
+from dbt.adapters.vcs.commands.layout.styled import Block, Span, counted, line, short
 from dbt.adapters.vcs.commands.options import Pair, check_only, json_option
 from dbt.adapters.vcs.commands.output import changes_text
 from dbt.adapters.vcs.commands.revisions import named_branch, resolve_source
@@ -19,28 +49,8 @@ from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.origins.staleness import entries_of
 from dbt.adapters.vcs.core.repository import Protection, Repository
-from dbt.adapters.vcs.diffs.change_summary import ChangeSummary, differing, rows_text
-from dbt.adapters.vcs.diffs.summaries import list_changes
 from dbt.adapters.vcs.engines.port import Engine, Rewriters
-from dbt.adapters.vcs.layout.styled import Block, Span, counted, line, short
-from dbt.adapters.vcs.merges.branch_landing import Arrival, check_terms, land_work
-from dbt.adapters.vcs.merges.conflicts import stored_conflicts as conflicts
-from dbt.adapters.vcs.merges.conflicts.decisions import Decisions, decided_rows
-from dbt.adapters.vcs.merges.conflicts.open_merges import OpenMerge, find_open_merge, open_merge_of
-from dbt.adapters.vcs.merges.conflicts.policy import Mode, OnStale, Policy
-from dbt.adapters.vcs.merges.conflicts.terms import Terms
-from dbt.adapters.vcs.merges.merge_plan import How, MergePlan, Work, plan_merge, planned_changes
-from dbt.adapters.vcs.merges.protection import protect_first
-from dbt.adapters.vcs.merges.read_set_check import Judge, ReadSetCheck
-from dbt.adapters.vcs.merges.stale_by_merge import (
-    NewlyStale,
-    changed_by_target,
-    newly_stale,
-    stale_after,
-)
-from dbt.adapters.vcs.merges.table_merges import TableMerges
-from dbt.adapters.vcs.merges.trees import Merged
-from dbt.adapters.vcs.runs.run_branch import run_of
+from dbt.adapters.vcs.workspace.run_branch import run_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from typing import Final
 
 import click
 
+from dbt.adapters.vcs.commands.layout.styled import Block, Grid, Span, counted, line, short, size
 from dbt.adapters.vcs.commands.options import NameList, json_option
 from dbt.adapters.vcs.commands.revisions import parse_relation
 from dbt.adapters.vcs.commands.session import CommandSession, sessions_of, with_session
@@ -19,14 +20,13 @@ from dbt.adapters.vcs.core.model import Origin, RelationName, Snapshot, TableEnt
 from dbt.adapters.vcs.core.plan.compaction import TARGET_BYTES
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Engine
-from dbt.adapters.vcs.handlers.contents.optimize_handler import (
+from dbt.adapters.vcs.sql.handlers.contents.optimize_handler import (
     OPERATION,
     Rewrite,
     put_optimized,
     rewrite_table,
 )
-from dbt.adapters.vcs.layout.styled import Block, Grid, Span, counted, line, short, size
-from dbt.adapters.vcs.worktree.overlay import Overlay
+from dbt.adapters.vcs.workspace.overlay import Overlay
 
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)i?b?", re.IGNORECASE)
 _UNITS: Final = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}

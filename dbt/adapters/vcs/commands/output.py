@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, overload
 
 import msgspec
 
-from dbt.adapters.vcs.layout.styled import (
+from dbt.adapters.vcs.commands.layout.styled import (
     Block,
     Grid,
     Span,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from rich.console import Console
 
-    from dbt.adapters.vcs.diffs.change_summary import ChangeSummary
+    from dbt.adapters.vcs.changes.diffs.change_summary import ChangeSummary
 
 _STYLES: Final[dict[Style, str]] = {
     "plain": "",
@@ -226,7 +226,7 @@ class RowSet(Sequence[Mapping[str, Any]]):
     def values(self) -> Iterator[tuple[Any, ...]]:
         """Yield the values of each row, in the order of the columns."""
         # A command that shows no rows doesn't load what reads them.
-        from dbt.adapters.vcs.rows.python_values import python_values
+        from dbt.adapters.vcs.table.python_values import python_values
 
         left = self._count
         parts = iter(self._parts())

@@ -11,10 +11,10 @@ from typing import Final
 import click
 
 from dbt.adapters.vcs.api import connect
+from dbt.adapters.vcs.commands.layout.styled import line, size
 from dbt.adapters.vcs.commands.options import json_option
 from dbt.adapters.vcs.commands.session import CommandSession, with_session
 from dbt.adapters.vcs.engines.factory import archive_classes, archived_classes, end_process
-from dbt.adapters.vcs.layout.styled import line, size
 
 _WORK = ("-m", "dbt.adapters.vcs.commands.prepare")
 

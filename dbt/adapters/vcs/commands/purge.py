@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import click
 import msgspec
 
+from dbt.adapters.vcs.commands.layout.styled import Span, counted, line
 from dbt.adapters.vcs.commands.options import json_option
 from dbt.adapters.vcs.commands.purged_files import NewFiles
 from dbt.adapters.vcs.commands.purged_history import (
@@ -54,10 +55,9 @@ from dbt.adapters.vcs.core.store.refs import PURGE
 from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.iceberg.export_folder import EXPORTS
 from dbt.adapters.vcs.iceberg.metadata_place import FOLDER
-from dbt.adapters.vcs.layout.styled import Span, counted, line
 
 if TYPE_CHECKING:
-    from dbt.adapters.vcs.layout.styled import Block
+    from dbt.adapters.vcs.commands.layout.styled import Block
 
 _SHOWN: Final = 20
 """Places of texts that are listed."""

@@ -15,6 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dbt.adapters.vcs.changes.writes.pruning import matching
+from dbt.adapters.vcs.changes.writes.row_filters import filter_of
 from dbt.adapters.vcs.commands.purged_history import CONFLICTS
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.ids import SnapshotId, TableId
@@ -26,18 +28,16 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.found_places import find_places
 from dbt.adapters.vcs.engines.port import VersionReader
 from dbt.adapters.vcs.engines.version_mounts import TableMount
-from dbt.adapters.vcs.rows.files.block_reader import Files, Positions
-from dbt.adapters.vcs.rows.limits import in_process_first
-from dbt.adapters.vcs.rows.quoting import quoted
-from dbt.adapters.vcs.rows.sorted_numbers import are_among, distinct
-from dbt.adapters.vcs.statements.syntax.conditions import check_condition, where_clause
-from dbt.adapters.vcs.statements.syntax.conjuncts import Comparison, comparisons_of
-from dbt.adapters.vcs.statements.syntax.lexer import Kind, tokenize
-from dbt.adapters.vcs.statements.syntax.literals import decode
-from dbt.adapters.vcs.statements.syntax.names import Name
-from dbt.adapters.vcs.statements.syntax.query import Slice
-from dbt.adapters.vcs.writes.pruning import matching
-from dbt.adapters.vcs.writes.row_filters import filter_of
+from dbt.adapters.vcs.sql.syntax.conditions import check_condition, where_clause
+from dbt.adapters.vcs.sql.syntax.conjuncts import Comparison, comparisons_of
+from dbt.adapters.vcs.sql.syntax.lexer import Kind, tokenize
+from dbt.adapters.vcs.sql.syntax.literals import decode
+from dbt.adapters.vcs.sql.syntax.names import Name
+from dbt.adapters.vcs.sql.syntax.query import Slice
+from dbt.adapters.vcs.table.files.block_reader import Files, Positions
+from dbt.adapters.vcs.table.limits import in_process_first
+from dbt.adapters.vcs.table.quoting import quoted
+from dbt.adapters.vcs.table.sorted_numbers import are_among, distinct
 
 Places = Mapping[str, Positions]
 """Positions in ascending order, by path of the block."""

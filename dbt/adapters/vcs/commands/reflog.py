@@ -10,6 +10,7 @@ from typing import Final
 
 import click
 
+from dbt.adapters.vcs.commands.layout.styled import Block, Span, age, entry, line, short
 from dbt.adapters.vcs.commands.options import json_option, limit_option
 from dbt.adapters.vcs.commands.session import CommandSession, with_session
 from dbt.adapters.vcs.core.errors import InputError
@@ -17,7 +18,6 @@ from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.branch_names import is_name
 from dbt.adapters.vcs.core.store.refs import Ref, Space
-from dbt.adapters.vcs.layout.styled import Block, Span, age, entry, line, short
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

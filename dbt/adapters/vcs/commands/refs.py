@@ -12,7 +12,9 @@ from typing import Final, NamedTuple
 
 import click
 
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import open_merge_of, open_merges
 from dbt.adapters.vcs.commands.failure import ShownFailure
+from dbt.adapters.vcs.commands.layout.styled import Block, Grid, Span, age, line, short
 from dbt.adapters.vcs.commands.options import DefaultGroup, common_options, json_option
 from dbt.adapters.vcs.commands.revisions import (
     check_free,
@@ -37,9 +39,7 @@ from dbt.adapters.vcs.core.retention import hold, hold_commit
 from dbt.adapters.vcs.core.snapshotnames import NamedSnapshot
 from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.core.tableversions import find_version
-from dbt.adapters.vcs.layout.styled import Block, Grid, Span, age, line, short
-from dbt.adapters.vcs.merges.conflicts.open_merges import open_merge_of, open_merges
-from dbt.adapters.vcs.runs.run_branch import RunBranch, Status, discard, run_of, runs
+from dbt.adapters.vcs.workspace.run_branch import RunBranch, Status, discard, run_of, runs
 
 _AT_ONCE: Final = 64
 """Number of branches whose histories are read together."""

@@ -17,7 +17,7 @@ from dbt.adapters.vcs.core.presence import files_of_versions, missing_file
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.reuse.answer_rows import count_rows
-from dbt.adapters.vcs.runs.run_branch import commits_of, runs
+from dbt.adapters.vcs.workspace.run_branch import commits_of, runs
 
 _SHORTEST: Final = 4
 """Digits of the shortest start of a key that is taken for it."""

@@ -12,6 +12,7 @@ import click
 
 from dbt.adapters.vcs.commands.failure import ShownFailure
 from dbt.adapters.vcs.commands.fsck import KINDS, SPACES, DataCheck, check_repository, read_files
+from dbt.adapters.vcs.commands.layout.styled import Block, Span, counted, line
 from dbt.adapters.vcs.commands.options import json_option
 from dbt.adapters.vcs.commands.session import CommandSession, with_session
 from dbt.adapters.vcs.core.branches import Branch, Names
@@ -38,9 +39,8 @@ from dbt.adapters.vcs.core.store.objects import ObjectStore, read_object
 from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.core.store.refs import Ref, RefStore
 from dbt.adapters.vcs.core.store.set_aside import replace_file, replace_object
-from dbt.adapters.vcs.layout.styled import Block, Span, counted, line
-from dbt.adapters.vcs.rows.files.file_check import size_of, whole_bytes, wrong_bytes, wrong_size
-from dbt.adapters.vcs.rows.quoting import quoted_relation
+from dbt.adapters.vcs.table.files.file_check import size_of, whole_bytes, wrong_bytes, wrong_size
+from dbt.adapters.vcs.table.quoting import quoted_relation
 
 _NOUNS = {"heads": "branch", "tags": "tag"}
 COPY = "dbt-vcs repair --from-copy LOCATION"

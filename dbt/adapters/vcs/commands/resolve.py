@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 import click
 import pyarrow as pa
 
+from dbt.adapters.vcs.changes.merges.conflicts import stored_conflicts as conflicts
+from dbt.adapters.vcs.changes.merges.conflicts.decisions import RowChoice
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import find_open_merge
+from dbt.adapters.vcs.changes.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.commands.conflicts import relation_of, summarize_conflicts
+from dbt.adapters.vcs.commands.layout.styled import Block, counted, line
 from dbt.adapters.vcs.commands.options import Pair, json_option
 from dbt.adapters.vcs.commands.session import CommandSession, with_session
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.layout.styled import Block, counted, line
-from dbt.adapters.vcs.merges.conflicts import stored_conflicts as conflicts
-from dbt.adapters.vcs.merges.conflicts.decisions import RowChoice
-from dbt.adapters.vcs.merges.conflicts.open_merges import find_open_merge
-from dbt.adapters.vcs.merges.rowwise.choice import Choice
-from dbt.adapters.vcs.rows.exact_values import Given
+from dbt.adapters.vcs.table.exact_values import Given
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

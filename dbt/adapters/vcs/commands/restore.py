@@ -7,6 +7,10 @@ from dataclasses import dataclass
 
 import click
 
+from dbt.adapters.vcs.changes.diffs.change_summary import ChangeSummary
+from dbt.adapters.vcs.changes.diffs.summaries import summarize
+from dbt.adapters.vcs.changes.writes.versions import version_again
+from dbt.adapters.vcs.commands.layout.styled import Block, Span, line, short
 from dbt.adapters.vcs.commands.options import json_option
 from dbt.adapters.vcs.commands.output import changes_text
 from dbt.adapters.vcs.commands.revisions import parse_relation
@@ -19,19 +23,15 @@ from dbt.adapters.vcs.core.model.tree import AbsentType
 from dbt.adapters.vcs.core.plan.tree_merge import Change, diff_trees
 from dbt.adapters.vcs.core.repository import Repository, TreeChanges
 from dbt.adapters.vcs.core.retention import hold
-from dbt.adapters.vcs.diffs.change_summary import ChangeSummary
-from dbt.adapters.vcs.diffs.summaries import summarize
-from dbt.adapters.vcs.handlers.versions.restore_handler import (
+from dbt.adapters.vcs.sql.handlers.versions.restore_handler import (
     Split,
     last_of,
     past_of,
     put_back,
     splits,
 )
-from dbt.adapters.vcs.layout.styled import Block, Span, line, short
-from dbt.adapters.vcs.runs.run_branch import run_of
-from dbt.adapters.vcs.worktree.overlay import Overlay
-from dbt.adapters.vcs.writes.versions import version_again
+from dbt.adapters.vcs.workspace.overlay import Overlay
+from dbt.adapters.vcs.workspace.run_branch import run_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from typing import Final
 
 import click
 
+from dbt.adapters.vcs.commands.layout.styled import Block, Grid, Span, age, counted, line, size
 from dbt.adapters.vcs.commands.options import DefaultGroup, common_options, json_option
 from dbt.adapters.vcs.commands.remembered import (
     DropReport,
@@ -28,10 +29,9 @@ from dbt.adapters.vcs.core.ids import datetime_of
 from dbt.adapters.vcs.core.model import Input
 from dbt.adapters.vcs.core.origins.results import Result
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.layout.styled import Block, Grid, Span, age, counted, line, size
 from dbt.adapters.vcs.reuse.derivation_key import SETTING
-from dbt.adapters.vcs.statements.syntax.excerpts import excerpt
-from dbt.adapters.vcs.statements.syntax.lexer import tokenize
+from dbt.adapters.vcs.sql.syntax.excerpts import excerpt
+from dbt.adapters.vcs.sql.syntax.lexer import tokenize
 
 _LENGTH: Final = 40
 _PLAIN: Final = {

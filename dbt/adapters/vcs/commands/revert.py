@@ -7,6 +7,18 @@ from dataclasses import dataclass
 
 import click
 
+from dbt.adapters.vcs.changes.diffs.change_summary import ChangeSummary
+from dbt.adapters.vcs.changes.diffs.summaries import list_changes
+from dbt.adapters.vcs.changes.merges.branch_landing import land_plan
+from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode
+from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import Clash
+from dbt.adapters.vcs.changes.merges.conflicts.terms import Terms
+from dbt.adapters.vcs.changes.merges.consumed_sides import whole_side
+from dbt.adapters.vcs.changes.merges.merge_plan import MergePlan, Work
+from dbt.adapters.vcs.changes.merges.table_merge import TableMerge, merge_tables
+from dbt.adapters.vcs.changes.merges.trees import Combination
+from dbt.adapters.vcs.changes.writes.versions import version_again
+from dbt.adapters.vcs.commands.layout.styled import Block, Span, line, short
 from dbt.adapters.vcs.commands.options import json_option
 from dbt.adapters.vcs.commands.output import changes_text
 from dbt.adapters.vcs.commands.restore import entries_again, head_of
@@ -18,19 +30,7 @@ from dbt.adapters.vcs.core.origins.row_digests import is_same_table
 from dbt.adapters.vcs.core.plan.tree_merge import Change, Sides, merge_trees
 from dbt.adapters.vcs.core.repository import Branch, Repository, TreeChanges
 from dbt.adapters.vcs.core.retention import hold
-from dbt.adapters.vcs.diffs.change_summary import ChangeSummary
-from dbt.adapters.vcs.diffs.summaries import list_changes
 from dbt.adapters.vcs.engines.port import Engine, Rewriters
-from dbt.adapters.vcs.layout.styled import Block, Span, line, short
-from dbt.adapters.vcs.merges.branch_landing import land_plan
-from dbt.adapters.vcs.merges.conflicts.policy import Mode
-from dbt.adapters.vcs.merges.conflicts.stored_conflicts import Clash
-from dbt.adapters.vcs.merges.conflicts.terms import Terms
-from dbt.adapters.vcs.merges.consumed_sides import whole_side
-from dbt.adapters.vcs.merges.merge_plan import MergePlan, Work
-from dbt.adapters.vcs.merges.table_merge import TableMerge, merge_tables
-from dbt.adapters.vcs.merges.trees import Combination
-from dbt.adapters.vcs.writes.versions import version_again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final, Literal
 
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import PREFIX as MERGES
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import open_merge_of
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.repository import Branch, Repository
 from dbt.adapters.vcs.core.store.branch_names import is_name
-from dbt.adapters.vcs.merges.conflicts.open_merges import PREFIX as MERGES
-from dbt.adapters.vcs.merges.conflicts.open_merges import open_merge_of
-from dbt.adapters.vcs.runs.run_branch import PREFIX as RUNS
-from dbt.adapters.vcs.runs.run_branch import RunBranch, Status, check_mergeable, run_of, runs
+from dbt.adapters.vcs.workspace.run_branch import PREFIX as RUNS
+from dbt.adapters.vcs.workspace.run_branch import (
+    RunBranch,
+    Status,
+    check_mergeable,
+    run_of,
+    runs,
+)
 
 _RESERVED: Final = ((RUNS, "dbt runs"), (MERGES, "merges with conflicts"))
 

@@ -9,15 +9,15 @@ from typing import Final
 
 import click
 
+from dbt.adapters.vcs.commands.layout.styled import Block, Grid, Span, Style, age, line
 from dbt.adapters.vcs.commands.options import DefaultGroup, check_only, common_options, json_option
 from dbt.adapters.vcs.commands.session import CommandSession, with_session
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, Micros, datetime_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import read_retention
-from dbt.adapters.vcs.layout.styled import Block, Grid, Span, Style, age, line
-from dbt.adapters.vcs.runs import run_branch
-from dbt.adapters.vcs.runs.run_branch import RunBranch
+from dbt.adapters.vcs.workspace import run_branch
+from dbt.adapters.vcs.workspace.run_branch import RunBranch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import click
 
+from dbt.adapters.vcs.commands.layout.styled import Span, line
 from dbt.adapters.vcs.commands.options import json_option
 from dbt.adapters.vcs.commands.session import CommandSession, with_session
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.layout.styled import Span, line
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _EXTRA = ("fastavro", "prometheus_client", "starlette", "uvicorn")
@@ -83,8 +83,8 @@ def serve_command(
             f"dbt-vcs serve needs packages that are not installed: {', '.join(missing)}. Install "
             "them: pip install 'dbt-vcs[serve]'"
         )
-    from dbt.adapters.vcs.serve.http_server import ServerLimits
-    from dbt.adapters.vcs.serve.start import Listening, Serving
+    from dbt.adapters.vcs.iceberg.serve.http_server import ServerLimits
+    from dbt.adapters.vcs.iceberg.serve.start import Listening, Serving
 
     serving = Serving.of(
         session.repository,

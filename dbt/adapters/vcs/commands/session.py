@@ -17,21 +17,21 @@ from typing import TYPE_CHECKING, Any, Concatenate, Final, NamedTuple, ParamSpec
 import click
 
 from dbt.adapters.vcs import variables
+from dbt.adapters.vcs.commands.layout.styled import Block, counted, size
 from dbt.adapters.vcs.commands.options import Settings, common_options, current_settings
 from dbt.adapters.vcs.commands.output import is_listing, print_blocks, print_json, print_jsonl
 from dbt.adapters.vcs.core.ids import CommitId, Micros, datetime_of
 from dbt.adapters.vcs.core.repository import Protection, Repository
 from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
 from dbt.adapters.vcs.core.store.opening import open_blobs
-from dbt.adapters.vcs.layout.styled import Block, counted, size
 
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from dbt.adapters.vcs.changes.merges.conflicts.policy import Policy
+    from dbt.adapters.vcs.changes.merges.protection import Rules
     from dbt.adapters.vcs.commands.profile import ProfileTarget
     from dbt.adapters.vcs.engines.port import Engine, Session, Sessions
-    from dbt.adapters.vcs.merges.conflicts.policy import Policy
-    from dbt.adapters.vcs.merges.protection import Rules
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -114,13 +114,13 @@ class CommandSession:
     @cached_property
     def rules(self) -> Rules:
         """The rules in the project's vcs.yml; none if only the repository was given."""
-        from dbt.adapters.vcs.merges.protection import Rules, read_rules
+        from dbt.adapters.vcs.changes.merges.protection import Rules, read_rules
 
         return read_rules(self.target.project) if self.target else Rules()
 
     def policy(self, on_conflict: str | None) -> Policy:
         """Return the project's policy, with the given mode for every relation."""
-        from dbt.adapters.vcs.merges.conflicts.policy import Mode
+        from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode
 
         override = Mode.of(on_conflict, "--on-conflict") if on_conflict else None
         return replace(self.rules.policy, override=override)

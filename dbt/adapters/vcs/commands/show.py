@@ -9,6 +9,18 @@ from typing import Final
 
 import click
 
+from dbt.adapters.vcs.changes.diffs.change_summary import ChangeSummary
+from dbt.adapters.vcs.changes.diffs.summaries import list_changes
+from dbt.adapters.vcs.commands.layout.styled import (
+    Block,
+    Grid,
+    Span,
+    Style,
+    age,
+    counted,
+    line,
+    local_time,
+)
 from dbt.adapters.vcs.commands.options import json_option
 from dbt.adapters.vcs.commands.output import changes_text
 from dbt.adapters.vcs.commands.revisions import named_branch, names_by_commit
@@ -18,10 +30,7 @@ from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.model import NodeRun, Run
 from dbt.adapters.vcs.core.model.commit import reused_nodes
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.diffs.change_summary import ChangeSummary
-from dbt.adapters.vcs.diffs.summaries import list_changes
-from dbt.adapters.vcs.layout.styled import Block, Grid, Span, Style, age, counted, line, local_time
-from dbt.adapters.vcs.runs.run_branch import run_of
+from dbt.adapters.vcs.workspace.run_branch import run_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

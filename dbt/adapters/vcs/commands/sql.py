@@ -15,8 +15,8 @@ from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.engines.server_address import named_server
 from dbt.adapters.vcs.reuse.circumstances import Circumstances
 from dbt.adapters.vcs.reuse.derivation_key import Surroundings
-from dbt.adapters.vcs.statements.parser import split
-from dbt.adapters.vcs.workspace.dispatch import may_change
+from dbt.adapters.vcs.sql.parser import split
+from dbt.adapters.vcs.workspace.lines.dispatch import may_change
 
 
 @click.command("sql")

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import click
 
+from dbt.adapters.vcs.commands.layout.styled import Block, Span, entry, line
 from dbt.adapters.vcs.commands.options import json_option
 from dbt.adapters.vcs.commands.session import CommandSession, with_session
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.origins.staleness import OnDamage, stale_tables
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.layout.styled import Block, Span, entry, line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,18 @@ from typing import Final
 
 import click
 
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import open_merge_of
 from dbt.adapters.vcs.commands.conflicts import OpenMergeReport, list_open_merges
+from dbt.adapters.vcs.commands.layout.styled import (
+    Block,
+    Span,
+    age,
+    counted,
+    entry,
+    line,
+    short,
+    size,
+)
 from dbt.adapters.vcs.commands.options import json_option
 from dbt.adapters.vcs.commands.runs import RunSummary, list_runs, runs_text
 from dbt.adapters.vcs.commands.session import CommandSession, with_session
@@ -19,9 +30,7 @@ from dbt.adapters.vcs.core.model import Commit, FunctionEntry, Snapshot, TableEn
 from dbt.adapters.vcs.core.origins.staleness import stale_tables
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.each import each
-from dbt.adapters.vcs.layout.styled import Block, Span, age, counted, entry, line, short, size
-from dbt.adapters.vcs.merges.conflicts.open_merges import open_merge_of
-from dbt.adapters.vcs.runs.run_branch import run_of
+from dbt.adapters.vcs.workspace.run_branch import run_of
 
 DONE_WITH: Final = frozenset({"published", "resumed"})
 """States of runs that need no further action."""

@@ -9,20 +9,20 @@ from typing import Final, Literal, Protocol
 import msgspec
 import pyarrow as pa
 
+from dbt.adapters.vcs.changes.writes.arrow_blocks import arrow_blocks, check_writable
+from dbt.adapters.vcs.changes.writes.targets import target_of
+from dbt.adapters.vcs.changes.writes.upsert import upsert
+from dbt.adapters.vcs.changes.writes.versions import changed, put_segments
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Field, RelationName, Snapshot
-from dbt.adapters.vcs.handlers.handler_registry import handler_of
-from dbt.adapters.vcs.rows.declared_types import declared_type
-from dbt.adapters.vcs.rows.fitted_rows import fitted_rows
-from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements.syntax.clauses import ColumnDef
-from dbt.adapters.vcs.statements.syntax.names import Name, Target
-from dbt.adapters.vcs.statements.table import CreateTable
-from dbt.adapters.vcs.writes.arrow_blocks import arrow_blocks, check_writable
-from dbt.adapters.vcs.writes.targets import target_of
-from dbt.adapters.vcs.writes.upsert import upsert
-from dbt.adapters.vcs.writes.versions import changed, put_segments
+from dbt.adapters.vcs.sql.handlers.handler_registry import handler_of
+from dbt.adapters.vcs.sql.syntax.clauses import ColumnDef
+from dbt.adapters.vcs.sql.syntax.names import Name, Target
+from dbt.adapters.vcs.sql.table import CreateTable
+from dbt.adapters.vcs.table.declared_types import declared_type
+from dbt.adapters.vcs.table.fitted_rows import fitted_rows
+from dbt.adapters.vcs.workspace.statement_scope import Scope
 
 WriteMode = Literal["append", "overwrite", "merge"]
 WRITE_MODES: Final[tuple[WriteMode, ...]] = ("append", "overwrite", "merge")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.engines.port import Queries
-from dbt.adapters.vcs.rows.files.block_reader import Positions
-from dbt.adapters.vcs.rows.sorted_numbers import distinct
+from dbt.adapters.vcs.table.files.block_reader import Positions
+from dbt.adapters.vcs.table.sorted_numbers import distinct
 
 
 def find_places(session: Queries, query: str) -> dict[str, Positions]:

@@ -15,12 +15,12 @@ from dbt.adapters.vcs.core.model import Function, RelationName
 from dbt.adapters.vcs.engines.engine_errors import UnfitError
 from dbt.adapters.vcs.engines.temporaries import SessionTemporaries
 from dbt.adapters.vcs.engines.version_mounts import TableMount, VersionMounts
-from dbt.adapters.vcs.rows.python_values import python_values
+from dbt.adapters.vcs.table.python_values import python_values
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from dbt.adapters.vcs.rows.files.footers import Footer
+    from dbt.adapters.vcs.table.files.footers import Footer
 
 
 Analysing: TypeAlias = Callable[[], AbstractContextManager[object]]

@@ -18,7 +18,7 @@ from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Field
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.port import RowSession
-from dbt.adapters.vcs.rows.files.block_reader import is_readable
+from dbt.adapters.vcs.table.files.block_reader import is_readable
 
 ENGINE: Final = "DBT_VCS_ENGINE"
 """Variable of the environment: `spark` to compute there what DuckDB could, too."""

@@ -22,7 +22,7 @@ from dbt.adapters.vcs.iceberg.manifest_files import (
     manifest_bytes,
     manifest_schema,
 )
-from dbt.adapters.vcs.rows.files.block_reader import Files
+from dbt.adapters.vcs.table.files.block_reader import Files
 
 _FILE: Final = 2147483546
 _POSITION: Final = 2147483545

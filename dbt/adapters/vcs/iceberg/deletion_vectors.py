@@ -20,7 +20,7 @@ from dbt.adapters.vcs.iceberg.puffin_files import (
     puffin_bytes,
     vector_bytes,
 )
-from dbt.adapters.vcs.rows.files.block_reader import Files
+from dbt.adapters.vcs.table.files.block_reader import Files
 
 _MOST: Final = 16
 """Manifests of earlier versions that are listed as they are; the vectors of others move to one."""

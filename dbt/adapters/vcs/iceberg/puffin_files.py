@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.rows.position_bitmaps import bitmap_bytes, bitmap_positions
+from dbt.adapters.vcs.table.position_bitmaps import bitmap_bytes, bitmap_positions
 
 _PUFFIN: Final = b"PFA1"
 _VECTOR: Final = b"\xd1\xd3\x39\x64"

@@ -15,7 +15,7 @@ from dbt_common.contracts.metadata import (
 
 from dbt.adapters.vcs.core.model import Entry, FunctionEntry, RelationName, TableEntry
 from dbt.adapters.vcs.project.statistics import Statistic, Statistics
-from dbt.adapters.vcs.worktree.overlay import Overlay
+from dbt.adapters.vcs.workspace.overlay import Overlay
 
 if TYPE_CHECKING:
     import agate

@@ -10,6 +10,7 @@ from typing import Any
 from dbt.adapters.contracts.connection import AdapterRequiredConfig
 from dbt.adapters.events.logging import AdapterLogger
 
+from dbt.adapters.vcs.changes.merges.protection import Rules, read_rules
 from dbt.adapters.vcs.core.errors import EngineError, NotFoundError, ReadOnlyError
 from dbt.adapters.vcs.core.model import Origin, RelationName, TableEntry
 from dbt.adapters.vcs.core.origins.results import Results
@@ -21,8 +22,6 @@ from dbt.adapters.vcs.core.store.opening import located, open_blobs
 from dbt.adapters.vcs.credentials import VcsCredentials
 from dbt.adapters.vcs.engines.factory import make_engine
 from dbt.adapters.vcs.engines.port import Engine
-from dbt.adapters.vcs.handlers.catalog.show_handler import columns_of
-from dbt.adapters.vcs.merges.protection import Rules, read_rules
 from dbt.adapters.vcs.project.advice import outdated_warning
 from dbt.adapters.vcs.project.building.node_step import Work
 from dbt.adapters.vcs.project.building.reuse_modes import ReuseModes, credentials_around
@@ -41,16 +40,17 @@ from dbt.adapters.vcs.project.resumed_run import resumed_run
 from dbt.adapters.vcs.project.run import RunLife, is_hook, is_node
 from dbt.adapters.vcs.project.target_branch import make_target, shown_branch
 from dbt.adapters.vcs.reuse.reuser import Reuse
-from dbt.adapters.vcs.runs.run_branch import steps_of
-from dbt.adapters.vcs.scope.answer import Outcome
-from dbt.adapters.vcs.scope.mounts import Externals
+from dbt.adapters.vcs.sql.handlers.catalog.show_handler import columns_of
 from dbt.adapters.vcs.storage_configs import check_storage
-from dbt.adapters.vcs.workspace.direct import landed
-from dbt.adapters.vcs.workspace.line_workspace import Connection, Workspace
-from dbt.adapters.vcs.workspace.lines import BranchLine, Line, PinnedLine
-from dbt.adapters.vcs.workspace.run_line import RunLine
-from dbt.adapters.vcs.workspace.upkeep import Upkeep
-from dbt.adapters.vcs.worktree.overlay import Overlay
+from dbt.adapters.vcs.workspace.answer import Outcome
+from dbt.adapters.vcs.workspace.lines.direct import landed
+from dbt.adapters.vcs.workspace.lines.line_workspace import Connection, Workspace
+from dbt.adapters.vcs.workspace.lines.lines import BranchLine, Line, PinnedLine
+from dbt.adapters.vcs.workspace.lines.run_line import RunLine
+from dbt.adapters.vcs.workspace.lines.upkeep import Upkeep
+from dbt.adapters.vcs.workspace.mounts import Externals
+from dbt.adapters.vcs.workspace.overlay import Overlay
+from dbt.adapters.vcs.workspace.run_branch import steps_of
 
 logger = AdapterLogger("Vcs")
 

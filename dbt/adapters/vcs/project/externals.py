@@ -8,7 +8,7 @@ from typing import Any
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import RelationName
-from dbt.adapters.vcs.scope.mounts import External
+from dbt.adapters.vcs.workspace.mounts import External
 
 _FORMATS = {
     ".parquet": "parquet",

@@ -9,8 +9,8 @@ from dbt.adapters.vcs.core.ids import Micros, SnapshotId
 from dbt.adapters.vcs.core.model import RelationName, ViewEntry
 from dbt.adapters.vcs.core.origins.row_digests import rows_digest
 from dbt.adapters.vcs.core.origins.staleness import RESTORE
-from dbt.adapters.vcs.scope.mounts import Externals
-from dbt.adapters.vcs.worktree.overlay import Overlay
+from dbt.adapters.vcs.workspace.mounts import Externals
+from dbt.adapters.vcs.workspace.overlay import Overlay
 
 _KEEPS_ROWS: Final = frozenset({"alter", "clone", "consume", "optimize"})
 """Operations that leave a table's rows unchanged, or take them from another table."""

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from dbt.adapters.vcs.core.errors import InputError, VcsError
-from dbt.adapters.vcs.statements.syntax.literals import quote_name, quote_text
+from dbt.adapters.vcs.sql.syntax.literals import quote_name, quote_text
 
 # gc and reuse change what is stored, but nothing that a branch, tag or snapshot shows.
 READING: Final = frozenset(

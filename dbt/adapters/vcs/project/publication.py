@@ -6,28 +6,28 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from dbt.adapters.vcs.changes.diffs.change_summary import rows_text
+from dbt.adapters.vcs.changes.diffs.summaries import list_changes
+from dbt.adapters.vcs.changes.merges.branch_landing import Arrival, land_work
+from dbt.adapters.vcs.changes.merges.conflicts.terms import Terms
+from dbt.adapters.vcs.changes.merges.merge_plan import Work
+from dbt.adapters.vcs.changes.merges.read_set_check import ReadSetCheck
+from dbt.adapters.vcs.changes.merges.stale_by_merge import changed_by_target, joined, newly_stale
 from dbt.adapters.vcs.core.errors import ConflictError, VcsError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Origin, Run
 from dbt.adapters.vcs.core.origins.results import Results
 from dbt.adapters.vcs.core.origins.staleness import entries_of
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.diffs.change_summary import rows_text
-from dbt.adapters.vcs.diffs.summaries import list_changes
-from dbt.adapters.vcs.merges.branch_landing import Arrival, land_work
-from dbt.adapters.vcs.merges.conflicts.terms import Terms
-from dbt.adapters.vcs.merges.merge_plan import Work
-from dbt.adapters.vcs.merges.read_set_check import ReadSetCheck
-from dbt.adapters.vcs.merges.stale_by_merge import changed_by_target, joined, newly_stale
 from dbt.adapters.vcs.project.building.reuse_modes import ReuseModes
 from dbt.adapters.vcs.project.healing.carrying import Carry, WorkspaceCarry
 from dbt.adapters.vcs.project.healing.run_healer import RunHealer
 from dbt.adapters.vcs.project.healing.run_log import LoggedStep
 from dbt.adapters.vcs.project.invocation import Invocation
 from dbt.adapters.vcs.project.publishing import Publishing
-from dbt.adapters.vcs.runs.run_branch import Status
-from dbt.adapters.vcs.workspace.line_workspace import Workspace
-from dbt.adapters.vcs.workspace.run_line import RunLine
+from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
+from dbt.adapters.vcs.workspace.lines.run_line import RunLine
+from dbt.adapters.vcs.workspace.run_branch import Status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

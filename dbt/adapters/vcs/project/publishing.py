@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dbt.adapters.vcs.merges.conflicts.policy import OnStale, Policy
-from dbt.adapters.vcs.merges.export_rules import ExportRule
+from dbt.adapters.vcs.changes.merges.conflicts.policy import OnStale, Policy
+from dbt.adapters.vcs.changes.merges.export_rules import ExportRule
 from dbt.adapters.vcs.project.building.reuse_modes import ReuseModes
-from dbt.adapters.vcs.workspace.upkeep import Upkeep
+from dbt.adapters.vcs.workspace.lines.upkeep import Upkeep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.credentials import VcsCredentials
 from dbt.adapters.vcs.project.invocation import Invocation
-from dbt.adapters.vcs.runs.run_branch import RunBranch, Status, runs
+from dbt.adapters.vcs.workspace.run_branch import RunBranch, Status, runs
 
 
 def resumed_run(

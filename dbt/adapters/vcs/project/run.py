@@ -29,12 +29,12 @@ from dbt.adapters.vcs.project.publication import HealingMeans, Publication
 from dbt.adapters.vcs.project.publishing import RunMeans
 from dbt.adapters.vcs.reuse.reuser import Reuse
 from dbt.adapters.vcs.reuse.taken_versions import settle_history
-from dbt.adapters.vcs.runs.run_branch import Status, steps_of
-from dbt.adapters.vcs.scope.answer import Outcome
-from dbt.adapters.vcs.scope.mounts import relation_of
-from dbt.adapters.vcs.workspace.line_workspace import Connection, Workspace
-from dbt.adapters.vcs.workspace.run_line import RunLine
-from dbt.adapters.vcs.worktree.overlay import Overlay
+from dbt.adapters.vcs.workspace.answer import Outcome
+from dbt.adapters.vcs.workspace.lines.line_workspace import Connection, Workspace
+from dbt.adapters.vcs.workspace.lines.run_line import RunLine
+from dbt.adapters.vcs.workspace.mounts import relation_of
+from dbt.adapters.vcs.workspace.overlay import Overlay
+from dbt.adapters.vcs.workspace.run_branch import Status, steps_of
 
 _NODES = ("model.", "seed.", "snapshot.", "test.", "unit_test.", "function.")
 

@@ -10,7 +10,7 @@ from dbt.adapters.vcs.core.ids import Micros, datetime_of, short_sha
 from dbt.adapters.vcs.core.model import Commit, Entry, RelationName, TableEntry
 from dbt.adapters.vcs.core.origins.lineage import introductions
 from dbt.adapters.vcs.core.origins.staleness import stale_among
-from dbt.adapters.vcs.worktree.overlay import Overlay
+from dbt.adapters.vcs.workspace.overlay import Overlay
 
 FAR_BACK: Final = 1_000
 """Number of commits searched for the one that a relation comes from."""

@@ -9,7 +9,7 @@ from dbt.adapters.vcs.core.branches import Branch
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.credentials import VcsCredentials
-from dbt.adapters.vcs.runs.run_branch import PREFIX, check_mergeable
+from dbt.adapters.vcs.workspace.run_branch import PREFIX, check_mergeable
 
 
 def make_target(

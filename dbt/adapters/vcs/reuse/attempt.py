@@ -26,23 +26,27 @@ from dbt.adapters.vcs.reuse.statement_keys import (
     statement_key,
     written_table,
 )
-from dbt.adapters.vcs.scope.answer import Listing, Outcome
-from dbt.adapters.vcs.scope.deferred_views import Deferred, DeferredStatement, DeferredView
-from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.scope.temporary_names import relation_of_view
-from dbt.adapters.vcs.statements.insert import Insert
-from dbt.adapters.vcs.statements.parser import parse
-from dbt.adapters.vcs.statements.row_change import Merge
-from dbt.adapters.vcs.statements.statement import Statement
-from dbt.adapters.vcs.statements.syntax.canonical import asks_for_columns, without_margins
-from dbt.adapters.vcs.statements.syntax.excerpts import excerpt
-from dbt.adapters.vcs.statements.syntax.names import Reference
-from dbt.adapters.vcs.statements.syntax.query import Query
-from dbt.adapters.vcs.statements.table import (
+from dbt.adapters.vcs.sql.insert import Insert
+from dbt.adapters.vcs.sql.parser import parse
+from dbt.adapters.vcs.sql.row_change import Merge
+from dbt.adapters.vcs.sql.statement import Statement
+from dbt.adapters.vcs.sql.syntax.canonical import asks_for_columns, without_margins
+from dbt.adapters.vcs.sql.syntax.excerpts import excerpt
+from dbt.adapters.vcs.sql.syntax.names import Reference
+from dbt.adapters.vcs.sql.syntax.query import Query
+from dbt.adapters.vcs.sql.table import (
     CreateTable,
     CreateTemporaryView,
     DropRelation,
 )
+from dbt.adapters.vcs.workspace.answer import Listing, Outcome
+from dbt.adapters.vcs.workspace.deferred_views import (
+    Deferred,
+    DeferredStatement,
+    DeferredView,
+)
+from dbt.adapters.vcs.workspace.statement_scope import Scope
+from dbt.adapters.vcs.workspace.temporary_names import relation_of_view
 
 _ColumnText = tuple[str, str, str | None]
 

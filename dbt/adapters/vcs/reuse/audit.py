@@ -16,9 +16,9 @@ from dbt.adapters.vcs.core.model import Entry, Snapshot, TableEntry
 from dbt.adapters.vcs.core.origins.results import Result
 from dbt.adapters.vcs.core.origins.row_digests import rows_digest
 from dbt.adapters.vcs.reuse.answer_rows import decoded_rows
-from dbt.adapters.vcs.rows.quoting import quoted
-from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.worktree.table_version import Version
+from dbt.adapters.vcs.table.quoting import quoted
+from dbt.adapters.vcs.workspace.statement_scope import Scope
+from dbt.adapters.vcs.workspace.table_version import Version
 
 _SHOWN: Final = 5
 _TOLERANCE: Final = 1e-9

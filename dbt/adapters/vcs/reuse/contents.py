@@ -32,10 +32,10 @@ from dbt.adapters.vcs.core.origins.row_digests import (
 from dbt.adapters.vcs.engines.port import PRIVATE
 from dbt.adapters.vcs.reuse.circumstances import machine_zone
 from dbt.adapters.vcs.reuse.outside_files import UnknownFilesError, files_digest
-from dbt.adapters.vcs.scope.mounts import External, Externals, relation_of
-from dbt.adapters.vcs.statements.syntax.names import At, Reference
-from dbt.adapters.vcs.worktree.overlay import Overlay
-from dbt.adapters.vcs.worktree.pins import pinned, query_of_body, query_of_view
+from dbt.adapters.vcs.sql.syntax.names import At, Reference
+from dbt.adapters.vcs.workspace.mounts import External, Externals, relation_of
+from dbt.adapters.vcs.workspace.overlay import Overlay
+from dbt.adapters.vcs.workspace.pins import pinned, query_of_body, query_of_view
 
 
 class UnknownContentsError(Exception):

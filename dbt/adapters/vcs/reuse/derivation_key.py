@@ -30,9 +30,8 @@ from dbt.adapters.vcs.reuse.contents import (
     UnknownContentsError,
     entry_digest,
 )
-from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements.syntax.calls import calls_of
-from dbt.adapters.vcs.statements.syntax.canonical import (
+from dbt.adapters.vcs.sql.syntax.calls import calls_of
+from dbt.adapters.vcs.sql.syntax.canonical import (
     Meant,
     canonical,
     filled_in,
@@ -41,11 +40,12 @@ from dbt.adapters.vcs.statements.syntax.canonical import (
     names_user,
     variation_in,
 )
-from dbt.adapters.vcs.statements.syntax.diff_call import DiffReference
-from dbt.adapters.vcs.statements.syntax.names import Name, Reference, TableAt, Target
-from dbt.adapters.vcs.worktree.increments import check_reader
-from dbt.adapters.vcs.worktree.pins import query_of_body
-from dbt.adapters.vcs.worktree.points import TableText, find_points
+from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
+from dbt.adapters.vcs.sql.syntax.names import Name, Reference, TableAt, Target
+from dbt.adapters.vcs.workspace.increments import check_reader
+from dbt.adapters.vcs.workspace.pins import query_of_body
+from dbt.adapters.vcs.workspace.points import TableText, find_points
+from dbt.adapters.vcs.workspace.statement_scope import Scope
 
 _ZONE: Final = "spark.sql.session.timeZone"
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.statements.syntax.canonical import (
+from dbt.adapters.vcs.sql.syntax.canonical import (
     REPEATABLE,
     moment_in,
     names_place,

@@ -11,11 +11,11 @@ from typing import Any, Final
 
 import msgspec
 
+from dbt.adapters.vcs.changes.diffs.difference import Difference
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import Entry, RelationName, Snapshot, TableEntry
-from dbt.adapters.vcs.diffs.difference import Difference
-from dbt.adapters.vcs.rows.limits import Limits, TooLargeError
-from dbt.adapters.vcs.scope.statement_scope import Scope
+from dbt.adapters.vcs.table.limits import Limits, TooLargeError
+from dbt.adapters.vcs.workspace.statement_scope import Scope
 
 _LIMITS: Final = Limits(rows=1_000_000, bytes=64 * 2**20, memory=2**29)
 """Up to here reading both takes less time than Spark takes for the smallest table."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from dbt.adapters.vcs.changes.writes.rebuild import REBUILD
 from dbt.adapters.vcs.core.model import RelationName, TableEntry, ViewEntry
 from dbt.adapters.vcs.core.model.tree import Entry
 from dbt.adapters.vcs.core.origins.results import ResultKind
@@ -15,8 +16,7 @@ from dbt.adapters.vcs.reuse.derivation_key import (
     Surroundings,
     facts_of,
 )
-from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.statements.alter import (
+from dbt.adapters.vcs.sql.alter import (
     AddCheck,
     AddColumns,
     AlterColumn,
@@ -27,20 +27,20 @@ from dbt.adapters.vcs.statements.alter import (
     SetProperties,
     UnsetProperties,
 )
-from dbt.adapters.vcs.statements.function_statement import CreateFunction
-from dbt.adapters.vcs.statements.insert import Insert
-from dbt.adapters.vcs.statements.row_change import Delete, Merge, Update
-from dbt.adapters.vcs.statements.show import ShowTableProperties
-from dbt.adapters.vcs.statements.statement import Statement
-from dbt.adapters.vcs.statements.syntax.canonical import asks_for_columns, choice_in
-from dbt.adapters.vcs.statements.syntax.query import Query
-from dbt.adapters.vcs.statements.table import (
+from dbt.adapters.vcs.sql.function_statement import CreateFunction
+from dbt.adapters.vcs.sql.insert import Insert
+from dbt.adapters.vcs.sql.row_change import Delete, Merge, Update
+from dbt.adapters.vcs.sql.show import ShowTableProperties
+from dbt.adapters.vcs.sql.statement import Statement
+from dbt.adapters.vcs.sql.syntax.canonical import asks_for_columns, choice_in
+from dbt.adapters.vcs.sql.syntax.query import Query
+from dbt.adapters.vcs.sql.table import (
     CreateTable,
     CreateTemporaryView,
     CreateView,
     Truncate,
 )
-from dbt.adapters.vcs.writes.rebuild import REBUILD
+from dbt.adapters.vcs.workspace.statement_scope import Scope
 
 _ALTERS: Final = (
     AddCheck,

@@ -20,6 +20,7 @@ from typing import Final
 
 import msgspec
 
+from dbt.adapters.vcs.changes.writes.versions import previous
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError, RetryError
 from dbt.adapters.vcs.core.ids import FunctionId, SnapshotId, ViewId
 from dbt.adapters.vcs.core.model import (
@@ -35,9 +36,8 @@ from dbt.adapters.vcs.core.origins.results import Result
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.reuse.derivation_key import DerivationKey
 from dbt.adapters.vcs.reuse.same_rows import keep_same_rows
-from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.worktree.overlay import Overlay
-from dbt.adapters.vcs.writes.versions import previous
+from dbt.adapters.vcs.workspace.overlay import Overlay
+from dbt.adapters.vcs.workspace.statement_scope import Scope
 
 _DEPTH: Final = 1_000
 """Versions up to which an ancestor is looked for."""

@@ -1,1 +1,1 @@
-"""One branch as statements see it: reads are mounted lazily, changes collected to land."""
+"""What a statement works with: a branch with pending changes, run branches, names in scope."""

@@ -34,10 +34,10 @@ from dbt.adapters.vcs.engines.dataframes.writes import write_frame
 from dbt.adapters.vcs.engines.engine_errors import sending
 from dbt.adapters.vcs.engines.port import PRIVATE, Analysing, Column, Destination, Sign, Written
 from dbt.adapters.vcs.engines.version_mounts import TableMount, TableParts
-from dbt.adapters.vcs.rows.quoting import quoted_relation, sql_type
-from dbt.adapters.vcs.statements.parser import parse
-from dbt.adapters.vcs.statements.syntax.lexer import tokenize
-from dbt.adapters.vcs.statements.syntax.query import Query
+from dbt.adapters.vcs.sql.parser import parse
+from dbt.adapters.vcs.sql.syntax.lexer import tokenize
+from dbt.adapters.vcs.sql.syntax.query import Query
+from dbt.adapters.vcs.table.quoting import quoted_relation, sql_type
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,7 +13,7 @@ from typing import Final
 
 from dbt.adapters.vcs.core.model import Function, RelationName
 from dbt.adapters.vcs.engines.version_mounts import TableMount
-from dbt.adapters.vcs.rows.quoting import quoted, quoted_relation
+from dbt.adapters.vcs.table.quoting import quoted, quoted_relation
 
 PREFIX: Final = "__vcs_"
 """Prefix of all names that a session makes."""

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from dbt.adapters.vcs.core.errors import VcsError
-from dbt.adapters.vcs.rows.quoting import quoted
+from dbt.adapters.vcs.table.quoting import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession

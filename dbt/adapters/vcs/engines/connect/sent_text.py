@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from dbt.adapters.vcs.statements.syntax.calls import calls_of
-from dbt.adapters.vcs.statements.syntax.lexer import Token, tokenize
-from dbt.adapters.vcs.statements.syntax.names import CATALOG, Name, Reference
-from dbt.adapters.vcs.statements.syntax.query import (
+from dbt.adapters.vcs.sql.syntax.calls import calls_of
+from dbt.adapters.vcs.sql.syntax.lexer import Token, tokenize
+from dbt.adapters.vcs.sql.syntax.names import CATALOG, Name, Reference
+from dbt.adapters.vcs.sql.syntax.query import (
     Edit,
     edited,
     longer_names,

@@ -13,7 +13,7 @@ from dbt.adapters.vcs.engines.connect.server_errors import ServerErrors
 from dbt.adapters.vcs.engines.connect.session_text import SessionText
 from dbt.adapters.vcs.engines.connect.tagged_jobs import TaggedJobs
 from dbt.adapters.vcs.engines.dataframes.frame_api import is_remote
-from dbt.adapters.vcs.rows.quoting import quoted
+from dbt.adapters.vcs.table.quoting import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession

@@ -13,7 +13,7 @@ from dbt.adapters.vcs.engines.connect.own_temporaries import OwnTemporaries
 from dbt.adapters.vcs.engines.connect.session_views import SessionViews, digest
 from dbt.adapters.vcs.engines.dataframes.function_definition import function_definition
 from dbt.adapters.vcs.engines.dataframes.programs import program
-from dbt.adapters.vcs.rows.quoting import quoted
+from dbt.adapters.vcs.table.quoting import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession

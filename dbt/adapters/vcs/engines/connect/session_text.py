@@ -21,16 +21,16 @@ from dbt.adapters.vcs.engines.connect.session_views import SessionViews
 from dbt.adapters.vcs.engines.port import PRIVATE
 from dbt.adapters.vcs.engines.temporaries import GLOBAL_TEMPORARY, TemporaryDefinition
 from dbt.adapters.vcs.engines.version_mounts import TableMount
-from dbt.adapters.vcs.rows.quoting import quoted
-from dbt.adapters.vcs.statements.command import SparkCommand
-from dbt.adapters.vcs.statements.insert import Insert
-from dbt.adapters.vcs.statements.parser import for_spark, parse
-from dbt.adapters.vcs.statements.statement import Statement
-from dbt.adapters.vcs.statements.syntax.calls import calls_of
-from dbt.adapters.vcs.statements.syntax.lexer import tokenize
-from dbt.adapters.vcs.statements.syntax.names import SESSION, Name
-from dbt.adapters.vcs.statements.syntax.query import Query, query_of
-from dbt.adapters.vcs.statements.table import CreateTemporaryView
+from dbt.adapters.vcs.sql.command import SparkCommand
+from dbt.adapters.vcs.sql.insert import Insert
+from dbt.adapters.vcs.sql.parser import for_spark, parse
+from dbt.adapters.vcs.sql.statement import Statement
+from dbt.adapters.vcs.sql.syntax.calls import calls_of
+from dbt.adapters.vcs.sql.syntax.lexer import tokenize
+from dbt.adapters.vcs.sql.syntax.names import SESSION, Name
+from dbt.adapters.vcs.sql.syntax.query import Query, query_of
+from dbt.adapters.vcs.sql.table import CreateTemporaryView
+from dbt.adapters.vcs.table.quoting import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession

@@ -30,11 +30,11 @@ from dbt.adapters.vcs.engines.dataframes.mounts.mounting import Mounting, lost_f
 from dbt.adapters.vcs.engines.engine_errors import StatementError
 from dbt.adapters.vcs.engines.port import PRIVATE
 from dbt.adapters.vcs.engines.version_mounts import TableMount
-from dbt.adapters.vcs.rows.files.footers import check_footers
-from dbt.adapters.vcs.rows.quoting import literal, quoted, sql_type
-from dbt.adapters.vcs.rows.types import RAW_TYPE_KEY
-from dbt.adapters.vcs.statements.syntax.lexer import tokenize
-from dbt.adapters.vcs.statements.syntax.query import query_of
+from dbt.adapters.vcs.sql.syntax.lexer import tokenize
+from dbt.adapters.vcs.sql.syntax.query import query_of
+from dbt.adapters.vcs.table.files.footers import check_footers
+from dbt.adapters.vcs.table.quoting import literal, quoted, sql_type
+from dbt.adapters.vcs.table.types import RAW_TYPE_KEY
 
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession

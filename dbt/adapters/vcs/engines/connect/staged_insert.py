@@ -20,11 +20,11 @@ from dbt.adapters.vcs.engines.connect.session_text import SessionText
 from dbt.adapters.vcs.engines.dataframes.location import escaped_path
 from dbt.adapters.vcs.engines.dataframes.spark_rows import columns_of_schema
 from dbt.adapters.vcs.engines.port import Column, Destination
-from dbt.adapters.vcs.rows.quoting import literal, quoted, sql_type
-from dbt.adapters.vcs.statements.insert import Insert
-from dbt.adapters.vcs.statements.parser import parse
-from dbt.adapters.vcs.statements.statement import Statement
-from dbt.adapters.vcs.statements.syntax.lexer import tokenize
+from dbt.adapters.vcs.sql.insert import Insert
+from dbt.adapters.vcs.sql.parser import parse
+from dbt.adapters.vcs.sql.statement import Statement
+from dbt.adapters.vcs.sql.syntax.lexer import tokenize
+from dbt.adapters.vcs.table.quoting import literal, quoted, sql_type
 
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession

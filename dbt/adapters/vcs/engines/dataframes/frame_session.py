@@ -15,8 +15,8 @@ from dbt.adapters.vcs.engines.dataframes.statement_jobs import StatementJobs
 from dbt.adapters.vcs.engines.port import Column
 from dbt.adapters.vcs.engines.temporaries import TemporaryDefinition
 from dbt.adapters.vcs.engines.version_mounts import TableMount, TableParts, whole_table
-from dbt.adapters.vcs.rows.quoting import quoted, quoted_relation
-from dbt.adapters.vcs.statements.syntax.lexer import tokenize
+from dbt.adapters.vcs.sql.syntax.lexer import tokenize
+from dbt.adapters.vcs.table.quoting import quoted, quoted_relation
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dbt.adapters.vcs.core.model import Function, Parameter, ViewColumn
-from dbt.adapters.vcs.rows.quoting import literal, quoted, sql_type
+from dbt.adapters.vcs.table.quoting import literal, quoted, sql_type
 
 
 def function_definition(function: Function, body: str) -> str:

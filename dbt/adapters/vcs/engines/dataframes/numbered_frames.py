@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dbt.adapters.vcs.core.model.field_number import field_number
 from dbt.adapters.vcs.core.model.schema import RESERVED
 from dbt.adapters.vcs.engines.dataframes.frame_api import functions_for
-from dbt.adapters.vcs.rows.quoting import quoted
+from dbt.adapters.vcs.table.quoting import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Function, RelationName
 from dbt.adapters.vcs.engines.dataframes import worker_handlers
-from dbt.adapters.vcs.rows.quoting import sql_type
+from dbt.adapters.vcs.table.quoting import sql_type
 
 _PACKAGE: Final = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from dbt.adapters.vcs.engines.dataframes.frame_api import functions_for
 from dbt.adapters.vcs.engines.engine_errors import UnfitError, sending
 from dbt.adapters.vcs.engines.port import Column
-from dbt.adapters.vcs.rows.types import field_type_text
+from dbt.adapters.vcs.table.types import field_type_text
 
 if TYPE_CHECKING:
     import pyarrow as pa

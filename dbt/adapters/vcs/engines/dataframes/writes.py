@@ -17,16 +17,16 @@ from dbt.adapters.vcs.engines.dataframes.shared_folder import SHARE
 from dbt.adapters.vcs.engines.dataframes.spark_rows import columns_of_schema
 from dbt.adapters.vcs.engines.dataframes.statement_jobs import StatementJobs
 from dbt.adapters.vcs.engines.port import Destination, Written
-from dbt.adapters.vcs.rows.files.footers import Footer, read_footer
-from dbt.adapters.vcs.rows.partition_values import (
+from dbt.adapters.vcs.table.files.footers import Footer, read_footer
+from dbt.adapters.vcs.table.partition_values import (
     NULL_FOLDER,
     check_partition_type,
     copy_of,
     partition_folders,
     refused_text,
 )
-from dbt.adapters.vcs.rows.quoting import quoted
-from dbt.adapters.vcs.rows.types import type_text
+from dbt.adapters.vcs.table.quoting import quoted
+from dbt.adapters.vcs.table.types import type_text
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -24,19 +24,19 @@ from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.local.duckdb_text import MACROS, duckdb_text
 from dbt.adapters.vcs.engines.port import Column, Destination, Written
 from dbt.adapters.vcs.engines.version_mounts import TableMount, TableParts
-from dbt.adapters.vcs.rows.declared_types import declared_type
-from dbt.adapters.vcs.rows.files.block_reader import (
+from dbt.adapters.vcs.table.declared_types import declared_type
+from dbt.adapters.vcs.table.files.block_reader import (
     Files,
     Positions,
     arrow_columns,
     located_schema,
 )
-from dbt.adapters.vcs.rows.files.footers import Footer
-from dbt.adapters.vcs.rows.files.row_files import write_rows
-from dbt.adapters.vcs.rows.partition_values import unknown_block
-from dbt.adapters.vcs.rows.python_values import python_values
-from dbt.adapters.vcs.rows.quoting import quoted
-from dbt.adapters.vcs.rows.types import arrow_type
+from dbt.adapters.vcs.table.files.footers import Footer
+from dbt.adapters.vcs.table.files.row_files import write_rows
+from dbt.adapters.vcs.table.partition_values import unknown_block
+from dbt.adapters.vcs.table.python_values import python_values
+from dbt.adapters.vcs.table.quoting import quoted
+from dbt.adapters.vcs.table.types import arrow_type
 
 if TYPE_CHECKING:
     import duckdb

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.engines.spark.catalog_signs import is_sign
-from dbt.adapters.vcs.rows.quoting import quoted_relation
+from dbt.adapters.vcs.table.quoting import quoted_relation
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -27,8 +27,8 @@ from dbt.adapters.vcs.engines.spark.catalog_signs import Signs
 from dbt.adapters.vcs.engines.spark.process.spark_errors import translated
 from dbt.adapters.vcs.engines.spark.shared_arrays import SharedArrays
 from dbt.adapters.vcs.engines.version_mounts import TableMount
-from dbt.adapters.vcs.rows.files.footers import check_footers
-from dbt.adapters.vcs.rows.quoting import literal, options_clause, quoted, quoted_relation
+from dbt.adapters.vcs.table.files.footers import check_footers
+from dbt.adapters.vcs.table.quoting import literal, options_clause, quoted, quoted_relation
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -29,7 +29,7 @@ from dbt.adapters.vcs.engines.engine_errors import StatementError
 from dbt.adapters.vcs.engines.spark.process.spark_errors import translated
 from dbt.adapters.vcs.engines.spark.shared_arrays import SharedArrays
 from dbt.adapters.vcs.engines.version_mounts import TableMount
-from dbt.adapters.vcs.rows.quoting import (
+from dbt.adapters.vcs.table.quoting import (
     literal,
     options_clause,
     quoted,

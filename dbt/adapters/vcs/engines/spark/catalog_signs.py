@@ -18,7 +18,7 @@ from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.engines.port import Sign
 from dbt.adapters.vcs.engines.spark.context import java_class
-from dbt.adapters.vcs.rows.quoting import literal, quoted, quoted_relation, sql_type
+from dbt.adapters.vcs.table.quoting import literal, quoted, quoted_relation, sql_type
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -35,7 +35,7 @@ from dbt.adapters.vcs.engines.spark.context import (
 from dbt.adapters.vcs.engines.spark.process.home import spark_jars
 from dbt.adapters.vcs.engines.spark.process.spark_errors import translated
 from dbt.adapters.vcs.engines.spark.session import SparkView
-from dbt.adapters.vcs.rows.quoting import literal, quoted, quoted_relation
+from dbt.adapters.vcs.table.quoting import literal, quoted, quoted_relation
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

@@ -28,7 +28,7 @@ from dbt.adapters.vcs.engines.spark.process.spark_errors import words_of
 from dbt.adapters.vcs.engines.spark.spark_functions import SparkFunctions
 from dbt.adapters.vcs.engines.temporaries import GLOBAL_TEMPORARY, TemporaryDefinition
 from dbt.adapters.vcs.engines.version_mounts import TableMount, TableParts
-from dbt.adapters.vcs.rows.quoting import literal, quoted, quoted_relation, sql_type
+from dbt.adapters.vcs.table.quoting import literal, quoted, quoted_relation, sql_type
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.engines.spark.context import java_class
 from dbt.adapters.vcs.engines.spark.function_builders import identifier, register
-from dbt.adapters.vcs.rows.quoting import literal, quoted_relation
+from dbt.adapters.vcs.table.quoting import literal, quoted_relation
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -15,7 +15,7 @@ from dbt.adapters.vcs.engines.dataframes.function_definition import function_def
 from dbt.adapters.vcs.engines.port import PRIVATE
 from dbt.adapters.vcs.engines.spark.catalog import Catalog
 from dbt.adapters.vcs.engines.spark.function_builders import builder, identifier, register
-from dbt.adapters.vcs.rows.quoting import literal, quoted, quoted_relation
+from dbt.adapters.vcs.table.quoting import literal, quoted, quoted_relation
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,12 +11,12 @@ import msgspec
 from dbt.adapters.vcs.core.model import Input, NodeRun, Origin
 from dbt.adapters.vcs.core.model.commit import reused_nodes
 from dbt.adapters.vcs.reuse.reuser import Reuse, Tally, told_source
-from dbt.adapters.vcs.scope.answer import Outcome
-from dbt.adapters.vcs.scope.mounts import relation_of
-from dbt.adapters.vcs.statements.syntax.diff_call import DIFF_FUNCTION
-from dbt.adapters.vcs.workspace.line_workspace import Connection, Workspace
-from dbt.adapters.vcs.worktree.increments import record
-from dbt.adapters.vcs.worktree.overlay import Overlay
+from dbt.adapters.vcs.sql.syntax.diff_call import DIFF_FUNCTION
+from dbt.adapters.vcs.workspace.answer import Outcome
+from dbt.adapters.vcs.workspace.increments import record
+from dbt.adapters.vcs.workspace.lines.line_workspace import Connection, Workspace
+from dbt.adapters.vcs.workspace.mounts import relation_of
+from dbt.adapters.vcs.workspace.overlay import Overlay
 
 Work: TypeAlias = Callable[[Connection, Overlay, Origin], Outcome]
 """Work that is not a statement, such as loading a seed."""

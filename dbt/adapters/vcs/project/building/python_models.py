@@ -21,12 +21,12 @@ from dbt.adapters.vcs.engines.port import Frames
 from dbt.adapters.vcs.reuse.circumstances import machine_zone
 from dbt.adapters.vcs.reuse.python_purity import reads_itself, unrepeatable
 from dbt.adapters.vcs.reuse.reuser import Reuse
-from dbt.adapters.vcs.scope.answer import Outcome
-from dbt.adapters.vcs.statements.parser import parse
-from dbt.adapters.vcs.statements.syntax.names import Name, split_name
-from dbt.adapters.vcs.statements.table import CreateTable
-from dbt.adapters.vcs.workspace.line_workspace import Connection
-from dbt.adapters.vcs.worktree.overlay import Overlay
+from dbt.adapters.vcs.sql.parser import parse
+from dbt.adapters.vcs.sql.syntax.names import Name, split_name
+from dbt.adapters.vcs.sql.table import CreateTable
+from dbt.adapters.vcs.workspace.answer import Outcome
+from dbt.adapters.vcs.workspace.lines.line_workspace import Connection
+from dbt.adapters.vcs.workspace.overlay import Overlay
 
 MODEL: Final = "# --- the model --- #\n"
 """Marker that the macro `vcs_write_python` puts before the model, to keep the file's line

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Field, Schema
 from dbt.adapters.vcs.core.model.data_type import type_of
-from dbt.adapters.vcs.rows.types import arrow_type
+from dbt.adapters.vcs.table.types import arrow_type
 
 if TYPE_CHECKING:
     import agate

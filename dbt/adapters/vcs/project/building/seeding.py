@@ -13,14 +13,14 @@ import pyarrow as pa
 from dbt.adapters.vcs.core.errors import EngineError, InputError
 from dbt.adapters.vcs.core.model import Field, Origin, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.model.data_type import type_of
-from dbt.adapters.vcs.handlers.contents.insert_handler import append_arrow, append_query
 from dbt.adapters.vcs.project.building.seed_rows import misfit, seed_rows
 from dbt.adapters.vcs.reuse.reuser import Reuse
-from dbt.adapters.vcs.rows.quoting import quoted, sql_type
-from dbt.adapters.vcs.scope.answer import Outcome
-from dbt.adapters.vcs.scope.statement_scope import Scope
-from dbt.adapters.vcs.workspace.line_workspace import Connection
-from dbt.adapters.vcs.worktree.overlay import Overlay
+from dbt.adapters.vcs.sql.handlers.contents.insert_handler import append_arrow, append_query
+from dbt.adapters.vcs.table.quoting import quoted, sql_type
+from dbt.adapters.vcs.workspace.answer import Outcome
+from dbt.adapters.vcs.workspace.lines.line_workspace import Connection
+from dbt.adapters.vcs.workspace.overlay import Overlay
+from dbt.adapters.vcs.workspace.statement_scope import Scope
 
 if TYPE_CHECKING:
     import agate

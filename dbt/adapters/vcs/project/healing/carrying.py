@@ -10,11 +10,11 @@ from dbt.adapters.vcs.core.model import Input, Origin
 from dbt.adapters.vcs.project.building.node_step import Sent
 from dbt.adapters.vcs.project.healing.replay_plan import Columns
 from dbt.adapters.vcs.reuse.reuser import Reuse
-from dbt.adapters.vcs.rows.quoting import quoted
-from dbt.adapters.vcs.statements.parser import read
-from dbt.adapters.vcs.statements.table import CreateTemporaryView
-from dbt.adapters.vcs.workspace.line_workspace import Workspace
-from dbt.adapters.vcs.worktree.overlay import Overlay
+from dbt.adapters.vcs.sql.parser import read
+from dbt.adapters.vcs.sql.table import CreateTemporaryView
+from dbt.adapters.vcs.table.quoting import quoted
+from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
+from dbt.adapters.vcs.workspace.overlay import Overlay
 
 
 class Carried(NamedTuple):

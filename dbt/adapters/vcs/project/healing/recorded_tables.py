@@ -21,9 +21,9 @@ from dbt.adapters.vcs.core.origins.staleness import (
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.project.building.node_step import Sent
 from dbt.adapters.vcs.project.healing.replay_plan import Shown
-from dbt.adapters.vcs.rows.quoting import quoted_relation
-from dbt.adapters.vcs.statements.parser import read
-from dbt.adapters.vcs.statements.table import CreateTable
+from dbt.adapters.vcs.sql.parser import read
+from dbt.adapters.vcs.sql.table import CreateTable
+from dbt.adapters.vcs.table.quoting import quoted_relation
 
 _MOST: Final = 20
 """Statements that one table may have been made by."""

@@ -13,19 +13,19 @@ from typing import Any, Final
 
 import msgspec
 
-from dbt.adapters.vcs.core.errors import ConflictError, VcsError
-from dbt.adapters.vcs.core.model import Commit, Input, NodeRun, Origin, RelationName, TableEntry
-from dbt.adapters.vcs.core.origins.results import Results
-from dbt.adapters.vcs.core.origins.staleness import moved_inputs
-from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.merges.merge_plan import MergePlan
-from dbt.adapters.vcs.merges.read_set_check import EARLIER, Healed
-from dbt.adapters.vcs.merges.stale_by_merge import (
+from dbt.adapters.vcs.changes.merges.merge_plan import MergePlan
+from dbt.adapters.vcs.changes.merges.read_set_check import EARLIER, Healed
+from dbt.adapters.vcs.changes.merges.stale_by_merge import (
     changed_by_target,
     entry_after,
     joined,
     skewed_by,
 )
+from dbt.adapters.vcs.core.errors import ConflictError, VcsError
+from dbt.adapters.vcs.core.model import Commit, Input, NodeRun, Origin, RelationName, TableEntry
+from dbt.adapters.vcs.core.origins.results import Results
+from dbt.adapters.vcs.core.origins.staleness import moved_inputs
+from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.project.building.node_step import Sent
 from dbt.adapters.vcs.project.healing.carrying import Carried, Carry
 from dbt.adapters.vcs.project.healing.recorded_tables import RecordedTable, RecordedTables
@@ -37,8 +37,8 @@ from dbt.adapters.vcs.project.healing.replay_plan import (
 )
 from dbt.adapters.vcs.project.healing.run_log import LoggedStep
 from dbt.adapters.vcs.reuse.taken_versions import settle_history
-from dbt.adapters.vcs.scope.mounts import relation_of
-from dbt.adapters.vcs.worktree.overlay import Overlay
+from dbt.adapters.vcs.workspace.mounts import relation_of
+from dbt.adapters.vcs.workspace.overlay import Overlay
 
 TRIES: Final = 5
 """Times that a run is healed: each time the target moved again while that was done."""

@@ -11,12 +11,12 @@ from dbt.adapters.vcs.core.model import Entry, Input, NodeRun, Origin, RelationN
 from dbt.adapters.vcs.core.model.tree import AbsentType
 from dbt.adapters.vcs.project.advice import FAILED
 from dbt.adapters.vcs.project.building.node_step import NodeStep, Sent
-from dbt.adapters.vcs.scope.mounts import relation_of
-from dbt.adapters.vcs.statements.parser import read
-from dbt.adapters.vcs.statements.syntax.canonical import asks_for_columns
-from dbt.adapters.vcs.statements.syntax.diff_call import DIFF_FUNCTION
-from dbt.adapters.vcs.statements.syntax.query import Query
-from dbt.adapters.vcs.worktree.overlay import Overlay
+from dbt.adapters.vcs.sql.parser import read
+from dbt.adapters.vcs.sql.syntax.canonical import asks_for_columns
+from dbt.adapters.vcs.sql.syntax.diff_call import DIFF_FUNCTION
+from dbt.adapters.vcs.sql.syntax.query import Query
+from dbt.adapters.vcs.workspace.mounts import relation_of
+from dbt.adapters.vcs.workspace.overlay import Overlay
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

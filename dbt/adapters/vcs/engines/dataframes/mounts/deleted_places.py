@@ -9,14 +9,14 @@ from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
 from dbt.adapters.vcs.core.model import Block
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.version_mounts import TableMount
-from dbt.adapters.vcs.rows.deletion_bitmap import (
+from dbt.adapters.vcs.table.deletion_bitmap import (
     DeletionBitmap,
     deletion_bitmap,
     number_count,
     text_size,
 )
-from dbt.adapters.vcs.rows.file_numbers import FileNumbers
-from dbt.adapters.vcs.rows.files.block_reader import Files, Positions
+from dbt.adapters.vcs.table.file_numbers import FileNumbers
+from dbt.adapters.vcs.table.files.block_reader import Files, Positions
 
 LOST: Final = (
     "The rows of a version without a name are collected when it is older than the retention; "

@@ -15,9 +15,9 @@ from dbt.adapters.vcs.core.model import Field, Tombstone
 from dbt.adapters.vcs.core.model.schema import POSITION_ID
 from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.engines.version_mounts import TableMount
-from dbt.adapters.vcs.rows.deletion_bitmap import CHUNK_BITS, WORD_BITS, DeletionBitmap
-from dbt.adapters.vcs.rows.file_numbers import FileNumbers
-from dbt.adapters.vcs.rows.quoting import literal, quoted
+from dbt.adapters.vcs.table.deletion_bitmap import CHUNK_BITS, WORD_BITS, DeletionBitmap
+from dbt.adapters.vcs.table.file_numbers import FileNumbers
+from dbt.adapters.vcs.table.quoting import literal, quoted
 
 _PLAIN_PATH: Final = re.compile(r"[A-Za-z0-9/_.=-]*")
 _MAX_LISTED: Final = 200

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.core.model import Block
 from dbt.adapters.vcs.engines.version_mounts import TableMount
-from dbt.adapters.vcs.rows.partition_values import WRITE_FOLDER, column_of, partition_folders
+from dbt.adapters.vcs.table.partition_values import WRITE_FOLDER, column_of, partition_folders
 
 _MOST_INTACT: Final = 8
 """Files with at most this part of the rows of those with deletions are read with them."""

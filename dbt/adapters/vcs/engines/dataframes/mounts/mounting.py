@@ -27,7 +27,7 @@ from dbt.adapters.vcs.engines.dataframes.mounts.deletions import (
 from dbt.adapters.vcs.engines.dataframes.mounts.layouts import PLAIN, Layout, layouts
 from dbt.adapters.vcs.engines.dataframes.mounts.table_part import Part
 from dbt.adapters.vcs.engines.version_mounts import TableMount
-from dbt.adapters.vcs.rows.quoting import literal, quoted, quoted_relation
+from dbt.adapters.vcs.table.quoting import literal, quoted, quoted_relation
 
 _NOWHERE: Final = (
     f"cast(null as string) {FILE_COLUMN}",

@@ -11,8 +11,8 @@ from dbt.adapters.vcs.engines.dataframes.mounts.deletions import (
     position_of,
 )
 from dbt.adapters.vcs.engines.dataframes.mounts.layouts import Layout
-from dbt.adapters.vcs.rows.file_numbers import FileNumbers
-from dbt.adapters.vcs.rows.quoting import literal
+from dbt.adapters.vcs.table.file_numbers import FileNumbers
+from dbt.adapters.vcs.table.quoting import literal
 
 MAX_NAMED: Final = 200
 """Up to so many files are told apart by the number of their first row, others by their path."""

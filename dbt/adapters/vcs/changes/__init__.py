@@ -1,0 +1,1 @@
+"""Changes of tables: differences, merges, and writes."""

@@ -1,0 +1,319 @@
+"""Differences of two versions of tables: small ones in this process, others by the engine."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
+
+import msgspec
+import pyarrow as pa
+
+from dbt.adapters.vcs.changes.diffs.diff_query import (
+    SignedPart,
+    delta_parts,
+    diff_query,
+    signed_part,
+)
+from dbt.adapters.vcs.changes.diffs.matched_columns import matched, needs_names
+from dbt.adapters.vcs.changes.diffs.row_diff import TableDiff, count_changes, diff
+from dbt.adapters.vcs.changes.diffs.scanned_changes import (
+    Scan,
+    known_counts,
+    scan_query,
+    scannable,
+)
+from dbt.adapters.vcs.changes.diffs.shapes import ShapedRows, shaped
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.model import Field, Snapshot
+from dbt.adapters.vcs.core.plan.delta import Delta, delta
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.engines.port import RowSession
+from dbt.adapters.vcs.engines.row_sessions import row_session
+from dbt.adapters.vcs.engines.version_mounts import TableParts, VersionMounts
+from dbt.adapters.vcs.sql.syntax.diff_call import TwoWayShape
+from dbt.adapters.vcs.table.compare.comparison import VersionComparison
+from dbt.adapters.vcs.table.compare.row_counts import Counts
+from dbt.adapters.vcs.table.limits import LIMITS, Limits, in_process_first
+from dbt.adapters.vcs.table.quoting import quoted, sql_type
+from dbt.adapters.vcs.workspace.table_version import Version
+
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.engines.local.local_session import LocalSession
+
+_OWN: Final[dict[TwoWayShape, str]] = {"signed": "diff_count", "changes": "_change_type"}
+
+_FEW: Final = 20_000
+"""Up to this many changed rows it takes less time to compare them than to mount their files."""
+
+
+class _Known(NamedTuple):
+    delta: Delta
+    comparison: VersionComparison
+    scan: Scan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """Two versions to compare.
+
+    Attributes:
+        repository: The repository with both.
+        before: The first version; None is a table without rows.
+        after: The second version; the same.
+        columns: Names of the only columns to compare and show besides the key; empty for all.
+        shown: Lower-case names of the only columns that the rows need to have, where Arrow
+            compares; None for all.
+    """
+
+    repository: Repository
+    before: Snapshot | None
+    after: Snapshot | None
+    columns: tuple[str, ...] = ()
+    shown: frozenset[str] | None = None
+
+    @property
+    def comparison(self) -> VersionComparison:
+        """How the versions are compared.
+
+        Raises:
+            InputError: There is no such column, or neither version is given.
+            UnsupportedError: A column has two types that can't be compared.
+        """
+        return VersionComparison.of(*matched(self.before, self.after), self.columns or None)
+
+    def in_process(self, *, limits: Limits = LIMITS) -> TableDiff:
+        """Compare the rows with Arrow; files that both versions have are not read.
+
+        Raises:
+            InputError: There is no such column, or neither version is given.
+            UnsupportedError: Arrow can't read or compare a column, or no engine could.
+            TooLargeError: There are too many rows.
+        """
+        before, after = matched(self.before, self.after)
+        if needs_names(self.before, self.after):
+            raise UnsupportedError(
+                "Tables that are not related, and have columns that were renamed, can't be "
+                "compared without Spark."
+            )
+        columns = self.columns or None
+        return diff(
+            self.repository, before, after, columns=columns, shown=self.shown, limits=limits
+        )
+
+    def counts(self, *, limits: Limits = LIMITS) -> Counts:
+        """Return the numbers of rows added, removed and modified; raises as `in_process` does.
+
+        Nothing is read where manifests know them.
+        """
+        known = self._scan("changes")
+        if known is not None:
+            return known_counts(known.delta, known.scan.changes)
+        if self.columns or needs_names(self.before, self.after):
+            return self.in_process(limits=limits).counts
+        before, after = matched(self.before, self.after)
+        return count_changes(self.repository, before, after, limits=limits)
+
+    def table(self, shape: TwoWayShape, *, limits: Limits = LIMITS) -> pa.Table:
+        """Return the rows in a shape; compares and raises as `in_process` does."""
+        return shaped(self._named(shape, limits), shape)
+
+    def parts(self, shape: TwoWayShape, *, limits: Limits = LIMITS) -> ShapedRows:
+        """Return the same rows, gathered one part at a time."""
+        return ShapedRows(self._named(shape, limits), shape)
+
+    def by_engine(self, session: VersionMounts, shape: TwoWayShape) -> str:
+        """Return the query that compares the rows, and mount what it reads.
+
+        Raises:
+            InputError: There is no such column, or neither version is given.
+            UnsupportedError: A column has types that can't be compared.
+        """
+        before, after = matched(self.before, self.after)
+        comparison = VersionComparison.of(before, after, self.columns or None)
+        _check_names(comparison.fields, shape)
+        scanned = self.scanned(session, shape)
+        if scanned is not None:
+            return scanned
+        parts: Iterable[SignedPart]
+        if needs_names(self.before, self.after):
+            parts = [
+                *self._whole(session, self.before, before, -1, comparison.fields),
+                *self._whole(session, self.after, after, 1, comparison.fields),
+            ]
+        else:
+            change = delta(before, after, self.repository.objects.segment)
+            parts = delta_parts(session, change, comparison)
+        return diff_query(parts, comparison, shape, unique=self._is_unique(comparison))
+
+    def _is_unique(self, comparison: VersionComparison) -> bool:
+        """Return whether each version has a key of the comparison at most once."""
+        versions = [side for side in (self.before, self.after) if side is not None]
+        return bool(comparison.key) and all(version.is_key_enforced for version in versions)
+
+    def counts_by_engine(self, session: RowSession) -> Counts:
+        """Return the numbers of rows added, removed and modified; raises as `by_engine` does."""
+        kinds = ", ".join(f"count_if(diff_type = '{kind}')" for kind in Counts._fields)
+        text = f"select {kinds} from ({self.by_engine(session, 'wide')})"
+        return Counts(*session.query(text).fetch()[0])
+
+    def scanned(self, session: VersionMounts, shape: TwoWayShape, *, over: int = -1) -> str | None:
+        """Return the query that only scans files, and mount what it reads; None if there is none.
+
+        Args:
+            session: The session that reads it.
+            shape: The shape of the rows.
+            over: Return None unless there are more rows than this.
+        """
+        known = self._scan(shape, over=over)
+        if known is None:
+            return None
+        _check_names(known.comparison.fields, shape)
+        return scan_query(session, known.delta, known.scan, known.comparison, shape)
+
+    def relation(
+        self,
+        session: VersionMounts,
+        shape: TwoWayShape,
+        *,
+        name: str | None = None,
+        limits: Limits = LIMITS,
+    ) -> str:
+        """Return SQL for a relation with the rows, to put after `from`.
+
+        Args:
+            session: The session that reads it.
+            shape: The shape of the rows.
+            name: The relation's name in the session, where it replaces any other of that name;
+                None for a name that means this difference as long as the session lives.
+            limits: The most to compare in this process.
+
+        Raises:
+            InputError: There is no such column, or neither version is given.
+            UnsupportedError: A column has types that can't be compared.
+        """
+        rows: TableParts | str | None = self.scanned(session, shape, over=_FEW)
+        if rows is None:
+            rows = in_process_first(
+                lambda: self.parts(shape, limits=limits), lambda: self.by_engine(session, shape)
+            )
+        return self.mounted(session, rows, shape, name=name)
+
+    def mounted(
+        self,
+        session: VersionMounts,
+        rows: pa.Table | TableParts | str,
+        shape: TwoWayShape,
+        *,
+        name: str | None = None,
+    ) -> str:
+        """Return SQL for a relation of compared rows, or of a query that compares them.
+
+        Otherwise as `Difference.relation`.
+        """
+        if isinstance(rows, str):
+            return f"({rows})"
+        return session.mount_arrow(name or self._name(shape), rows, lasting=name is None)
+
+    def _scan(self, shape: TwoWayShape, *, over: int = -1) -> _Known | None:
+        if needs_names(self.before, self.after):
+            return None
+        before, after = matched(self.before, self.after)
+        comparison = VersionComparison.of(before, after, self.columns or None)
+        change = delta(before, after, self.repository.objects.segment)
+        if change.rows_added + change.rows_removed <= over:
+            return None
+        scan = scannable(before, after, change, comparison, shape, self.shown)
+        return None if scan is None else _Known(change, comparison, scan)
+
+    def _named(self, shape: TwoWayShape, limits: Limits) -> TableDiff:
+        found = self.in_process(limits=limits)
+        _check_names(found.comparison.fields, shape)
+        return found
+
+    def _name(self, shape: TwoWayShape) -> str:
+        """Return a name unique to this difference."""
+        sides = [msgspec.json.encode(side) for side in (self.before, self.after)]
+        shown = None if self.shown is None else sorted(self.shown)
+        told = repr((sides, self.columns, shown, shape))
+        return f"__vcs_diff_{hashlib.sha256(told.encode()).hexdigest()[:32]}"
+
+    def _whole(
+        self,
+        session: VersionMounts,
+        stored: Snapshot | None,
+        named: Snapshot | None,
+        sign: int,
+        fields: Sequence[Field],
+    ) -> Iterable[SignedPart]:
+        """Yield the query for all rows of a version, with columns matched to the other's."""
+        if stored is None or named is None:
+            return
+        ids = {
+            new.id: old.id
+            for new, old in zip(named.schema.fields, stored.schema.fields, strict=True)
+        }
+        held = (quoted(ids[field.id]) if field.id in ids else "null" for field in fields)
+        columns = [
+            (f"cast({column} as {sql_type(field.type)})", field.type)
+            for column, field in zip(held, fields, strict=True)
+        ]
+        relation = session.mount_physical(Version.of(self.repository, stored).mount())
+        yield signed_part(relation, sign, columns)
+
+
+class ComputedRows:
+    """The rows of a large difference in a shape, in any order: computed whenever they are read.
+
+    Attributes:
+        comparison: How the versions are compared.
+        counts: How many rows were added, removed and modified.
+        schema: Their columns.
+        count: The number of rows.
+    """
+
+    def __init__(self, difference: Difference, shape: TwoWayShape) -> None:
+        """Count the rows.
+
+        Raises:
+            InputError: There is no such column, or a setting of the engine can't be used.
+            UnsupportedError: Only Spark has the type of a column.
+            EngineError: Memory or disk is exhausted.
+        """
+        self._difference = difference
+        self._shape = shape
+        self.comparison = difference.comparison
+        with self._session() as session:
+            self.counts = difference.counts_by_engine(session)
+            text = difference.by_engine(session, shape)
+            self.schema = session.query(f"select * from ({text}) limit 0").arrow().schema
+            added, removed, modified = self.counts
+            self.count = added + removed + modified * (1 if shape == "wide" else 2)
+            if shape == "signed":
+                # Equal rows are one, so that only a key tells how many there are.
+                [(self.count,)] = session.query(f"select count(*) from ({text})").fetch()
+
+    def parts(self, limit: int | None = None) -> Iterator[pa.Table]:
+        """Yield the rows, at most so many: the fewer, the sooner."""
+        some = "" if limit is None else f" limit {limit}"
+        with self._session() as session:
+            text = self._difference.by_engine(session, self._shape)
+            yield from session.query(f"select * from ({text}){some}").tables()
+
+    @contextmanager
+    def _session(self) -> Iterator[LocalSession]:
+        blobs = self._difference.repository.blobs
+        with row_session(blobs, self.comparison.fields, None) as session:
+            # Without Spark's sessions there is no other.
+            yield cast("LocalSession", session)
+
+
+def _check_names(fields: Sequence[Field], shape: TwoWayShape) -> None:
+    own = _OWN.get(shape)
+    if any(field.name.lower() == own for field in fields):
+        raise InputError(
+            f"The shape {shape} has a column {own} of its own, and so has the table. Ask for the "
+            "shape wide, or for other columns."
+        )

@@ -1,0 +1,147 @@
+"""Summaries: how two commits differ, with one entry per relation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from dbt.adapters.vcs.changes.diffs.change_summary import ChangeSummary
+from dbt.adapters.vcs.core.errors import DamagedError, VcsError
+from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.model import Absent, Snapshot, TableEntry, Tree
+from dbt.adapters.vcs.core.plan.delta import delta
+from dbt.adapters.vcs.core.plan.schema_merge import Definition
+from dbt.adapters.vcs.core.plan.tree_merge import Change, SchemaChange, diff_trees
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.store.each import each
+from dbt.adapters.vcs.table.compare.row_counts import Counts
+from dbt.adapters.vcs.table.limits import Limits
+
+BUDGET: Final = Limits(rows=250_000, bytes=64 * 2**20)
+"""What is read at most for all lines of one summary: about a second."""
+
+
+def list_changes(
+    repository: Repository, before: CommitId | None, after: CommitId
+) -> tuple[ChangeSummary, ...]:
+    """List how two commits differ: schemas, then relations, by name.
+
+    None means a commit that shows nothing.
+    """
+    objects = repository.objects
+    new = objects.tree(objects.commit(after).tree)
+    old = Tree() if before is None else objects.tree(objects.commit(before).tree)
+    found = diff_trees(old, new, objects.schema_tree)
+    return summarize(repository, found.schemas, found.relations)
+
+
+def summarize(
+    repository: Repository,
+    schemas: Iterable[SchemaChange],
+    relations: Iterable[Change],
+    *,
+    budget: Limits = BUDGET,
+) -> tuple[ChangeSummary, ...]:
+    """Add row counts to changes: schemas, then relations, in the order given.
+
+    Rows that were rewritten unchanged don't count. The smallest changes are compared first, until
+    the budget is spent; the rest are estimated from their manifests.
+    """
+    drafts = each(lambda change: _draft(repository, change), relations)
+    return (*map(_schema, schemas), *_counted(repository, drafts, budget))
+
+
+class _Draft(NamedTuple):
+    """A summary from manifests, and the comparison that would make it exact, if any."""
+
+    summary: ChangeSummary
+    versions: tuple[Snapshot, Snapshot] | None = None
+    rows: int = 0
+    bytes: int = 0
+
+
+def _draft(repository: Repository, change: Change) -> _Draft:
+    name, old, new = change
+    shown = old if new is Absent else new
+    assert shown is not Absent
+    summary = ChangeSummary(name=str(name), kind=shown.noun, how=_how(old, new))
+    try:
+        return _estimated(repository, change, summary)
+    except DamagedError:
+        # The change may be what replaces it.
+        return _Draft(replace(summary, is_exact=False, is_damaged=True))
+
+
+def _estimated(repository: Repository, change: Change, summary: ChangeSummary) -> _Draft:
+    objects = repository.objects
+    before, after = (
+        objects.snapshot(entry.snapshot) if isinstance(entry, TableEntry) else None
+        for entry in (change.old, change.new)
+    )
+    if before is None or after is None:
+        # The whole table was added or removed: its manifest has the row count.
+        came, went = (0 if table is None else table.rows for table in (after, before))
+        return _Draft(replace(summary, rows_added=came, rows_removed=went))
+    moved = delta(before, after, objects.segment)
+    came, went = moved.rows_added, moved.rows_removed
+    summary = replace(
+        summary,
+        rows_added=came,
+        rows_removed=went,
+        is_redefined=Definition.of(before) != Definition.of(after),
+    )
+    if not (came and went):
+        return _Draft(summary)
+    return _Draft(
+        replace(summary, is_exact=False),
+        (before, after),
+        came + went,
+        sum(block.bytes for block in (*moved.added, *moved.removed)),
+    )
+
+
+def _counted(
+    repository: Repository, drafts: Sequence[_Draft], budget: Limits
+) -> list[ChangeSummary]:
+    found = [draft.summary for draft in drafts]
+    left = budget
+    for place in sorted(range(len(drafts)), key=lambda place: drafts[place].rows):
+        draft = drafts[place]
+        if draft.versions is None:
+            continue
+        if draft.rows > left.rows:
+            break
+        try:
+            counts = _counts(repository, draft.versions, left)
+        except VcsError:
+            # The changes are made already. With too many bytes, types that only Spark compares, or
+            # collected rows, keep the numbers from the files.
+            continue
+        left = Limits(left.rows - draft.rows, max(0, left.bytes - draft.bytes))
+        found[place] = replace(
+            draft.summary,
+            rows_added=counts.added,
+            rows_removed=counts.removed,
+            rows_modified=counts.modified,
+            is_exact=True,
+        )
+    return found
+
+
+def _counts(repository: Repository, versions: tuple[Snapshot, Snapshot], limits: Limits) -> Counts:
+    # Most commits can be summarized without reading a row, and so without pyarrow.
+    from dbt.adapters.vcs.changes.diffs.difference import Difference
+
+    before, after = versions
+    return Difference(repository=repository, before=before, after=after).counts(limits=limits)
+
+
+def _schema(change: SchemaChange) -> ChangeSummary:
+    return ChangeSummary(name=change.name, kind="schema", how=_how(change.old, change.new))
+
+
+def _how(old: object, new: object) -> str:
+    if old is Absent:
+        return "added"
+    return "removed" if new is Absent else "changed"

@@ -1,0 +1,280 @@
+"""Landing: the single path by which work gets onto a branch.
+
+Merges, resumed merges, promotions, published runs and reverts differ in what they bring (a plan)
+and in the conditions it must meet (`Terms`). The rest is shared: make a plan, check it, and put it
+on the branch. If another writer was first, plan again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple, NoReturn
+
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import OpenMerge
+from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import keep
+from dbt.adapters.vcs.changes.merges.conflicts.terms import Terms
+from dbt.adapters.vcs.changes.merges.merge_plan import MergePlan, Work, plan_merge, planned_changes
+from dbt.adapters.vcs.changes.merges.read_set_check import Judge
+from dbt.adapters.vcs.changes.merges.stale_by_merge import check_fresh
+from dbt.adapters.vcs.changes.merges.table_merges import TableMerges
+from dbt.adapters.vcs.core.errors import ConflictError
+from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.landing import BranchMovedError, Proposal, TreeConflictError
+from dbt.adapters.vcs.core.maintenance import ReplacedError
+from dbt.adapters.vcs.core.model import Absent
+from dbt.adapters.vcs.core.repository import Branch, Repository
+from dbt.adapters.vcs.core.retention import check_present, hold_work
+from dbt.adapters.vcs.engines.port import Rewriters
+from dbt.adapters.vcs.workspace.evidence import check_tested
+from dbt.adapters.vcs.workspace.mounts import relation_of
+from dbt.adapters.vcs.workspace.run_branch import Status, record_of
+
+
+class Arrival(NamedTuple):
+    """Work that landed.
+
+    Attributes:
+        plan: How it was merged.
+        before: The branch's head before.
+        after: Its head now; the same if there was nothing to change.
+    """
+
+    plan: MergePlan
+    before: CommitId
+    after: CommitId
+
+
+def land_work(
+    repository: Repository,
+    work: Work,
+    target: str,
+    terms: Terms,
+    *,
+    author: str,
+    sessions: Rewriters,
+    judge: Judge | None = None,
+) -> Arrival:
+    """Merge work into a branch; keep undecided conflicts for somebody to resolve.
+
+    What `judge` accepted is what lands: it judges each plan, and again after every lost race.
+
+    Raises:
+        NotFoundError: There is no such branch, or rows of the work have been collected.
+        ProtectedError: The branch only takes promotions, and this is not one.
+        ConflictError: The terms are not met, or both sides changed the same thing differently. The
+            branch was not changed.
+        RetryError: Another writer was first on every attempt; nothing was changed.
+    """
+    tables = TableMerges(repository, sessions)
+
+    def plan(branch: Branch) -> MergePlan:
+        now = _as_now(repository, work)
+        if now.joins:
+            hold_work(repository, now.source, now.commit, onto=branch.head, author=author)
+        with repository.maintenance.told(now.commit, branch.head):
+            return plan_merge(repository, now, branch, tables)
+
+    what = f"merge {work.source!r} into {target!r}"
+    arrival = land_plan(repository, target, plan, terms, author=author, what=what, judge=judge)
+    _close(repository, work, target, author)
+    return arrival
+
+
+def land_plan(
+    repository: Repository,
+    target: str,
+    plan_for: Callable[[Branch], MergePlan],
+    terms: Terms,
+    *,
+    author: str,
+    what: str,
+    judge: Judge | None = None,
+) -> Arrival:
+    """Plan against a branch's head and land the result; `what` names the verb in errors.
+
+    Plans again after every lost race. Raises what `land_work` raises.
+    """
+    with repository.turns.on(target) as turn:
+        for _ in turn.attempts(what):
+            branch = repository.branch(target)
+            branch.check_open(promotes=terms.promotes)
+            try:
+                plan = plan_for(branch)
+            except ReplacedError:
+                # A purge has taken what the plan was to read: plan again on the new history.
+                continue
+            held = terms.on(branch)
+            check_terms(repository, plan, held)
+            recorded = terms
+            if judge is not None:
+                plan, told = judge(plan)
+                recorded = replace(terms, metadata={**terms.metadata, **told})
+            try:
+                if plan.how == "conflict":
+                    _keep(repository, plan, held, author)
+                moved = _put(repository, plan, recorded, author, is_judged=judge is not None)
+            except ReplacedError:
+                source = plan.work.commit
+                if repository.maintenance.current(source) == source:
+                    raise
+                # A purge has rewritten the source since the plan was made: plan again.
+                continue
+            if moved is not None:
+                return Arrival(plan, *moved)
+    raise AssertionError("attempts raises when it ends")
+
+
+def _as_now(repository: Repository, work: Work) -> Work:
+    """Return work with the commits that took the place of its own in purges since it began."""
+    current = repository.maintenance.current
+    run = None if work.run is None else replace(work.run, fork=current(work.run.fork))
+    base = None if work.base is None else current(work.base)
+    return replace(work, commit=current(work.commit), run=run, base=base)
+
+
+def check_terms(repository: Repository, plan: MergePlan, terms: Terms) -> None:
+    """Check a plan against the terms; it may still have conflicts.
+
+    Raises:
+        ConflictError: It must be a fast-forward and is not; or values were chosen for rows that it
+            does not merge; or tests are required, and not all of them passed on exactly the
+            versions that would be published; or fresh tables are, and some would be stale.
+    """
+    plan.check_values()
+    if terms.ff_only:
+        plan.check_fast_forward()
+    if "tests" in terms.require:
+        _check_required_tests(repository, plan)
+    if "fresh" in terms.require and plan.how != "conflict":
+        check_fresh(repository, plan)
+
+
+def _keep(repository: Repository, plan: MergePlan, terms: Terms, author: str) -> NoReturn:
+    """Store the conflicts of a plan with the terms, and raise the error that says so."""
+    assert plan.combination is not None
+    source, target = plan.work.source, plan.target.name
+    merge = OpenMerge(
+        source=source,
+        theirs=plan.work.commit,
+        target=target,
+        mode=plan.work.policy.override,
+        terms=terms,
+        head=plan.target.head,
+    )
+    clashes, decided = plan.combination.clashes, bool(plan.work.decisions)
+    keep(repository, merge, clashes, author=author, decided=decided)
+    tests = (
+        f" {target!r} requires tests, and none can see rows that are chosen by hand: rather merge "
+        f"{target!r} into {source!r}, resolve and test there, and promote again."
+        if "tests" in terms.require
+        else ""
+    )
+    raise ConflictError(
+        f"{source!r} and {target!r} changed the same in different ways since {plan.base[:12]}: "
+        f"{plan.combination.told()}. Nothing was changed on {target!r}; the conflicts are kept. "
+        f"Look at them: dbt-vcs conflicts {target}. Choose: dbt-vcs resolve <relation> --with "
+        f"ours|theirs|base|delete. Then: dbt-vcs merge --continue {target}, or --abort {target}"
+        f"{'.' if tests else ''}{tests}"
+    )
+
+
+def _put(
+    repository: Repository, plan: MergePlan, terms: Terms, author: str, *, is_judged: bool
+) -> tuple[CommitId, CommitId] | None:
+    """Return the target's head before and after; None if another plan is needed."""
+    work, target = plan.work, plan.target
+    if plan.how == "up_to_date":
+        return target.head, target.head
+    shown = repository.tree(target.head).id
+    tree = repository.objects.commit(work.commit).tree
+    if plan.combination is not None:
+        tree = repository.edit(shown, plan.combination.changes)
+    check_present(repository, shown, tree)
+    if plan.how == "fast_forward" and work.joins and not terms.metadata:
+        note = terms.message or f"{work.source}: fast-forward"
+        moved = repository.move_branch(
+            target, work.commit, author=author, action="merge", note=note, promotes=terms.promotes
+        )
+        return None if moved is None else (target.head, moved.head)
+    run = work.record or (record_of(repository, work.run) if work.run else None)
+    try:
+        landed = repository.land(
+            Proposal(
+                branch=target.name,
+                base=target.head,
+                tree=tree,
+                author=author,
+                message=terms.message or _message(work, target.name),
+                run=run,
+                metadata=terms.metadata,
+                parents=(work.commit,) if work.joins else (),
+                action=work.action,
+                promotes=terms.promotes,
+                # Land only what was checked, on a branch that still has the same requirements.
+                after=target.ref if terms.is_checked or is_judged else None,
+                # Rows that are picked or put back are in new files; the result has no parent that
+                # says where they are from.
+                read=(work.commit, plan.base),
+            )
+        )
+    except (BranchMovedError, TreeConflictError):
+        # The target has moved since the plan was made: plan again.
+        return None
+    return landed.before, landed.commit
+
+
+def _message(work: Work, target: str) -> str:
+    if work.run is not None:
+        return f"dbt {work.run.command}, published from {work.run.name}"
+    return f"Merge {work.source} into {target}"
+
+
+def _close(repository: Repository, work: Work, target: str, author: str) -> None:
+    """Mark a waiting run as published, also when its conflicts were resolved by hand."""
+    run = work.run
+    waits = (Status.PASSED, Status.FAILED) if work.decisions else (Status.PASSED,)
+    if run is not None and run.target == target and run.status in waits:
+        published = replace(run, status=Status.PUBLISHED, note="")
+        repository.set_state(run.name, published.state, author=author)
+
+
+def _check_required_tests(repository: Repository, plan: MergePlan) -> None:
+    """Check that tests passed on every version that the plan puts on its target.
+
+    Tests run on the source, so they can't have seen a table that the merge itself creates.
+
+    Raises:
+        ConflictError: Some version has no passed tests; the message says what to do.
+    """
+    work, target = plan.work, plan.target
+    if plan.combination is not None:
+        tested, shown = repository.tree(work.commit), repository.tree(target.head)
+        mixed = [
+            str(name)
+            for name, entry in plan.combination.changes.relations.items()
+            if (None if entry is Absent else entry) not in (tested.entry(name), shown.entry(name))
+        ]
+        if mixed:
+            raise ConflictError(
+                f"Tests are required, and no test can have seen what merging makes of "
+                f"{', '.join(mixed)}: {target.name!r} has changed too since {work.source!r} left "
+                f"it. Nothing was changed. {_next_step(plan)}"
+            )
+    changed = [
+        relation_of(change.name)
+        for change in planned_changes(repository, plan)
+        if change.kind != "schema"
+    ]
+    check_tested(repository, work.commit, target.head, changed)
+
+
+def _next_step(plan: MergePlan) -> str:
+    work, target = plan.work, plan.target.name
+    given_up = f"Give this merge up (dbt-vcs merge --abort {target}). " if work.decisions else ""
+    if work.run is not None:
+        return f"{given_up}Run dbt build again on what {target!r} has now, then promote that run."
+    return (
+        f"{given_up}Merge {target!r} into {work.source!r}, run dbt test there, then promote it "
+        "again."
+    )

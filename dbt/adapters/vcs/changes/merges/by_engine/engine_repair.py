@@ -1,0 +1,556 @@
+"""Repair by an engine: what `rowwise/repair.py` does, for any number of rows.
+
+The engine decides every group, and writes what is to be done once, as files. From these it writes
+the rows to add, and the tombstones of those to delete. For Spark this process reads only positions
+of deleted rows, a block's at a time. DuckDB, which is in it, gets all rows from it, a part at a
+time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from dbt.adapters.vcs.changes.diffs.diff_query import files_mount, tombstones_of
+from dbt.adapters.vcs.changes.merges.by_engine.given_choices import given_choices
+from dbt.adapters.vcs.changes.merges.by_engine.live_rows import STATES, LiveRows, StreamedRows
+from dbt.adapters.vcs.changes.merges.by_engine.row_decisions import (
+    DELETE,
+    INSERT,
+    MADE,
+    OPEN,
+    UNIT,
+    RowDecisions,
+    spelled,
+)
+from dbt.adapters.vcs.changes.merges.by_engine.staged_actions import StagedActions
+from dbt.adapters.vcs.changes.merges.rowwise.conflict_rows import OUR_TYPE, THEIR_TYPE, mark_of
+from dbt.adapters.vcs.changes.merges.rowwise.repair import (
+    Question,
+    mostly_deleted,
+    unclear_row,
+    without,
+)
+from dbt.adapters.vcs.changes.merges.rowwise.row_policy import key_table
+from dbt.adapters.vcs.changes.merges.rowwise.touched import deletions_of_ours, overlaps
+from dbt.adapters.vcs.changes.writes.targets import tombstone_folder
+from dbt.adapters.vcs.changes.writes.tombstone_ranges import write_tombstones
+from dbt.adapters.vcs.core.errors import VcsError
+from dbt.adapters.vcs.core.ids import new_write_id
+from dbt.adapters.vcs.core.model import Block, Field, Tombstone
+from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.plan.delta import Deletion
+from dbt.adapters.vcs.core.plan.schema_merge import Definition
+from dbt.adapters.vcs.core.plan.states import DeletionKey, State, Triple
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.engines.port import Destination, RowSession
+from dbt.adapters.vcs.engines.row_sessions import row_session
+from dbt.adapters.vcs.table.compare.located import Mask, Places
+from dbt.adapters.vcs.table.equality_sql import canonical
+from dbt.adapters.vcs.table.files.block_reader import Files, Positions, is_readable, shown_type
+from dbt.adapters.vcs.table.files.footers import read_blocks
+from dbt.adapters.vcs.table.files.tombstone_files import write_tombstone
+from dbt.adapters.vcs.table.quoting import literal, quoted
+from dbt.adapters.vcs.table.sorted_numbers import are_among, distinct
+
+_KEPT_POSITIONS: Final = 32 * 2**20
+"""Bytes of deleted rows' positions that are kept."""
+
+_PART_ROWS: Final = 500_000
+
+_THREADS: Final = 2
+
+_MARKS: Final = 2**30
+"""How many codes are told apart at first, by a bit for each side: of 40 million codes, one in
+twenty-five shares its bit with another."""
+
+_KEYS: Final = "__vcs_picked"
+
+KEPT: Final = 100_000
+"""Up to so many conflicts are read and can be decided one by one."""
+
+SHOWN: Final = 100
+"""Of more conflicts so many are read, to be shown."""
+
+_SIDES: Final = {"b": "base", "o": "our", "t": "their"}
+
+
+class RepairCheckError(VcsError):
+    """An engine did not write the rows that a merge wants. Report it; nothing was changed."""
+
+
+@dataclass(kw_only=True)
+class EngineRepairs:
+    """Makes repairs; call `forget` to delete what they are staged in, once they are written.
+
+    Attributes:
+        blobs: The repository's store.
+        sessions: Returns Spark's session; None if there is none.
+    """
+
+    blobs: Blobs
+    sessions: Callable[[], RowSession] | None = None
+    _folders: list[str] = field(default_factory=list)
+    _opened: ExitStack = field(default_factory=ExitStack)
+    _sessions: dict[bool, RowSession] = field(default_factory=dict)
+
+    def session(self, fields: Sequence[Field]) -> RowSession:
+        """Return the session that computes rows with some columns, until `forget`.
+
+        There is one for all steps: each would take as much memory as the settings allow.
+        """
+        needs_spark = not all(map(is_readable, fields))
+        if needs_spark not in self._sessions:
+            session = row_session(self.blobs, fields, self.sessions)
+            self._sessions[needs_spark] = self._opened.enter_context(session)
+        return self._sessions[needs_spark]
+
+    def __call__(self, question: Question, state: State, folder: str) -> EngineRepair:
+        """Return the repair of a graft.
+
+        Args:
+            question: What to decide.
+            state: The graft, in which rows may be deleted twice; ours if rows are picked.
+            folder: `data/<table id>`.
+
+        Raises:
+            InputError: Values were chosen for a key with several rows, or for other columns than
+                the table has now.
+        """
+        policy, triple = question.policy, question.triple
+        session = self.session(question.fields)
+        # Blocks are read in the order of their tombstones: few positions have to be kept.
+        files = Files(self.blobs, triple.stones.values(), kept=_KEPT_POSITIONS)
+        question = replace(question, files=files)
+        lost = overlaps(question.files, triple, state)
+        trims = all(map(is_readable, question.fields))
+        # To the eyes of the decisions those overlap, where the rest of them is written again.
+        graft, state = state, without(state, (), lost)
+        decisions = RowDecisions(
+            fields=question.fields,
+            key=question.key,
+            mode=policy.mode,
+            cells=policy.cells,
+            picks=policy.only is not None,
+            choices=given_choices(session, policy, question.fields, question.by),
+        )
+        states = (*triple[:3], graft if trims else state)
+        find = _found_here if session.is_here else _found_there
+        coded, met = find(session, question, states, decisions)
+        if policy.only is not None and policy.only.keys is not None:
+            keys = session.mount_arrow(_KEYS, key_table(policy.only.keys, question.by))
+            coded = decisions.of_keys(coded, keys)
+        query = decisions.query(coded, met)
+        stage = f"{folder}/w={new_write_id()}"
+        self._folders.append(stage)
+        actions = StagedActions(session, decisions, query, stage)
+        if actions.totals.several:
+            raise unclear_row()
+        return EngineRepair.of(question, state, actions, lost if trims else {})
+
+    def forget(self) -> None:
+        """Close the sessions, and delete the files that repairs are staged in."""
+        self._opened.close()
+        self._sessions.clear()
+        for folder in self._folders:
+            for blob in list(self.blobs.walk(folder)):
+                self.blobs.delete(blob.path)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineRepair:
+    """How a graft becomes the merged version.
+
+    Attributes:
+        files: Reads files.
+        triple: Base, ours, theirs.
+        state: Blocks and deletions of the graft.
+        grafted: The same with the blocks that are not worth it, whose rows are written again.
+        poor: Paths of these.
+        actions: What is done to single rows.
+        conflicts: What both sides changed differently.
+        trims: Deletions of theirs of which ours has deleted some rows, too, by how many are left:
+            these are written again.
+    """
+
+    files: Files
+    triple: Triple
+    state: State
+    grafted: State
+    poor: frozenset[str]
+    actions: StagedActions
+    conflicts: OpenConflicts
+    trims: Mapping[DeletionKey, int]
+
+    @classmethod
+    def of(
+        cls,
+        question: Question,
+        state: State,
+        actions: StagedActions,
+        trims: Mapping[DeletionKey, int],
+    ) -> EngineRepair:
+        """Return the repair by staged actions."""
+        poor = mostly_deleted(question.triple, state, actions.deletions)
+        return cls(
+            files=question.files,
+            trims=trims,
+            triple=question.triple,
+            state=without(state, poor),
+            grafted=state,
+            poor=frozenset(poor),
+            actions=actions,
+            conflicts=OpenConflicts(actions),
+        )
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether theirs differs from base in any of the picked rows, by content."""
+        return self.actions.totals.changed > 0
+
+    @property
+    def given(self) -> int:
+        """How many keys were found whose rows were given by hand."""
+        return self.actions.totals.given
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether there are rows to delete or to add."""
+        return bool(self._deletions or self._added or any(self.trims.values()))
+
+    def write(
+        self, definition: Definition, folder: str
+    ) -> tuple[tuple[Block, ...], tuple[Tombstone, ...]]:
+        """Write the rows to add and the tombstones, and check that they are all there.
+
+        Args:
+            definition: The result's.
+            folder: `data/<table id>/w=<write id>`, new.
+
+        Raises:
+            RepairCheckError: The files hold other rows.
+        """
+        blocks: tuple[Block, ...] = ()
+        session, fields = self.actions.session, self.actions.fields
+        if self._added:
+            listed = ", ".join(f"c{n} {quoted(field.id)}" for n, field in enumerate(fields))
+            written = session.write(
+                f"select {listed} from ({self._added_rows()})",
+                Destination(
+                    folder=folder,
+                    partition_by=definition.partition_by,
+                    cluster_by=definition.cluster_by,
+                ),
+            )
+            schema, by = definition.schema, definition.partition_by
+            blocks = read_blocks(self.files.blobs, written.files, schema, by, written.footers)
+            self._check(blocks)
+        images = ", ".join(f"c{n} {quoted(field.id)}" for n, field in enumerate(fields))
+        query = f"select f {FILE_COLUMN}, p {POSITION_COLUMN}, {images} from {self._deleted()}"
+        if self.poor:
+            paths = ", ".join(map(literal, sorted(self.poor)))
+            query += f" left anti join (select explode(array({paths})) poor) on f = poor"
+        blobs, inside = self.files.blobs, tombstone_folder(folder)
+        stones = write_tombstones(blobs, session, query, self._deletions, folder=inside)
+        return blocks, (*stones, *self._trimmed(inside))
+
+    def _trimmed(self, folder: str) -> Iterator[Tombstone]:
+        """Write what is left of theirs' deletions, and yield the tombstones."""
+        ours = deletions_of_ours(self.triple, self.grafted)
+        by_image: dict[str, list[str]] = {}
+        for (image, block), left in self.trims.items():
+            if left:
+                by_image.setdefault(image, []).append(block)
+
+        def written(number: int, image: str) -> Tombstone:
+            blocks = by_image[image]
+            stone = self.triple.stones.get(image) or Tombstone(path=image, bytes=0, targets={})
+            dead = {block: self.files.dead(ours[block], block) for block in blocks}
+            rows = [
+                _without(batch, dead)
+                for batch in self.files.images(stone, blocks, self.actions.fields)
+            ]
+            table = pa.Table.from_batches(rows).unify_dictionaries()
+            if table.num_rows != sum(self.trims[image, block] for block in blocks):
+                raise RepairCheckError(
+                    f"{image} holds other rows than its version says. Nothing was changed. Run "
+                    "dbt-vcs fsck --data, and restore the file from a backup."
+                )
+            places = table.column(FILE_COLUMN).cast(pa.string())
+            table = table.set_column(0, FILE_COLUMN, places)
+            return write_tombstone(self.files.blobs, table, folder=folder, number=number)
+
+        # Arrow reads and writes without Python's lock.
+        with ThreadPoolExecutor(_THREADS) as pool:
+            yield from pool.map(written, range(len(by_image)), sorted(by_image))
+
+    @property
+    def _deletions(self) -> Mapping[str, int]:
+        """How many rows are deleted from each block of the result."""
+        found = self.actions.deletions
+        return {path: rows for path, rows in found.items() if path not in self.poor}
+
+    @property
+    def _added(self) -> int:
+        """How many rows are added."""
+        totals = self.actions.totals
+        return totals.inserted + totals.made + self._kept
+
+    @property
+    def _kept(self) -> int:
+        """How many rows of the blocks that are not grafted are left."""
+        there = sum(self.grafted.blocks[path].rows for path in self.poor)
+        dead = sum(self.grafted.deletions_from(self.poor).values())
+        return there - dead - sum(self.actions.deletions[path] for path in self.poor)
+
+    def _deleted(self) -> str:
+        return f"(select * from {self.actions.relation} where action = {DELETE})"
+
+    def _added_rows(self) -> str:
+        """Return the query for the rows to add, columns `c0`, `c1`..."""
+        fields = self.actions.fields
+        columns = ", ".join(f"c{n}" for n in range(len(fields)))
+        staged = (
+            f"select {columns} from {self.actions.relation} where action in ({INSERT}, {MADE})"
+        )
+        if not self._kept:
+            return staged
+        dead = tombstones_of(
+            Deletion(image, block, rows, self.triple.stones.get(image))
+            for (image, block), rows in self.grafted.deletions_from(self.poor).items()
+        )
+        mount = files_mount(self.poor, fields, dead, self.grafted.blocks.values())
+        listed = ", ".join(f"{quoted(field.id)} c{n}" for n, field in enumerate(fields))
+        return (
+            f"{staged} union all select {listed} from "
+            f"{self.actions.session.mount_located(mount)} kept left anti join "
+            f"(select f, p from {self._deleted()}) gone "
+            f"on kept.{POSITION_COLUMN} = gone.p and kept.{FILE_COLUMN} = gone.f"
+        )
+
+    def _check(self, blocks: tuple[Block, ...]) -> None:
+        """Read back what was written, and compare its rows with what was wanted."""
+        fields = self.actions.fields
+        mount = files_mount([block.path for block in blocks], fields, entries=blocks)
+        written = self.actions.session.mount_physical(mount)
+        wanted = self._digest(self._added_rows(), [f"c{n}" for n in range(len(fields))])
+        found = self._digest(f"select * from {written}", [quoted(field.id) for field in fields])
+        if wanted != found or wanted[0] != self._added:
+            raise RepairCheckError(
+                f"The merged version is not what was planned: {found[0]} rows were written where "
+                f"{self._added} had to be, or others. Nothing was changed. This is a defect of "
+                "dbt-vcs: report it, with the two versions if you can."
+            )
+
+    def _digest(self, query: str, columns: list[str]) -> tuple[int, object]:
+        """Return the number of rows, and a sum over their contents in any order."""
+        values = ", ".join(
+            canonical(column, field.type)
+            for column, field in zip(columns, self.actions.fields, strict=True)
+        )
+        text = f"select count(*), sum(cast(xxhash64({values}) as decimal(38, 0))) from ({query})"
+        [(rows, contents)] = self.actions.session.query(text).fetch()
+        return int(rows), contents
+
+
+def _without(batch: pa.RecordBatch, dead: Mapping[str, Positions]) -> pa.RecordBatch:
+    """Return located rows without those at some positions of their blocks."""
+    paths, positions = batch.column(0), batch.column(1).to_numpy()
+    left = np.ones(batch.num_rows, np.bool_)
+    codes = paths.indices.to_numpy()
+    for code, path in enumerate(paths.dictionary.to_pylist()):
+        here = np.flatnonzero(codes == code)
+        if path in dead and len(here):
+            left[here] = ~are_among(positions[here], dead[path])
+    return batch.filter(pa.array(left))
+
+
+def _found_there(
+    session: RowSession, question: Question, states: Sequence[State], decisions: RowDecisions
+) -> tuple[str, str]:
+    """Return queries for all rows, coded, and for the codes of groups to decide: both in SQL."""
+    rows = LiveRows(session, question.files, states, question.triple.stones)
+    by, fields = decisions.by, question.fields
+    met = decisions.met(decisions.coded(rows.query(question.pieces, by), by))
+    return decisions.coded(rows.query(question.pieces, fields), fields), met
+
+
+def _found_here(
+    session: RowSession, question: Question, states: Sequence[State], decisions: RowDecisions
+) -> tuple[str, str]:
+    """Return the same with only the rows of these groups: whatever is known of a row is given.
+
+    Keys are read twice, for the groups and for the places of their rows; other columns once, and
+    only where these places are.
+    """
+    rows = StreamedRows(
+        files=question.files,
+        states=states,
+        stones=question.triple.stones,
+        pieces=question.pieces,
+        fields=decisions.by,
+    )
+    near = _near(session, rows, decisions)
+    coded = f"select * from {session.mount_arrow('near', near)}"
+    met = session.query(decisions.met(coded)).arrow()
+    codes = f"select * from {session.mount_arrow('met', met)}"
+    found = session.query(f"select f, p from ({coded}) left semi join ({codes}) using (code)")
+    rows = replace(rows, fields=question.fields, places=_places(found.arrow()))
+    here = f"select * from {session.mount_arrow('met_rows', rows)}"
+    return decisions.coded(here, question.fields), codes
+
+
+def _near(session: RowSession, rows: StreamedRows, decisions: RowDecisions) -> pa.Table:
+    """Return the rows whose group both sides may have touched, and few others, without their keys.
+
+    Most groups are one side's alone, and to tell them all apart takes more memory than there may
+    be. So codes are marked first, a bit for each of so many: most that meet a mark of the other
+    side are wanted, and SQL tells which.
+    """
+
+    def coded() -> Iterator[tuple[pa.Table, Positions]]:
+        # A part at a time: DuckDB would go on reading while this process marks what it read. It
+        # gives only numbers back, in any order: places are long.
+        for part in _gathered(rows.parts()):
+            numbers = pa.array(np.arange(len(part)))
+            given = session.mount_arrow("part", part.append_column("n", numbers))
+            text = decisions.coded(f"select * from {given}", decisions.by)
+            found = session.query(f"select n, code from ({text})").arrow()
+            codes = np.empty(len(part), np.int64)
+            codes[found.column("n").to_numpy()] = found.column("code").to_numpy()
+            yield part, codes
+
+    ours, theirs = (np.zeros(_MARKS // 8, np.uint8) for _ in range(2))
+    for part, code in coded():
+        b, o, t, g = (part.column(name).to_numpy() for name in STATES)
+        is_odd = g != o + t - b
+        _mark(theirs, code[(t != b) | is_odd])
+        if not decisions.picks:
+            _mark(ours, code[(o != b) | is_odd])
+
+    def told(part: pa.Table, code: Positions) -> pa.Table:
+        return part.select(["f", "p", *STATES]).append_column("code", pa.array(code, pa.int64()))
+
+    kept = [told(rows.schema.empty_table(), np.empty(0, np.int64))]
+    for part, code in coded():
+        near = _marked(theirs, code)
+        if not decisions.picks:
+            near &= _marked(ours, code)
+        if near.any():
+            kept.append(told(part, code).filter(pa.array(near)))
+    return pa.concat_tables(kept)
+
+
+def _gathered(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Yield tables as fewer, of some hundred thousand rows: each costs a query."""
+    held: list[pa.Table] = []
+    for part in parts:
+        held.append(part)
+        if sum(map(len, held)) >= _PART_ROWS:
+            yield pa.concat_tables(held)
+            held = []
+    if held:
+        yield pa.concat_tables(held)
+
+
+def _mark(marks: npt.NDArray[np.uint8], codes: Positions) -> None:
+    place = codes & (_MARKS - 1)
+    np.bitwise_or.at(marks, place >> 3, (1 << (place & 7)).astype(np.uint8))
+
+
+def _marked(marks: npt.NDArray[np.uint8], codes: Positions) -> Mask:
+    place = codes & (_MARKS - 1)
+    found: Mask = (marks[place >> 3] >> (place & 7).astype(np.uint8) & 1).astype(np.bool_)
+    return found
+
+
+def _places(found: pa.Table) -> Places:
+    """Return the positions of rows by block, each once, in ascending order."""
+    paths = found.column("f").combine_chunks().dictionary_encode()
+    codes, positions = paths.indices.to_numpy(), found.column("p").to_numpy()
+    return {
+        path: distinct(positions[codes == code])
+        for code, path in enumerate(paths.dictionary.to_pylist())
+    }
+
+
+@dataclass(frozen=True)
+class OpenConflicts:
+    """Conflicts that nobody decided, as `rowwise.conflict_rows.Conflicts`."""
+
+    actions: StagedActions
+
+    def __len__(self) -> int:
+        return self.actions.totals.conflicts
+
+    @cached_property
+    def table(self) -> pa.Table:
+        """The conflicts as `Conflicts.table`; of more than `KEPT` the first `SHOWN`."""
+        limit = len(self) if len(self) <= KEPT else SHOWN
+        found = self.actions.session.query(f"{self.query} limit {limit}").arrow()
+        return found.cast(self._schema)
+
+    @property
+    def query(self) -> str:
+        """The query for all of them, in any order."""
+        fields, by = self.actions.fields, self.actions.by
+        row = f"struct({', '.join(f'c{n}' for n in range(len(fields)))})"
+        rows = [
+            f"first(case when {state} = 1 then {row} end, true) row_{state}" for state in _SIDES
+        ]
+        # All rows of a conflict without a key are equal, and so are these counts.
+        counts = ["max(uo - ub) our_count", "max(ut - ub) their_count"]
+        columns = [*self._types(), *self._counts()]
+        columns += [
+            f"row_{state}.c{n} {quoted(f'{side}_{field.name}')}"
+            for n, field in enumerate(fields)
+            for state, side in _SIDES.items()
+        ]
+        return (
+            f"select {', '.join(columns)} from (select {', '.join([*rows, *counts])} "
+            f"from {self.actions.relation} where action = {OPEN} "
+            f"group by {', '.join([*spelled(fields, by), UNIT])})"
+        )
+
+    def _types(self) -> list[str]:
+        mark = mark_of(self.actions.fields)
+        found = []
+        for state, side, name in (("o", "our", OUR_TYPE), ("t", "their", THEIR_TYPE)):
+            told = (
+                f"if(row_b is null, 'added', if(row_{state} is null, 'removed', 'modified'))"
+                if self.actions.keyed
+                else f"if({side}_count > 0, 'added', 'removed')"
+            )
+            found.append(f"{told} {quoted(name + mark)}")
+        return found
+
+    def _counts(self) -> list[str]:
+        if self.actions.keyed:
+            return []
+        mark = mark_of(self.actions.fields)
+        return [f"{side}_count {quoted(f'{side}_diff_count{mark}')}" for side in ("our", "their")]
+
+    @property
+    def _schema(self) -> pa.Schema:
+        fields, mark = self.actions.fields, mark_of(self.actions.fields)
+        told = [(name + mark, pa.string()) for name in (OUR_TYPE, THEIR_TYPE)]
+        if not self.actions.keyed:
+            told += [(f"{side}_diff_count{mark}", pa.int64()) for side in ("our", "their")]
+        return pa.schema(
+            [
+                *told,
+                *(
+                    (f"{side}_{field.name}", shown_type(field))
+                    for field in fields
+                    for side in _SIDES.values()
+                ),
+            ]
+        )

@@ -1,0 +1,105 @@
+"""Open merges: merges that wait on their own branch for their conflicts to be resolved."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode
+from dbt.adapters.vcs.changes.merges.conflicts.terms import Terms
+from dbt.adapters.vcs.changes.merges.rowwise.choice import Choice
+from dbt.adapters.vcs.core.errors import NotFoundError
+from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.repository import Branch, Repository
+
+PREFIX: Final = "merges/"
+"""The conflicts of a merge into `main` are on the branch `merges/main`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenMerge:
+    """A merge that waits for its conflicts to be resolved.
+
+    Attributes:
+        source: The revision to merge, as it was given.
+        theirs: The commit that it named.
+        target: The branch to merge into.
+        mode: The conflict mode that was asked for, or None.
+        terms: The conditions for landing, and how it is recorded.
+        whole: For each relation that conflicts as a whole, what each side did.
+        choices: The choices for such relations.
+        head: The branch's head, which shows the conflict tables.
+    """
+
+    source: str
+    theirs: CommitId
+    target: str
+    mode: Mode | None
+    terms: Terms
+    whole: Mapping[RelationName, str] = field(default_factory=dict)
+    choices: Mapping[RelationName, Choice] = field(default_factory=dict)
+    head: CommitId
+
+    @property
+    def branch(self) -> str:
+        """The branch that keeps it."""
+        return PREFIX + self.target
+
+    @property
+    def state(self) -> dict[str, str]:
+        """What the branch's reference log stores of this merge."""
+        return {
+            "merge": self.source,
+            "theirs": self.theirs,
+            "target": self.target,
+            "mode": str(self.mode or ""),
+            **self.terms.state,
+            "whole": json.dumps({str(name): text for name, text in self.whole.items()}),
+            "choices": json.dumps({str(name): item.value for name, item in self.choices.items()}),
+        }
+
+
+def open_merge_of(branch: Branch) -> OpenMerge | None:
+    """Return the merge whose conflicts a branch holds; None for any other branch."""
+    state = branch.state
+    if "merge" not in state:
+        return None
+    return OpenMerge(
+        source=state["merge"],
+        theirs=CommitId(state["theirs"]),
+        target=state["target"],
+        mode=Mode(state["mode"]) if state["mode"] else None,
+        terms=Terms.of(state),
+        whole={_name(key): text for key, text in json.loads(state["whole"]).items()},
+        choices={_name(key): Choice(text) for key, text in json.loads(state["choices"]).items()},
+        head=branch.head,
+    )
+
+
+def find_open_merge(repository: Repository, target: str) -> OpenMerge:
+    """Return the open merge into a branch.
+
+    Raises:
+        NotFoundError: There is none.
+    """
+    branch = repository.find_branch(PREFIX + target)
+    found = open_merge_of(branch) if branch else None
+    if found is None:
+        raise NotFoundError(
+            f"No merge into {target!r} is waiting for conflicts to be resolved. "
+            f"Begin one: dbt-vcs merge <source> {target}"
+        )
+    return found
+
+
+def open_merges(repository: Repository) -> list[OpenMerge]:
+    """Return all open merges, by target."""
+    return [found for b in repository.branches() if (found := open_merge_of(b)) is not None]
+
+
+def _name(text: str) -> RelationName:
+    schema, _, identifier = text.partition(".")
+    return RelationName(schema, identifier)

@@ -1,0 +1,168 @@
+"""Rules: a project's `vcs.yml`, about its branches and merges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Final
+
+from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode, OnStale, Policy
+from dbt.adapters.vcs.changes.merges.export_rules import ExportRule, read_exports
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.repository import DEMANDS, Protection, Repository
+from dbt.adapters.vcs.yaml_text import check_keys, load_yaml, mapping_at
+
+FILE: Final = "vcs.yml"
+"""Name of the file, beside `dbt_project.yml`."""
+
+TOP: Final[Mapping[str, str]] = {
+    "on_conflict": "What merges do if both sides changed a row and nothing more specific is "
+    "set: `fail` (default), `skip`, `accept`, `cell`, `cell_skip` or `cell_accept`.",
+    "on_stale": "What publishing a run does if its target moved, so that a table which the run "
+    "built no longer follows from what the target shows: `heal` (default) computes these tables "
+    "again on what the target shows, `warn` publishes and says so, `fail` keeps the run.",
+    "relations": "Rules for single relations, by `schema.table`.",
+    "export": "Branches whose tables other engines read from files, by name or pattern, each with "
+    "the format, `iceberg`, or with what is below.",
+    "branches": "Rules for branches, by name or pattern (`*`, `?`, `[...]`); the first match "
+    "applies.",
+}
+"""What the file may say, and what it means."""
+
+OF_RELATION: Final[Mapping[str, str]] = {
+    "on_conflict": "The same for this relation; takes precedence over the model's config.",
+}
+"""What it may say of a relation."""
+
+OF_BRANCH: Final[Mapping[str, str]] = {
+    "protected": "`true`: the branch accepts only promotions.",
+    "require": "What a promotion requires, a list of: `tests`, tests that passed on exactly the "
+    "promoted versions; `fresh`, no table that becomes stale. Needs `protected: true`.",
+}
+"""What it may say of branches."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchRule:
+    """Requirements for the branches whose names match a pattern (`*`, `?`, `[...]`)."""
+
+    pattern: str
+    protection: Protection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """The rules of one project.
+
+    Attributes:
+        policy: Modes of merges.
+        branches: Protections; the first that matches a branch's name applies.
+        exports: How branches are exported whenever they move; the first that fits applies.
+        on_stale: What publishing does about tables that no longer follow from what is shown.
+    """
+
+    policy: Policy = field(default_factory=Policy)
+    branches: tuple[BranchRule, ...] = ()
+    exports: tuple[ExportRule, ...] = ()
+    on_stale: OnStale = OnStale.HEAL
+
+    def export_of(self, branch: str) -> ExportRule | None:
+        """Return how other engines read a branch from files; None if they don't."""
+        return next((rule for rule in self.exports if rule.fits(branch)), None)
+
+    def protection_of(self, branch: str) -> Protection | None:
+        """Return the protection of a branch, or None."""
+        fits = (rule for rule in self.branches if fnmatchcase(branch, rule.pattern))
+        return next((rule.protection for rule in fits), None)
+
+    def apply(self, repository: Repository, branch: str, *, author: str) -> None:
+        """Store a branch's protection on the branch, so that it binds every writer.
+
+        An existing protection is not removed: `dbt-vcs branch unprotect` does that.
+        """
+        protect_first(repository, branch, self.protection_of(branch), author=author)
+
+    def check_open(self, repository: Repository, branch: str) -> None:
+        """Check that a branch will accept direct changes once `apply` was called; change nothing.
+
+        Raises:
+            ProtectedError: It will only take promotions.
+        """
+        found = repository.find_branch(branch)
+        if found is not None:
+            found.assuming(self.protection_of(branch)).check_open(promotes=False)
+
+
+def protect_first(
+    repository: Repository, branch: str, wanted: Protection | None, *, author: str
+) -> None:
+    """Store a protection on a branch before a change of it, unless the branch has it."""
+    found = repository.find_branch(branch)
+    if wanted is not None and found is not None and found.protection != wanted:
+        repository.protect(branch, wanted, author=author)
+
+
+def read_rules(folder: Path) -> Rules:
+    """Read the rules of the project in a folder; no rules if it has no `vcs.yml`.
+
+    Raises:
+        InputError: The file is not YAML, or has unknown keys or values.
+    """
+    path = folder / FILE
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return Rules()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"Can't read {path}: {error}.") from error
+    found = load_yaml(text, str(path))
+    top = mapping_at({} if found is None else found, str(path))
+    check_keys(top, TOP, str(path))
+    return Rules(
+        policy=_policy(top, path),
+        branches=_branches(top.get("branches"), path),
+        exports=read_exports(top.get("export"), str(path)),
+        on_stale=OnStale.of(top.get("on_stale", "heal"), f"on_stale in {path}"),
+    )
+
+
+def _policy(top: Mapping[str, Any], path: Path) -> Policy:
+    modes: dict[RelationName, Mode] = {}
+    for name, value in mapping_at(top.get("relations") or {}, f"relations in {path}").items():
+        where = f"relations.{name} in {path}"
+        schema, dot, identifier = name.lower().partition(".")
+        if not (schema and dot and identifier):
+            raise InputError(f"Found {name!r} under relations in {path}; expected schema.table.")
+        given = mapping_at(value, where)
+        check_keys(given, OF_RELATION, where)
+        if "on_conflict" in given:
+            modes[RelationName(schema, identifier)] = Mode.of(given["on_conflict"], where)
+    default = Mode.of(top.get("on_conflict", "fail"), f"on_conflict in {path}")
+    return Policy(relations=modes, default=default)
+
+
+def _branches(given: Any, path: Path) -> tuple[BranchRule, ...]:
+    rules: list[BranchRule] = []
+    for pattern, value in mapping_at(given or {}, f"branches in {path}").items():
+        where = f"branches.{pattern} in {path}"
+        rule = mapping_at(value, where)
+        check_keys(rule, OF_BRANCH, where)
+        protected, require = rule.get("protected", False), rule.get("require") or []
+        if not isinstance(protected, bool):
+            raise InputError(f"Found protected: {protected!r} in {where}; expected true or false.")
+        if isinstance(require, str):
+            require = [require]
+        unknown = [item for item in require if item not in DEMANDS]
+        if unknown or not isinstance(require, list):
+            raise InputError(
+                f"Found require: {require!r} in {where}; expected a list out of: "
+                f"{', '.join(DEMANDS)}."
+            )
+        if require and not protected:
+            raise InputError(f"{where} says require without protected: true. Add that.")
+        if protected:
+            rules.append(BranchRule(pattern=pattern, protection=Protection(tuple(require))))
+    return tuple(rules)

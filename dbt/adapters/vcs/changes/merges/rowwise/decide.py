@@ -1,0 +1,229 @@
+"""Decisions: which rows of a group a three-way merge keeps.
+
+A group is a key or, without a key, a row's content. With a key, b, o and t are the group's row in
+base, ours and theirs, or its absence. Without one they are the number of copies of the row:
+
+| case                                    | fail     | skip | accept | cells                     |
+|-----------------------------------------|----------|------|--------|---------------------------|
+| t = b (only ours changed, or none)      | o        | o    | o      | o                         |
+| o = b (only theirs changed)             | t        | t    | t      | t                         |
+| o = t (both made the same change)       | o        | o    | o      | o                         |
+| a row's values given by hand            | that row, whatever the sides did                    |
+| else, decided by hand                   | as decided: ours, theirs, base or no row            |
+| else: a conflict                        | o, and   | o    | t      | column by column by this  |
+|                                         | told     |      |        | table, where o and t are  |
+|                                         |          |      |        | rows; else as the mode    |
+
+Only rows that a side touched are counted; rows that all versions have don't affect any comparison.
+A key with more than one row on a side is merged row by row, as without a key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from dbt.adapters.vcs.changes.merges.rowwise.choice import Choice
+from dbt.adapters.vcs.table.compare.located import Mask
+from dbt.adapters.vcs.table.compare.net import sums
+from dbt.adapters.vcs.table.equality import Codes, codes_of
+from dbt.adapters.vcs.table.files.block_reader import Positions
+from dbt.adapters.vcs.table.sorted_numbers import distinct
+
+RowMode: TypeAlias = Literal["fail", "skip", "accept"]
+"""What to do with a row in conflict.
+
+A `Mode` says this, and whether to merge column by column first, which is `cells` here.
+"""
+
+OURS: Final = 0
+THEIRS: Final = 1
+BASE: Final = 2
+NOTHING: Final = 3
+CUSTOM: Final = 4
+"""None of the rows that there are: another one takes their place."""
+UNDECIDED: Final = -1
+CHOICES: Final[dict[Choice, int]] = {
+    Choice.OURS: OURS,
+    Choice.THEIRS: THEIRS,
+    Choice.BASE: BASE,
+    Choice.DELETE: NOTHING,
+    Choice.CUSTOM: CUSTOM,
+}
+_BY_MODE: Final[dict[RowMode, int]] = {"fail": OURS, "skip": OURS, "accept": THEIRS}
+_ABSENT: Final = -1
+
+ReadAt: TypeAlias = Callable[[Positions], pa.Table]
+"""Returns columns of rows, given by their numbers in any order; NULLs for -1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Groups:
+    """The rows to decide on; a unit is the equal rows of one group.
+
+    Attributes:
+        unit: For each row its unit.
+        group: For each unit its group.
+        first: For each unit one of its rows.
+        base: For each unit the number of its rows that are live in base.
+        ours: The same in ours.
+        theirs: The same in theirs.
+        single: For each group whether it has at most one row on each side and is one by its key.
+    """
+
+    unit: Codes
+    group: Codes
+    first: Positions
+    base: Positions
+    ours: Positions
+    theirs: Positions
+    single: Mask
+
+    @classmethod
+    def of(cls, group: Codes, value: Codes, live: Sequence[Mask], *, keyed: bool) -> Groups:
+        """Build groups from each row's group, its content and the sides that have it.
+
+        Groups are numbered densely from 0.
+        """
+        width = int(value.max(initial=0)) + 1
+        _, first, unit = np.unique(group * width + value, return_index=True, return_inverse=True)
+        counts = [sums(unit, mask.astype(np.int64)) for mask in live]
+        of_unit = group[first]
+        single = np.full(int(group.max(initial=-1)) + 1, keyed)
+        for count in counts:
+            single &= sums(of_unit, count) <= 1
+        return cls(
+            unit=unit,
+            group=of_unit,
+            first=first,
+            base=counts[0],
+            ours=counts[1],
+            theirs=counts[2],
+            single=single,
+        )
+
+    def row_of(self, counts: Positions) -> Positions:
+        """Return each single group's row on a side, -1 for none."""
+        found = np.full(len(self.single), _ABSENT)
+        there = (counts > 0) & self.single[self.group]
+        found[self.group[there]] = self.first[there]
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The rows to keep after the merge.
+
+    Attributes:
+        wanted: For each unit the number of rows to keep.
+        conflicts: Units that are in conflict; all units of a group that is one by its key.
+        made: Rows that no side has: for each column and each of these rows, the number of the row
+            to take the value from.
+    """
+
+    wanted: Positions
+    conflicts: Mask
+    made: Sequence[Positions]
+
+
+def decide(
+    groups: Groups, decided: Positions, read: ReadAt, *, mode: RowMode, cells: bool
+) -> Verdict:
+    """Decide on groups by the table above.
+
+    Args:
+        groups: The rows.
+        decided: For each group one of the choices, -1 where nobody decided.
+        read: Reads all columns of the rows; used only to merge cells.
+        mode: What to do about conflicts.
+        cells: Whether to merge rows in conflict column by column.
+    """
+    by_group = groups.single[groups.group]
+    sides = [groups.row_of(counts) for counts in (groups.base, groups.ours, groups.theirs)]
+    units = [_unit_at(groups, rows) for rows in sides]
+    choice = np.where(
+        by_group,
+        _choices(*units)[groups.group],
+        _choices(groups.base, groups.ours, groups.theirs),
+    )
+    clash = choice == _ABSENT
+    said = decided[groups.group]
+    by_hand = (clash & (said != UNDECIDED)) | (said == CUSTOM)
+    choice = np.where(by_hand, said, choice)
+    conflicts = clash & ~by_hand
+    choice = np.where(conflicts, _BY_MODE[mode], choice)
+    made: Sequence[Positions] = ()
+    if cells:
+        candidates = distinct(groups.group[conflicts & by_group])
+        rows = [side[candidates] for side in sides]
+        both = (rows[1] != _ABSENT) & (rows[2] != _ABSENT)
+        candidates, rows = candidates[both], [side[both] for side in rows]
+        merged = _merged_cells(read, *rows, mode=mode)
+        settled = ~merged.clashes if mode == "fail" else np.ones(len(candidates), np.bool_)
+        new = settled & ~merged.like_ours & ~merged.like_theirs
+        made = [source[new] for source in merged.sources]
+        conflicts &= ~np.isin(groups.group, candidates[~merged.clashes])
+        for chosen, which in (
+            (OURS, merged.like_ours),
+            (THEIRS, merged.like_theirs),
+            (NOTHING, new),
+        ):
+            choice[np.isin(groups.group, candidates[settled & which])] = chosen
+    nothing = np.zeros_like(groups.base)
+    counts = np.stack([groups.ours, groups.theirs, groups.base, nothing, nothing])
+    wanted = counts[choice, np.arange(len(choice))]
+    return Verdict(wanted=wanted, conflicts=conflicts, made=made)
+
+
+def _choices(base: Positions, ours: Positions, theirs: Positions) -> Positions:
+    """Return the choices by the first three rows of the table; -1 for a conflict."""
+    found = np.full(len(ours), _ABSENT)
+    found[ours == base] = THEIRS
+    found[(theirs == base) | (ours == theirs)] = OURS
+    return found
+
+
+def _unit_at(groups: Groups, rows: Positions) -> Positions:
+    return np.where(rows == _ABSENT, _ABSENT, groups.unit[rows]) if len(groups.unit) else rows
+
+
+class _Merged(NamedTuple):
+    """Rows merged column by column.
+
+    Attributes:
+        sources: For each column the rows to take values from.
+        clashes: Mask of the rows with a column that both sides changed differently.
+        like_ours: Mask of the rows that come out equal to ours.
+        like_theirs: Mask of the rows that come out equal to theirs.
+    """
+
+    sources: Sequence[Positions]
+    clashes: Mask
+    like_ours: Mask
+    like_theirs: Mask
+
+
+def _merged_cells(
+    read: ReadAt, base: Positions, ours: Positions, theirs: Positions, *, mode: RowMode
+) -> _Merged:
+    sides = [read(rows).columns for rows in (base, ours, theirs)]
+    clashes = np.zeros(len(ours), np.bool_)
+    like_ours, like_theirs = ~clashes, ~clashes
+    sources: list[Positions] = []
+    for columns in zip(*sides, strict=True):
+        chunks = chain(*(column.chunks for column in columns))
+        old, own, other = np.split(codes_of(pa.chunked_array(chunks, columns[0].type)), 3)
+        old = np.where(base == _ABSENT, _ABSENT, old)
+        choice = _choices(old, own, other)
+        clash = choice == _ABSENT
+        is_other = np.where(clash, _BY_MODE[mode], choice) == THEIRS
+        clashes = clashes | clash
+        like_ours = like_ours & (~is_other | (own == other))
+        like_theirs = like_theirs & (is_other | (own == other))
+        sources.append(np.where(is_other, theirs, ours))
+    return _Merged(sources, clashes, like_ours, like_theirs)

@@ -1,0 +1,289 @@
+"""Repairs: the rows to delete from and add to a graft to make every group right.
+
+Only groups that both sides touched can be wrong, and rows that the graft of whole files holds
+differently from `ours + theirs - base`. For each of these rows
+
+    repair = rows wanted (decide.py) - rows that the graft has
+
+where a negative number becomes deletions at known places, and a positive one rows in new files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from dbt.adapters.vcs.changes.merges.rowwise.candidates import any_in_group, suspects
+from dbt.adapters.vcs.changes.merges.rowwise.conflict_rows import Conflicts
+from dbt.adapters.vcs.changes.merges.rowwise.decide import CUSTOM, UNDECIDED, Groups, decide
+from dbt.adapters.vcs.changes.merges.rowwise.row_policy import RowPolicy
+from dbt.adapters.vcs.changes.merges.rowwise.touched import TouchedRows, touched_rows
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.model import Field
+from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.plan.pieces import Piece
+from dbt.adapters.vcs.core.plan.states import DeletionKey, State, Triple
+from dbt.adapters.vcs.table.compare.net import fast_first, ranks, sums, table_columns
+from dbt.adapters.vcs.table.equality import Codes, group_ids, ids_within
+from dbt.adapters.vcs.table.files.block_reader import Files, Positions, is_readable
+
+MAX_DELETED: Final = 0.5
+"""A block of theirs of which more than this part would be deleted is not grafted; the rest of
+its rows is written anew."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repair:
+    """How a graft becomes the merged version.
+
+    Attributes:
+        state: Blocks and deletions of the graft.
+        deleted: Rows to delete from it, in the columns of a tombstone file.
+        inserted: Rows to add, columns by field id.
+        made: How many of these, at the end, exist on no side: merged by column, or given by
+            hand.
+        given: How many keys were found whose rows were given by hand.
+        conflicts: What both sides changed differently.
+        rows: The rows that were examined.
+        units: For each of them a number, the same for equal rows of one group.
+        wanted: How many rows the merge wants, by that number.
+        has_changes: Whether theirs differs from base in any of the rows, by content.
+    """
+
+    state: State
+    deleted: pa.Table
+    inserted: pa.Table
+    made: int
+    given: int
+    conflicts: Conflicts
+    rows: TouchedRows
+    units: Codes
+    wanted: Positions
+    has_changes: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What a repair has to decide.
+
+    Attributes:
+        files: Reads files.
+        pieces: The pieces that may hold rows that both sides touched or that were picked.
+        triple: Base, ours, theirs.
+        fields: The table's columns.
+        key: Those of them that identify a row; none if only its whole content does.
+        policy: What to do about conflicts, and which rows are picked.
+    """
+
+    files: Files
+    pieces: Sequence[Piece]
+    triple: Triple
+    fields: Sequence[Field]
+    key: Sequence[Field]
+    policy: RowPolicy
+
+    @property
+    def by(self) -> Sequence[Field]:
+        """The columns that rows are grouped by."""
+        return self.key or self.fields
+
+
+def repair(question: Question, state: State) -> Repair:
+    """Return the repair of a graft.
+
+    Args:
+        question: What to decide.
+        state: The graft, in which no row is deleted twice; ours if rows are picked.
+
+    Raises:
+        UnsupportedError: Rows must be examined, and Arrow can't read one of their columns.
+    """
+    found = _attempt(question, state)
+    poor = mostly_deleted(question.triple, state, found.deleted_of())
+    if poor:
+        less = without(state, poor)
+        found = _attempt(question, less)
+    return found.repair()
+
+
+def _attempt(question: Question, state: State) -> _Attempt:
+    files, by, only = question.files, question.by, question.policy.only
+    rows = touched_rows(files, question.pieces, question.triple, state)
+    if len(rows):
+        _check_readable(by)
+    if only is None:
+        rows, group = suspects(files, rows, by)
+    else:
+        values = rows.located.read(files, question.fields)
+        group = group_ids(table_columns(values)(by), len(rows))
+        is_picked = only.rows(values, by, question.fields) & (rows.theirs != rows.base)
+        picked = any_in_group(group, is_picked)
+        rows, group = rows.take(picked[group]), group[picked[group]]
+    return _Attempt(question, state, rows, group)
+
+
+class _Attempt:
+    """The repair of one graft."""
+
+    def __init__(self, question: Question, state: State, rows: TouchedRows, group: Codes) -> None:
+        files, fields, by, policy = question.files, question.fields, question.by, question.policy
+        self.state = state
+        self.rows = rows
+        if len(rows):
+            _check_readable(fields)
+        self._files = files
+        self._fields = fields
+        self._keyed = keyed = bool(question.key)
+        group = group_ids([pa.array(group)], len(rows))
+        masks = (rows.base, rows.ours, rows.theirs)
+        content = self._contents(group, by) if keyed else group
+        self.groups = Groups.of(group, content, masks, keyed=keyed)
+        decided, indexes = policy.decided(lambda some: rows.located.read(files, some), group, by)
+        self.met = int((decided == CUSTOM).sum())
+        ours = self.groups.row_of(self.groups.ours)
+        decided[policy.outdated(indexes, ours, self._read, fields)] = UNDECIDED
+        chosen = np.flatnonzero(decided == CUSTOM)
+        _check_single(self.groups, chosen)
+        self.given = policy.rows(indexes[chosen], by, fields)
+        self.verdict = decide(
+            self.groups, decided, self._read, mode=policy.mode, cells=policy.cells
+        )
+        units = self.groups.unit
+        rank = ranks(units * 2 + self.rows.grafted)
+        wanted = self.verdict.wanted[units] if len(units) else units
+        self.deleted = self.rows.grafted & (rank >= wanted)
+
+    def deleted_of(self) -> dict[str, int]:
+        """Return how many rows each block loses."""
+        located = self.rows.located.take(self.deleted)
+        numbers, counts = np.unique(located.piece, return_counts=True)
+        pairs = zip(numbers.tolist(), counts.tolist(), strict=True)
+        return {located.pieces[number].block: count for number, count in pairs}
+
+    def repair(self) -> Repair:
+        """Return the rows to delete and to add."""
+        units = self.groups.unit
+        have = sums(units, self.rows.grafted.astype(np.int64))
+        missing = np.maximum(self.verdict.wanted - have, 0)
+        made = self._made()
+        return Repair(
+            state=self.state,
+            deleted=self._deleted(),
+            inserted=pa.concat_tables([self._read(np.repeat(self.groups.first, missing)), made]),
+            made=made.num_rows,
+            given=self.met,
+            conflicts=Conflicts.of(
+                self.groups, self.verdict, self._read, self._fields, keyed=self._keyed
+            ),
+            rows=self.rows,
+            wanted=self.verdict.wanted,
+            units=units,
+            has_changes=bool((self.groups.theirs != self.groups.base).any()),
+        )
+
+    def _read(self, rows: Positions) -> pa.Table:
+        return self.rows.located.read_at(self._files, self._fields, rows)
+
+    def _contents(self, group: Codes, key: Sequence[Field]) -> Codes:
+        """Return a number for each row, equal for equal rows of the same key."""
+        several = np.bincount(group)[group] > 1
+        located = self.rows.located.take(several)
+        others = [field for field in self._fields if field not in key]
+        columns = (
+            located.read(self._files, [field]).column(field.id)
+            for field in chain(*fast_first(others))
+        )
+        content = np.arange(len(group))
+        content[several] = ids_within(group[several], columns)
+        return content
+
+    def _deleted(self) -> pa.Table:
+        rows = self.rows.located.take(self.deleted)
+        images = rows.read(self._files, self._fields)
+        images = images.add_column(0, POSITION_COLUMN, pa.array(rows.position, pa.int64()))
+        return images.add_column(0, FILE_COLUMN, rows.blocks())
+
+    def _made(self) -> pa.Table:
+        """Return the rows merged from columns of different rows, then those given by hand."""
+        located = self.rows.located
+        made = self._read(np.empty(0, np.int64))
+        if self.verdict.made:
+            columns = [
+                located.read_at(self._files, [field], source).column(field.id)
+                for field, source in zip(self._fields, self.verdict.made, strict=True)
+            ]
+            made = pa.table(columns, names=[field.id for field in self._fields])
+        return pa.concat_tables([made, self.given.cast(made.schema)])
+
+
+def mostly_deleted(triple: Triple, state: State, deleted: Mapping[str, int]) -> set[str]:
+    """Return the blocks added by theirs that would lose most of their rows.
+
+    Args:
+        triple: Base, ours, theirs.
+        state: The graft.
+        deleted: How many rows a repair deletes from each block.
+    """
+    lost = dict(deleted)
+    for (_, block), rows in state.deletions.items():
+        if block in lost:
+            lost[block] += rows
+    return {
+        path
+        for path, rows in lost.items()
+        if path in state.blocks
+        and path not in triple.ours.blocks
+        and rows > MAX_DELETED * state.blocks[path].rows
+    }
+
+
+def without(
+    state: State, blocks: Collection[str], deletions: Collection[DeletionKey] = ()
+) -> State:
+    """Return a state without some blocks and the deletions from them, and without others."""
+    return State(
+        {path: block for path, block in state.blocks.items() if path not in blocks},
+        {
+            key: count
+            for key, count in state.deletions.items()
+            if key[1] not in blocks and key not in deletions
+        },
+    )
+
+
+def _check_single(groups: Groups, chosen: Positions) -> None:
+    """Check that no values were given for a key that stands for several rows.
+
+    Raises:
+        InputError: Values were given for such a key.
+    """
+    if not groups.single[chosen].all():
+        raise unclear_row()
+
+
+def unclear_row() -> InputError:
+    """Return the error for values that were given for a key with several rows on a side."""
+    return InputError(
+        "Values were chosen for a key that stands for several rows on one side, so it is not "
+        "known which row they are of. Choose a side for it, or delete."
+    )
+
+
+def _check_readable(fields: Sequence[Field]) -> None:
+    """Check that Arrow can read the columns of the rows to examine.
+
+    Raises:
+        UnsupportedError: It can't read one of them.
+    """
+    names = [f"{field.name} ({field.type})" for field in fields if not is_readable(field)]
+    if names:
+        raise UnsupportedError(
+            f"Both sides changed the same rows, which have columns that can't be merged row by "
+            f"row: {', '.join(names)}. Nothing was changed. Choose a side for the whole table "
+            "(restore it on one side as the other has it, then merge again), or build it anew."
+        )

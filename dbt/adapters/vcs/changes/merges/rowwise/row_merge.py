@@ -1,0 +1,374 @@
+"""Three-way merge of two versions of a table, row by row, in this process.
+
+| what the sides did                                   | how                                     |
+|------------------------------------------------------|-----------------------------------------|
+| theirs changed nothing                               | `up_to_date`                            |
+| ours changed nothing                                 | `fast_forward`                          |
+| bounds of keys show: never the same row              | `graft`, nothing is read                |
+| keys show: never the same row                        | `graft`, keys are read                  |
+| both changed some rows                               | `rewrite` of those rows                 |
+
+More rows than fit in this process are decided by SQL (`RepairAtScale`).
+
+The further steps are in `core/plan/states.py` (graft), `decide.py` (which row stands),
+`repair.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Protocol
+
+from dbt.adapters.vcs.changes.merges.rowwise.conflict_rows import Conflicts
+from dbt.adapters.vcs.changes.merges.rowwise.decide import RowMode
+from dbt.adapters.vcs.changes.merges.rowwise.edited_columns import edited_columns
+from dbt.adapters.vcs.changes.merges.rowwise.repair import Question, Repair, repair, without
+from dbt.adapters.vcs.changes.merges.rowwise.row_outcome import (
+    ConflictRows,
+    How,
+    LargeRepair,
+    MergeOutcome,
+)
+from dbt.adapters.vcs.changes.merges.rowwise.row_policy import RowPolicy
+from dbt.adapters.vcs.changes.merges.rowwise.side_fitting import Fitting
+from dbt.adapters.vcs.changes.merges.rowwise.touched import overlaps
+from dbt.adapters.vcs.core.errors import ConflictError
+from dbt.adapters.vcs.core.ids import WriteId, new_write_id
+from dbt.adapters.vcs.core.model import Block, Field, Snapshot
+from dbt.adapters.vcs.core.plan.pieces import Piece, meeting, shared_targets, touched_pieces
+from dbt.adapters.vcs.core.plan.schema_merge import (
+    Definition,
+    SchemaConflict,
+    Side,
+    merge_definitions,
+)
+from dbt.adapters.vcs.core.plan.states import State, Triple, compare, graft
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.engines.port import Rewriters, RowSession
+from dbt.adapters.vcs.table.files.block_reader import Files, is_readable
+from dbt.adapters.vcs.table.limits import CONDITION_LIMITS, MERGE_LIMITS, Limits
+
+_FAIL: Final = RowPolicy()
+_PREFERRED: Mapping[RowMode, Side] = {"skip": "ours", "accept": "theirs"}
+
+
+class RepairAtScale(Protocol):
+    """Repairs a graft whatever the number of rows; implemented by an engine."""
+
+    def session(self, fields: Sequence[Field]) -> RowSession:
+        """Return the session that computes rows with some columns."""
+
+    def __call__(self, question: Question, state: State, folder: str) -> LargeRepair:
+        """Return the repair.
+
+        Args:
+            question: What to decide.
+            state: The graft, in which rows may be deleted twice.
+            folder: `data/<table id>`.
+
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowEngine:
+    """What an engine does for a merge with more rows than this process looks at.
+
+    Attributes:
+        at_scale: Decides on the rows.
+        sessions: Provides Spark's session, for files that must be rewritten first; None to refuse
+            more of them than fit in this process.
+    """
+
+    at_scale: RepairAtScale
+    sessions: Rewriters | None = None
+
+
+class SchemaConflictError(ConflictError):
+    """Both sides changed a table's definition differently.
+
+    Attributes:
+        conflicts: The differences.
+    """
+
+    def __init__(self, conflicts: Sequence[SchemaConflict]) -> None:
+        self.conflicts = tuple(conflicts)
+        super().__init__(
+            "Both sides changed the table's definition differently: "
+            f"{'; '.join(map(str, conflicts))}. Nothing was changed. Make the definitions agree "
+            "on one side, then merge again."
+        )
+
+
+def merge(
+    repository: Repository,
+    base: Snapshot | None,
+    ours: Snapshot,
+    theirs: Snapshot,
+    *,
+    policy: RowPolicy = _FAIL,
+    limits: Limits = MERGE_LIMITS,
+    engine: RowEngine | None = None,
+) -> MergeOutcome:
+    """Merge what theirs changed since base into ours; nothing is written before `put`.
+
+    Args:
+        repository: Where the versions are.
+        base: The version that both come from. Without one, the rows that both have serve as the
+            base: equal rows agree, nothing is deleted, and different rows with the same key
+                conflict.
+        ours: The version that is changed.
+        theirs: The version whose changes are wanted.
+        policy: What to do about conflicts (`fail` reports them, `skip` keeps ours, `accept` takes
+            theirs), and which rows are wanted. If only some are, the definition of ours is kept.
+            A conflict of definitions is decided attribute by attribute, never which rows exist.
+        limits: The most to read to find the rows that both changed.
+        engine: Helps beyond these limits, or if Arrow can't read the columns.
+
+    Raises:
+        SchemaConflictError: The definitions don't merge.
+        MisfitError: The mode decided about the definition, and some rows don't fit it.
+        UnsupportedError: Both changed rows, and Arrow can't read a column: VARIANT, intervals.
+        TooLargeError: There are too many rows to compare, and nothing narrows them down.
+        ConflictError: A decision gives values of a row that was not changed on both sides.
+        InputError: A decision or a picked key doesn't fit the key's columns, or a value given by
+            hand is NULL where none may be.
+    """
+    prefer = policy.prefer or _PREFERRED.get(policy.mode)
+    if policy.only is not None:
+        _check_picked(base, ours, theirs)
+        definition = Definition.of(ours)
+    else:
+        sessions = engine.sessions if engine else None
+        edited = edited_columns(
+            repository, base, ours, theirs, prefer=prefer, limits=limits, sessions=sessions
+        )
+        merged = merge_definitions(base, ours, theirs, prefer=prefer, edited=edited)
+        if merged.conflicts:
+            raise SchemaConflictError(merged.conflicts)
+        definition = merged.definition
+    policy.check(_key(definition))
+    merging = _Merging(
+        repository=repository,
+        base=base,
+        ours=ours,
+        theirs=theirs,
+        policy=policy,
+        limits=limits,
+        definition=definition,
+        triple=compare(base, ours, theirs, repository.objects.segment),
+    )
+    return merging.outcome_at_once() or merging.fitted(engine).outcome_of_rows(engine)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Merging:
+    """One merge of rows, its definition already agreed on."""
+
+    repository: Repository
+    base: Snapshot | None
+    ours: Snapshot
+    theirs: Snapshot
+    policy: RowPolicy
+    limits: Limits
+    definition: Definition
+    triple: Triple
+    fits: tuple[WriteId, ...] = ()
+
+    @property
+    def key(self) -> tuple[Field, ...]:
+        return _key(self.definition)
+
+    @property
+    def takes_all(self) -> bool:
+        """Whether all changes of theirs are wanted, not only those of picked rows."""
+        return self.policy.only is None
+
+    def outcome_at_once(self) -> MergeOutcome | None:
+        """Return the outcome if one side changed nothing; None if both may have."""
+        triple = self.triple
+        if triple.theirs == triple.base and self.definition == Definition.of(self.ours):
+            return self._outcome("up_to_date", triple.ours)
+        if self.base is not None and self.takes_all and _is_same(self.base, self.ours):
+            return self._outcome("fast_forward", graft(triple))
+        return None
+
+    def fitted(self, engine: RowEngine | None) -> _Merging:
+        """Return the merge of sides whose files the merged definition reads as theirs did."""
+        ours, theirs = new_write_id(), new_write_id()
+        fitting = Fitting(
+            repository=self.repository,
+            base=self.base,
+            side=self.ours,
+            other=self.theirs,
+            name="ours",
+            definition=self.definition,
+            limits=self.limits,
+            sessions=engine.sessions if engine else None,
+        )
+        other = replace(fitting, side=self.theirs, other=self.ours, name="theirs")
+        # Rows that are picked are only read, and written as ours has them.
+        our = fitting.fitted(ours) if self.takes_all else self.ours
+        their = other.fitted(theirs, reads_only=not self.takes_all)
+        if (our, their) == (self.ours, self.theirs):
+            return self
+        triple = compare(self.base, our, their, self.repository.objects.segment)
+        return replace(self, ours=our, theirs=their, triple=triple, fits=(ours, theirs))
+
+    def outcome_of_rows(self, engine: RowEngine | None) -> MergeOutcome:
+        """Return the outcome if rows may have to be examined."""
+        triple, fields = self.triple, self.definition.schema.fields
+        state = graft(triple) if self.takes_all else triple.ours.copy()
+        _check_layout(self.definition, triple, state)
+        by = self.key or fields
+        pieces = _to_read(self.repository, self.ours, triple, by, everything=not self.takes_all)
+        if not pieces:
+            return self._outcome(self._without_new_rows(), state)
+        question = Question(
+            files=Files(self.repository.blobs, triple.stones.values()),
+            pieces=pieces,
+            triple=triple,
+            fields=fields,
+            key=self.key,
+            policy=self.policy,
+        )
+        only = self.policy.only
+        if only is not None and only.where is not None:
+            CONDITION_LIMITS.check(pieces)
+        elif engine is None:
+            self.limits.check(pieces)
+        elif not self._fits(question):
+            large = engine.at_scale(question, state, f"data/{self.ours.table}")
+            how: How = "rewrite" if large.is_needed else self._without_new_rows()
+            return self._outcome(how, large.state, large=large)
+        state = without(state, (), overlaps(question.files, triple, state))
+        mend = repair(question, state)
+        how = "rewrite" if _is_needed(mend) else self._without_new_rows()
+        return self._outcome(how, mend.state, mend)
+
+    def _without_new_rows(self) -> How:
+        return "graft" if self.takes_all else "up_to_date"
+
+    def _fits(self, question: Question) -> bool:
+        """Return whether the rows to look at can be compared column by column."""
+        return self.limits.allow(question.pieces) and all(map(is_readable, question.by))
+
+    def _outcome(
+        self,
+        how: How,
+        state: State,
+        mend: Repair | None = None,
+        large: LargeRepair | None = None,
+    ) -> MergeOutcome:
+        none = Conflicts.none(self.definition.schema.fields, keyed=bool(self.key))
+        found = mend or large
+        _check_given(self.policy, found)
+        conflicts: ConflictRows = found.conflicts if found else none
+        return MergeOutcome(
+            repository=self.repository,
+            base=self.base,
+            ours=self.ours,
+            theirs=self.theirs,
+            how=how,
+            definition=self.definition,
+            conflicts=conflicts,
+            is_blocked=bool(self.policy.mode == "fail" and conflicts),
+            triple=self.triple,
+            state=state,
+            repair=mend if mend and _is_needed(mend) else None,
+            limits=self.limits,
+            large=large if large and large.is_needed else None,
+            picked=self.takes_all or bool(found and found.has_changes),
+            fits=self.fits,
+        )
+
+
+def _check_given(policy: RowPolicy, mend: Repair | LargeRepair | None) -> None:
+    """Check that all values given by hand will be in the result.
+
+    Raises:
+        ConflictError: Some are for rows that are no longer changed on both sides.
+    """
+    lost = policy.given - (mend.given if mend else 0)
+    if lost:
+        rows = "a row that is" if lost == 1 else f"{lost} rows that are"
+        raise ConflictError(
+            f"Values were chosen for {rows} not changed on both sides any more. Nothing was "
+            "changed. Begin again (dbt-vcs merge --abort, then merge), and set the values with an "
+            "update."
+        )
+
+
+def _check_picked(base: Snapshot | None, ours: Snapshot, theirs: Snapshot) -> None:
+    """Refuse to pick rows from a version that dropped a column: they have no value for it.
+
+    Raises:
+        SchemaConflictError: It did, and the table still has the column.
+    """
+    lost = [field for field in ours.schema.fields if theirs.schema.by_id(field.id) is None]
+    known = set(theirs.schema.retired)
+    if base is not None:
+        known |= {field.id for field in base.schema.fields}
+    conflicts = [
+        SchemaConflict("drop", field.name, field.name, field.name, None)
+        for field in lost
+        if field.id in known
+    ]
+    if conflicts:
+        raise SchemaConflictError(conflicts)
+
+
+def _is_same(base: Snapshot, ours: Snapshot) -> bool:
+    return ours.segments == base.segments and Definition.of(ours) == Definition.of(base)
+
+
+def _is_needed(mend: Repair) -> bool:
+    return bool(mend.deleted.num_rows or mend.inserted.num_rows)
+
+
+def _key(definition: Definition) -> tuple[Field, ...]:
+    fields = {field.id: field for field in definition.schema.fields}
+    return tuple(fields[id] for id in definition.primary_key)
+
+
+def _to_read(
+    repository: Repository,
+    ours: Snapshot,
+    triple: Triple,
+    by: Sequence[Field],
+    *,
+    everything: bool,
+) -> tuple[Piece, ...]:
+    """Return files that may hold rows both sides touched; with `everything`, any touched rows."""
+    infos = _infos(repository, ours, shared_targets(triple))
+    touched = touched_pieces(triple, infos)
+    if everything:
+        return tuple(item.piece for item in touched)
+    return meeting(touched, by)
+
+
+def _infos(repository: Repository, version: Snapshot, paths: Iterable[str]) -> dict[str, Block]:
+    """Return the entries of some blocks of a version."""
+    wanted = set(paths)
+    found: dict[str, Block] = {}
+    for ref in reversed(version.segments):
+        if len(found) == len(wanted):
+            break
+        for block in repository.objects.segment(ref.id).blocks:
+            if block.path in wanted:
+                found[block.path] = block
+    return found
+
+
+def _check_layout(definition: Definition, triple: Triple, state: State) -> None:
+    """Refuse files that don't fit the merged table's definition.
+
+    Raises:
+        SchemaConflictError: The base has files of another partitioning.
+    """
+    added = [block for path, block in state.blocks.items() if path not in triple.base.blocks]
+    wanted = set(definition.partition_by)
+    if any(set(block.partition) != wanted for block in added):
+        raise SchemaConflictError(
+            [SchemaConflict("partition_by", "", None, ", ".join(sorted(wanted)) or None, None)]
+        )

@@ -1,0 +1,469 @@
+"""Fitting: rewrite what a side added in files that the merged definition would misread.
+
+A mode decides a conflict of definitions for one side. The other side's files may then hold a
+column of another type, lack one whose value for such files is now another, or lie in folders of
+another partitioning. The rows must stay as that side left them, so these files are written again:
+
+| in files that only the losing side has             | result                                   |
+|----------------------------------------------------|------------------------------------------|
+| a value that the winning type has, too; NULL       | that value in the winning type           |
+| a value that it lacks                              | a conflict that names row and column     |
+| a column that is not in the file                   | written, with the value that side showed |
+| folders of another partitioning                    | written to those that win                |
+| images of rows that it deleted from others' files  | read from these, as the merge reads them |
+| rows changed after dropping a column that is kept  | a conflict: they have no value for it    |
+
+Only numbers are converted. Files that the base or the other side has, too, stay as they are: the
+merged definition reads them as that side does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dbt.adapters.vcs.changes.diffs.diff_query import files_mount, image_relations
+from dbt.adapters.vcs.changes.writes.keys import shown
+from dbt.adapters.vcs.changes.writes.targets import tombstone_folder
+from dbt.adapters.vcs.changes.writes.tombstone_ranges import write_tombstones
+from dbt.adapters.vcs.core.errors import ConflictError, UnsupportedError
+from dbt.adapters.vcs.core.ids import WriteId
+from dbt.adapters.vcs.core.model import (
+    Block,
+    Field,
+    Schema,
+    Segment,
+    SegmentRef,
+    Snapshot,
+    Tombstone,
+)
+from dbt.adapters.vcs.core.model.data_type import FLOATS, INTEGERS, type_of
+from dbt.adapters.vcs.core.model.schema import widens
+from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.plan.compaction import carried_out
+from dbt.adapters.vcs.core.plan.delta import Deletion, delta
+from dbt.adapters.vcs.core.plan.pieces import Piece
+from dbt.adapters.vcs.core.plan.schema_merge import Definition, Side
+from dbt.adapters.vcs.core.plan.states import DeletionKey
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.engines.port import Destination, Rewriter, Rewriters, told_rows
+from dbt.adapters.vcs.sql.syntax.conditions import where_clause
+from dbt.adapters.vcs.table.compare.located import locate
+from dbt.adapters.vcs.table.files.block_reader import Files, Positions
+from dbt.adapters.vcs.table.files.footers import WrittenFiles, read_blocks
+from dbt.adapters.vcs.table.files.row_files import can_write, write_rows
+from dbt.adapters.vcs.table.files.tombstone_files import write_tombstone
+from dbt.adapters.vcs.table.limits import Limits, in_process_first
+from dbt.adapters.vcs.table.manifests import put_segments
+from dbt.adapters.vcs.table.python_values import python_rows
+from dbt.adapters.vcs.table.quoting import quoted, sql_type
+from dbt.adapters.vcs.table.types import arrow_type
+
+_SHOWN: Final = 5
+_NUMBERS: Final = (*INTEGERS, *FLOATS, "decimal")
+_PLACE: Final = f"{FILE_COLUMN}, {POSITION_COLUMN}"
+
+
+class MisfitError(ConflictError):
+    """A side's rows don't fit the definition that the mode decided for.
+
+    Attributes:
+        what: Which rows and columns, as a clause.
+    """
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        super().__init__(f"The rows don't fit the merged definition: {what}. Nothing was changed.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fitting:
+    """Fits one side of a merge to the merged definition.
+
+    Attributes:
+        repository: The repository.
+        base: The version that both sides come from, if there is one.
+        side: The side.
+        other: The other side.
+        name: What errors call the side.
+        definition: The merged definition.
+        limits: How much is rewritten in this process.
+        sessions: Provides an engine for what is beyond; None to refuse it.
+    """
+
+    repository: Repository
+    base: Snapshot | None
+    side: Snapshot
+    other: Snapshot
+    name: Side
+    definition: Definition
+    limits: Limits
+    sessions: Rewriters | None
+
+    def fitted(self, write: WriteId, *, reads_only: bool = False) -> Snapshot:
+        """Return the side with other files for the same rows; itself if its files can be read.
+
+        Its own definition stays, though the new files are written by the merged one.
+
+        Args:
+            write: Names the folder of new files; no other write uses it.
+            reads_only: True if its files are read, but don't become part of the result.
+
+        Raises:
+            MisfitError: Some rows can't be written by the merged definition.
+            TooLargeError: There are too many rows for this process, and there is no engine.
+            UnsupportedError: Arrow can't write them, and there is no engine.
+        """
+        if reads_only and not self._misread:
+            return self.side
+        if not reads_only:
+            self._check_kept()
+        strange = [block for part in self._own for block in part.blocks if self._is_strange(block)]
+        gone = {block.path for block in strange}
+        images = self._strange_images(gone)
+        if not strange and not images:
+            return self.side
+        folder = f"data/{self.side.table}/w={write}"
+        added = self._rewritten(strange, carried_out(self._stones, gone), folder)
+        segments = self._edited(gone, images, added, self._with_images(images, folder))
+        return msgspec.structs.replace(self.side, segments=segments)
+
+    def _edited(
+        self,
+        gone: set[str],
+        images: Sequence[Deletion],
+        blocks: Sequence[Block],
+        stones: Sequence[Tombstone],
+    ) -> tuple[SegmentRef, ...]:
+        """Return the side's segments without some blocks and deletions, and with others."""
+        moved = {(item.path, item.block) for item in images}
+        rest = [block for part in self._own for block in part.blocks if block.path not in gone]
+        # What was compacted into a file that is written again is now in another one.
+        compactions = [item for part in self._own for item in part.derivations]
+        made = put_segments(
+            self.repository.objects,
+            [*rest, *blocks],
+            [*_without(self._stones, gone, moved), *stones],
+            [item for item in compactions if gone.isdisjoint(item.outputs)],
+        )
+        return (*(ref for ref in self.side.segments if ref.id in self._shared), *made)
+
+    @property
+    def _stones(self) -> list[Tombstone]:
+        return [stone for part in self._own for stone in part.tombstones]
+
+    @cached_property
+    def _versions(self) -> list[Snapshot]:
+        return [version for version in (self.base, self.other) if version is not None]
+
+    @cached_property
+    def _shared(self) -> set[str]:
+        """Ids of segments that the base or the other side has."""
+        return {ref.id for version in self._versions for ref in version.segments}
+
+    @cached_property
+    def _own(self) -> list[Segment]:
+        read = self.repository.objects.segment
+        return [read(ref.id) for ref in self.side.segments if ref.id not in self._shared]
+
+    @cached_property
+    def _others(self) -> tuple[set[str], set[tuple[str, str]]]:
+        """Blocks and deletions of the base and the other side, but for shared segments."""
+        mine = {ref.id for ref in self.side.segments}
+        read = self.repository.objects.segment
+        ids = {ref.id for version in self._versions for ref in version.segments} - mine
+        parts = [read(id) for id in ids]
+        deletions = {
+            (s.path, path) for part in parts for s in part.tombstones for path in s.targets
+        }
+        return {block.path for part in parts for block in part.blocks}, deletions
+
+    @cached_property
+    def _misread(self) -> list[tuple[Field, Field]]:
+        """Columns of which the merged definition reads other values than the side's own."""
+        found = []
+        for new in self.definition.schema.fields:
+            own = self.side.schema.by_id(new.id)
+            if own and (own.initial != new.initial or not widens(own.type, new.type)):
+                found.append((own, new))
+        return found
+
+    @cached_property
+    def _shown_through(self) -> bool:
+        """Whether files may hold a column that the side added and dropped again, and is kept."""
+        old = self.base.schema if self.base else Schema(fields=())
+        return any(old.by_id(field.id) is None for field in self._dropped)
+
+    @cached_property
+    def _dropped(self) -> list[Field]:
+        """Columns of the merged definition that the side has dropped."""
+        retired = self.side.schema.retired
+        return [field for field in self.definition.schema.fields if field.id in retired]
+
+    @cached_property
+    def _fields(self) -> list[tuple[Field, Field]]:
+        """The columns to rewrite: as the side has them, and as they are written."""
+        found = []
+        for new in self.definition.schema.fields:
+            own = self.side.schema.by_id(new.id)
+            if own or new.id in self.definition.partition_by:
+                found.append((own or new, new))
+        return found
+
+    def _is_strange(self, block: Block) -> bool:
+        is_moved = set(block.partition) != set(self.definition.partition_by)
+        is_strange = bool(self._misread) or self._shown_through or is_moved
+        return is_strange and block.path not in self._others[0]
+
+    def _strange_images(self, gone: set[str]) -> list[Deletion]:
+        """Return the side's own deletions from blocks that stay, if their images are misread."""
+        return [
+            Deletion(stone.path, path, rows, stone)
+            for stone in (self._stones if self._misread else ())
+            for path, rows in stone.targets.items()
+            if path not in gone and (stone.path, path) not in self._others[1]
+        ]
+
+    def _check_kept(self) -> None:
+        """Check that no row lacks a value because its column was dropped when it was written."""
+        old = self.base.schema if self.base else Schema(fields=())
+        kept = [field.name for field in self._dropped if old.by_id(field.id)]
+        if not kept:
+            return
+        change = delta(self.base, self.side, self.repository.objects.segment, with_moves=True)
+        if change.added and (change.removed or change.deleted):
+            raise MisfitError(
+                f"{self.name} dropped {', '.join(kept)} and then wrote rows of the base again, "
+                "which have no value for it any more; drop it on both sides, or on none"
+            )
+
+    def _rewritten(
+        self, blocks: Sequence[Block], stones: Sequence[Tombstone], folder: str
+    ) -> tuple[Block, ...]:
+        if not blocks:
+            return ()
+        files = self._somewhere(
+            lambda: self._write_here(blocks, stones, folder),
+            lambda: self._write_by_engine(blocks, stones, folder),
+        )
+        definition, blobs = self.definition, self.repository.blobs
+        return read_blocks(blobs, files, definition.schema, definition.partition_by, files)
+
+    def _somewhere(self, here: Any, by_engine: Any) -> Any:
+        return here() if self.sessions is None else in_process_first(here, by_engine)
+
+    def _write_here(
+        self, blocks: Sequence[Block], stones: Sequence[Tombstone], folder: str
+    ) -> WrittenFiles:
+        self.limits.check(Piece(block.path, block.rows, info=block) for block in blocks)
+        definition = self.definition
+        if not can_write(definition.schema, definition.partition_by):
+            raise UnsupportedError("Arrow lacks a type of the table, so Spark has to write it.")
+        files = Files(self.repository.blobs, stones)
+        deleted = files.deletions(stones, [block.path for block in blocks])
+        fields = [own for own, _ in self._fields]
+        schema = pa.schema([pa.field(field.id, arrow_type(field.type)) for field in fields])
+        rows = pa.Table.from_batches(
+            [
+                batch
+                for block in blocks
+                for batch in files.batches(block, fields, deleted.get(block.path))
+            ],
+            schema,
+        )
+        columns = []
+        for own, new in self._fields:
+            column, misfits = _converted(rows.column(own.id), own, new)
+            some = rows.filter(misfits).select([f.id for f in self._telling(own)])
+            self._refuse(own, new, python_rows(some.slice(0, _SHOWN)), some.num_rows)
+            columns.append(column)
+        rows = pa.table(columns, names=schema.names)
+        return write_rows(
+            self.repository.blobs, rows, folder=folder, partition_by=definition.partition_by
+        )
+
+    def _write_by_engine(
+        self, blocks: Sequence[Block], stones: Sequence[Tombstone], folder: str
+    ) -> WrittenFiles:
+        assert self.sessions is not None
+        session, ids = self.sessions(), [own.id for own, _ in self._fields]
+        paths = [block.path for block in blocks]
+        mount = files_mount(paths, [own for own, _ in self._fields], stones, blocks)
+        relation = session.mount_physical(mount)
+        for own, new in self._fields:
+            if not widens(own.type, new.type):
+                self._check_by_engine(session, relation, own, new)
+        columns = ", ".join(_cast_sql(own, new) for own, new in self._fields)
+        written = session.write(
+            f"select {columns} from {relation}",
+            Destination(
+                folder=folder,
+                partition_by=self.definition.partition_by,
+                cluster_by=[id for id in self.definition.cluster_by if id in ids],
+            ),
+        )
+        return {path: written.footers.get(path) for path in written.files}
+
+    def _check_by_engine(self, session: Rewriter, relation: str, own: Field, new: Field) -> None:
+        """Check that the winning type has all values of a column."""
+        told, column = self._telling(own), quoted(own.id)
+        misfits = f"{column} is not null"
+        if _are_numbers(own, new):
+            fits = f"cast({_cast_sql(own, new, named=False)} as {sql_type(own.type)}) <=> {column}"
+            misfits = f"{misfits} and not ({fits})"
+        where = where_clause(misfits)
+        [[count]] = session.query(f"select count(*) from {relation} {where}").fetch()
+        listed = ", ".join(quoted(field.id) for field in told)
+        rows = session.query(f"select {listed} from {relation} {where} limit {_SHOWN}")
+        ids = [field.id for field in told]
+        found = [dict(zip(ids, row, strict=True)) for row in told_rows(rows)]
+        self._refuse(own, new, found, int(count))
+
+    def _with_images(self, images: Sequence[Deletion], folder: str) -> tuple[Tombstone, ...]:
+        """Write tombstones again, with images as the merged definition reads the rows."""
+        if not images:
+            return ()
+        infos = self._infos({item.block for item in images})
+        found: tuple[Tombstone, ...] = self._somewhere(
+            lambda: self._images_here(images, infos, folder),
+            lambda: self._images_by_engine(images, infos, folder),
+        )
+        return found
+
+    def _images_here(
+        self, images: Sequence[Deletion], infos: Mapping[str, Block], folder: str
+    ) -> tuple[Tombstone, ...]:
+        self.limits.check(Piece(i.block, i.rows, i.path, infos[i.block]) for i in images)
+        files = Files(self.repository.blobs)
+        places: dict[str, Positions] = {path: np.empty(0, np.int64) for path in infos}
+        for item in images:
+            positions = files.deleted(item.path, item.block, item.stone)[0]
+            places[item.block] = np.concatenate([places[item.block], positions])
+        pieces = [Piece(path, info.rows, info=info) for path, info in infos.items()]
+        rows = locate(files, pieces, places)
+        table = rows.read(files, self.definition.schema.fields)
+        table = table.add_column(0, POSITION_COLUMN, pa.array(rows.position, pa.int64()))
+        table = table.add_column(0, FILE_COLUMN, rows.blocks())
+        return (write_tombstone(self.repository.blobs, table, folder=folder),)
+
+    def _images_by_engine(
+        self, images: Sequence[Deletion], infos: Mapping[str, Block], folder: str
+    ) -> tuple[Tombstone, ...]:
+        assert self.sessions is not None
+        session, fields = self.sessions(), self.definition.schema.fields
+        rows = session.mount_located(files_mount(infos, fields, entries=infos.values()))
+        places = " union all ".join(
+            f"select {_PLACE} from {relation} {where_clause(wanted)}"
+            for relation, wanted in image_relations(session, images, ())
+        )
+        listed = ", ".join(quoted(field.id) for field in fields)
+        query = f"select {_PLACE}, {listed} from {rows} left semi join ({places}) using ({_PLACE})"
+        counts: dict[str, int] = {}
+        for item in images:
+            counts[item.block] = counts.get(item.block, 0) + item.rows
+        target = tombstone_folder(folder)
+        return write_tombstones(self.repository.blobs, session, query, counts, folder=target)
+
+    def _infos(self, paths: set[str]) -> dict[str, Block]:
+        """Return the entries of some of the side's blocks."""
+        found: dict[str, Block] = {}
+        for ref in reversed(self.side.segments):
+            if len(found) == len(paths):
+                break
+            segment = self.repository.objects.segment(ref.id)
+            found |= {block.path: block for block in segment.blocks if block.path in paths}
+        return found
+
+    def _telling(self, field: Field) -> list[Field]:
+        """Return the columns that errors show of a row: its key, or all; and the one given."""
+        shown = [own for own, _ in self._fields if own.id in self.side.primary_key]
+        shown = shown or [own for own, _ in self._fields]
+        return [*(own for own in shown if own != field), field]
+
+    def _refuse(
+        self, own: Field, new: Field, rows: Sequence[Mapping[str, Any]], count: int
+    ) -> None:
+        if not count:
+            return
+        *others, field = self._telling(own)
+        listed = "; ".join(
+            f"{field.name} = {shown(row[field.id])} where "
+            + ", ".join(f"{other.name} = {shown(row[other.id])}" for other in others)
+            for row in rows
+        )
+        more = f"; and {count - len(rows)} more" if count > len(rows) else ""
+        raise MisfitError(
+            f"{self.name} has values of the column {own.name} ({own.type}) that are no "
+            f"{new.type}, its type on the side that the mode prefers: {listed}{more}; change "
+            "these rows or the column on one side"
+        )
+
+
+def _without(
+    stones: Sequence[Tombstone], blocks: set[str], deletions: set[DeletionKey]
+) -> Iterator[Tombstone]:
+    """Yield tombstones without some deletions, and without those from some blocks."""
+    for stone in stones:
+        pairs = stone.targets.items()
+        targets = {
+            path: rows
+            for path, rows in pairs
+            if path not in blocks and (stone.path, path) not in deletions
+        }
+        if targets:
+            yield msgspec.structs.replace(stone, targets=targets)
+
+
+def _are_numbers(own: Field, new: Field) -> bool:
+    return {type_of(own.type).kind, type_of(new.type).kind} <= set(_NUMBERS)
+
+
+def _cast_sql(own: Field, new: Field, *, named: bool = True) -> str:
+    """Return SQL of a column in its new type; NULL for what this type lacks."""
+    column = quoted(own.id)
+    if own.type == new.type:
+        return column
+    if widens(own.type, new.type):
+        # Nothing checks these values, so that none may become NULL.
+        cast = f"cast({column} as {sql_type(new.type)})"
+    else:
+        value = column if _are_numbers(own, new) else "null"
+        cast = f"try_cast({value} as {sql_type(new.type)})"
+    return f"{cast} {column}" if named else cast
+
+
+def _converted(
+    column: pa.ChunkedArray, own: Field, new: Field
+) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    """Return a column in its new type, and a mask of the values that this type lacks."""
+    type_ = arrow_type(new.type)
+    there = pc.is_valid(column)
+    if widens(own.type, new.type):
+        return column.cast(type_), pc.and_not(there, there)
+    if not _are_numbers(own, new):
+        return pa.chunked_array([pa.nulls(len(column), type_)]), there
+    found = _cast(column, type_)
+    same = pc.equal(_cast(found, column.type), column)
+    return found, pc.and_not(there, pc.fill_null(same, False))
+
+
+def _cast(column: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:
+    """Cast numbers without checks; what can't be cast at all becomes NULL."""
+
+    def one(value: pa.Scalar) -> Any:
+        try:
+            return pc.cast(value, type_, safe=False).as_py()
+        except pa.ArrowInvalid:
+            return None
+
+    try:
+        return column.cast(type_, safe=False)
+    except pa.ArrowInvalid:
+        return pa.chunked_array([pa.array([one(value) for value in column], type_)])

@@ -1,0 +1,175 @@
+"""Stale by a merge: tables that follow from what each side shows, and not from both together."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final, NamedTuple
+
+from dbt.adapters.vcs.changes.merges.merge_plan import MergePlan
+from dbt.adapters.vcs.core.errors import ConflictError, DamagedError
+from dbt.adapters.vcs.core.ids import SnapshotId
+from dbt.adapters.vcs.core.model import Absent, Entry, RelationName, TableEntry
+from dbt.adapters.vcs.core.origins.staleness import (
+    Meeting,
+    NewlyMoved,
+    entries_of,
+    newly_moved,
+    stale_among,
+)
+from dbt.adapters.vcs.core.repository import Repository
+
+MAX_UNCHANGED: Final = 500
+"""Most unchanged tables that are looked at to report what a merge makes stale."""
+
+_SHOWN: Final = 10
+
+
+def skewed_by(repository: Repository, plan: MergePlan) -> list[NewlyMoved]:
+    """Return the tables that a plan makes stale because its two sides meet, by name.
+
+    There are none unless both sides have moved. What a side shows stale by itself is left out. An
+    undecided relation counts as the source shows it, and as the target does for what was made from
+    it.
+    """
+    if plan.combination is None:
+        return []
+    target, source = plan.target.head, plan.work.commit
+    by_theirs = {item.name for item in repository.diff(plan.base, source).relations}
+    by_ours = changed_by_target(repository, plan)
+    ours = repository.tree(target)
+
+    def merged(name: RelationName) -> Entry | None:
+        return entry_after(plan, name, ours.entry(name))
+
+    return newly_moved(
+        repository,
+        Meeting(
+            base=repository.tree(plan.base),
+            ours=ours,
+            theirs=repository.tree(source),
+            merged=merged,
+            by_ours=by_ours - by_theirs,
+            by_theirs=by_theirs,
+            undecided={clash.name for clash in plan.combination.clashes},
+        ),
+    )
+
+
+class NewlyStale(NamedTuple):
+    """What a change of a branch makes stale there.
+
+    Attributes:
+        tables: The tables, `schema.identifier`, each after those that it was made from. One that
+            was stale before, in the same version, is left out.
+        unknown: How many tables were not looked at, or can't be read.
+    """
+
+    tables: tuple[str, ...] = ()
+    unknown: int = 0
+
+
+def stale_after(
+    repository: Repository, plan: MergePlan, *, most: int | None = MAX_UNCHANGED
+) -> NewlyStale:
+    """Return the tables that a plan makes stale; see `newly_stale`."""
+    if plan.how == "up_to_date":
+        return NewlyStale()
+    before = entries_of(repository.tree(plan.target.head))
+    if plan.combination is None:
+        after = entries_of(repository.tree(plan.work.commit))
+    else:
+        names = (*before, *plan.combination.changes.relations)
+        told = ((name, entry_after(plan, name, before.get(name))) for name in names)
+        after = {name: entry for name, entry in told if entry is not None}
+    return newly_stale(repository, before, after, changed_by_target(repository, plan), most=most)
+
+
+def changed_by_target(repository: Repository, plan: MergePlan) -> set[RelationName]:
+    """Return the relations that the target of a plan changed since the base."""
+    return {item.name for item in repository.diff(plan.base, plan.target.head).relations}
+
+
+def newly_stale(
+    repository: Repository,
+    before: Mapping[RelationName, Entry],
+    after: Mapping[RelationName, Entry],
+    also: Collection[RelationName] = (),
+    *,
+    most: int | None = MAX_UNCHANGED,
+) -> NewlyStale:
+    """Return the tables that are stale after a change and were not before.
+
+    Other tables may have read what changed, which only their own versions tell. If there are more
+    than `most` of them (None: however many), only those in `also` are looked at: the answer must
+    cost what changed and not what exists. Damage of one table hides no other.
+    """
+    unchanged = {
+        name
+        for name, entry in after.items()
+        if isinstance(entry, TableEntry) and before.get(name) == entry
+    }
+    if len(unchanged) == len(after) == len(before):
+        return NewlyStale()
+    left_out = unchanged - set(also)
+    if most is None or len(left_out) <= most:
+        left_out = set()
+    among = after.keys() - left_out
+    damaged: set[RelationName] = set()
+
+    def note(name: RelationName, error: DamagedError) -> None:
+        damaged.add(name)
+
+    found = stale_among(repository, after, among, on_damage=note)
+    known: set[tuple[RelationName, SnapshotId]] = set()
+    if any(item.relation in unchanged for item in found):
+        old = stale_among(repository, before, before.keys() - left_out, on_damage=note)
+        known = {(item.relation, item.snapshot) for item in old}
+    return NewlyStale(
+        tuple(str(i.relation) for i in found if (i.relation, i.snapshot) not in known),
+        len(damaged & after.keys()) + len(left_out),
+    )
+
+
+def check_fresh(repository: Repository, plan: MergePlan) -> None:
+    """Check that a plan makes no table stale.
+
+    Raises:
+        ConflictError: It does; the message names the tables and what to do.
+    """
+    stale = stale_after(repository, plan, most=None).tables
+    if not stale:
+        return
+    source, target = plan.work.source, plan.target.name
+    step = (
+        f"Run dbt build again on what {target!r} has now, with the models that dbt-vcs stale "
+        f"--select prints for {source}, then promote that run."
+        if plan.work.run is not None
+        else f"Merge {target!r} into {source!r}, build there what dbt-vcs stale {source} --select "
+        "prints, and promote again."
+    )
+    raise ConflictError(
+        f"{target!r} requires fresh tables, and these would be stale there: {joined(stale)}. "
+        f"Nothing was changed. {step}"
+    )
+
+
+def moved_text(item: NewlyMoved) -> str:
+    """Return a table and the inputs that moved, as `table (input, input)`."""
+    return f"{item.relation} ({', '.join(sorted({str(moved.relation) for moved in item.moved}))})"
+
+
+def joined(items: Iterable[str]) -> str:
+    """Return items as one text; of many only the first are named."""
+    known = list(items)
+    more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
+    return ", ".join(known[:_SHOWN]) + more
+
+
+def entry_after(plan: MergePlan, name: RelationName, ours: Entry | None) -> Entry | None:
+    """Return what the target of a merge will show under a name; an undecided one as in `ours`."""
+    assert plan.combination is not None
+    changes = plan.combination.changes
+    entry = changes.relations.get(name)
+    if entry is Absent or (entry is None and changes.schemas.get(name.schema) is Absent):
+        return None
+    return ours if entry is None else entry

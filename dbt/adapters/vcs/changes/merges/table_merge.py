@@ -1,0 +1,318 @@
+"""Table merge: merge the rows of a table that both lines of history changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import msgspec
+import pyarrow as pa
+
+from dbt.adapters.vcs.changes.diffs.difference import Difference
+from dbt.adapters.vcs.changes.merges.by_engine.engine_repair import EngineRepairs
+from dbt.adapters.vcs.changes.merges.common_base import Crossing
+from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode
+from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import Clash
+from dbt.adapters.vcs.changes.merges.rowwise.choice import Choice
+from dbt.adapters.vcs.changes.merges.rowwise.decide import RowMode
+from dbt.adapters.vcs.changes.merges.rowwise.row_merge import RowEngine, SchemaConflictError
+from dbt.adapters.vcs.changes.merges.rowwise.row_outcome import How, MergeOutcome
+from dbt.adapters.vcs.changes.merges.rowwise.row_policy import Decided, Pick, RowPolicy
+from dbt.adapters.vcs.changes.merges.rowwise.side_fitting import MisfitError
+from dbt.adapters.vcs.changes.writes.checks import check_merged, is_checked_when_merged
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.history.graph import ancestors
+from dbt.adapters.vcs.core.ids import SnapshotId, new_write_id
+from dbt.adapters.vcs.core.model import Field, Origin, RelationName, Schema, Snapshot
+from dbt.adapters.vcs.core.plan.schema_merge import Side
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.store.objects import ObjectStore
+from dbt.adapters.vcs.engines.port import Rewriters
+from dbt.adapters.vcs.table.compare.row_bases import merge_base, own_parents
+from dbt.adapters.vcs.table.compare.row_counts import Counts
+from dbt.adapters.vcs.table.limits import MERGE_LIMITS, Limits, in_process_first
+from dbt.adapters.vcs.table.types import plain_type_text
+
+_SIDES = ("base", "our", "their")
+_MODES: Mapping[Mode, RowMode] = {
+    Mode.FAIL: "fail",
+    Mode.SKIP: "skip",
+    Mode.ACCEPT: "accept",
+    Mode.CELL: "fail",
+    Mode.CELL_SKIP: "skip",
+    Mode.CELL_ACCEPT: "accept",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableMerge:
+    """What to merge.
+
+    Attributes:
+        name: The table, for messages.
+        ours: The version that is changed.
+        theirs: The version whose changes are wanted.
+        mode: What to do about conflicts.
+        base: The version to use as base if the tables' own history has none.
+        based_on: The version to use as base whatever their history says.
+        decisions: Choices for single rows.
+        only: The rows whose changes are wanted; None for all.
+        prefer: The side that is right where both changed the definition differently; None to ask
+            the mode.
+        joins: Whether the result has theirs as a parent. Rows that are picked or undone don't make
+            theirs a part of its history.
+        dry_run: Write nothing, and return ours as the merged version.
+        operation: The operation to record for the new version.
+        origin: Its lineage.
+    """
+
+    name: RelationName
+    ours: SnapshotId
+    theirs: SnapshotId
+    mode: Mode
+    base: SnapshotId | None = None
+    based_on: SnapshotId | None = None
+    decisions: tuple[Decided, ...] = ()
+    only: Pick | None = None
+    prefer: Side | None = None
+    joins: bool = True
+    dry_run: bool = False
+    operation: str = "merge"
+    origin: Origin = field(default_factory=Origin)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableMerged:
+    """The result of merging one table.
+
+    Attributes:
+        snapshot: The merged version; stored, but nothing refers to it yet.
+        how: The kind of merge.
+        added: Rows that ours gains.
+        removed: Rows that it loses.
+        modified: Rows whose values change.
+        conflicts: Rows that both sides changed differently and that the mode decided.
+        picked: False if rows were to be picked, and theirs changed none of them.
+    """
+
+    snapshot: SnapshotId
+    how: How
+    added: int
+    removed: int
+    modified: int
+    conflicts: int
+    picked: bool = True
+
+
+def merge_tables(
+    repository: Repository,
+    work: TableMerge,
+    sessions: Rewriters | None,
+    *,
+    limits: Limits = MERGE_LIMITS,
+) -> TableMerged | Clash:
+    """Merge two versions of a table; return undecided conflicts as a clash.
+
+    The base is the nearest common ancestor of the two versions, through clones and earlier merges.
+    Several ancestors are merged with each other. If there is none, the given base is used, such as
+    the table of a common commit.
+
+    Args:
+        repository: The repository with both versions.
+        work: What to merge.
+        sessions: Provides a session of Spark, used only for columns of types that nothing else
+            has, or if it is asked for; without it such a merge is refused.
+        limits: How many rows are compared column by column; SQL decides on more.
+
+    Raises:
+        InputError: Values that were chosen by hand break what the merged definition enforces.
+        TooLargeError: Both changed more of the same rows than can be examined one by one.
+        UnsupportedError: Both changed the same rows, and they have columns that can't be merged.
+    """
+    read = repository.objects.snapshot
+    with crossing_of(repository, sessions, limits=limits) as crossing:
+        base = None if work.based_on else crossing.base(work.ours, work.theirs)
+        given = work.based_on or work.base
+        if base is None and given:
+            base = read(given)
+        policy = RowPolicy(
+            mode=_MODES[work.mode],
+            cells=work.mode.is_by_cell,
+            decisions=work.decisions,
+            only=work.only,
+            prefer=work.prefer,
+        )
+        try:
+            outcome = crossing.merge(base, read(work.ours), read(work.theirs), policy)
+            if outcome.is_blocked:
+                outcome.forget()
+                return _clash(work.name, outcome)
+            assert crossing.engine is not None
+            return _merged(repository, work, outcome, crossing.engine, sessions)
+        except MisfitError as error:
+            return Clash(name=work.name, kind="schema", message=error.what)
+        except SchemaConflictError as error:
+            return Clash(
+                name=work.name,
+                kind="schema",
+                message="both declared it differently: " + "; ".join(map(str, error.conflicts)),
+            )
+
+
+@contextmanager
+def crossing_of(
+    repository: Repository,
+    sessions: Rewriters | None,
+    *,
+    limits: Limits = MERGE_LIMITS,
+) -> Iterator[Crossing]:
+    """Yield what merges rows and makes bases; the arguments are those of `merge_tables`.
+
+    What it wrote for bases is deleted at the end.
+    """
+    at_scale = EngineRepairs(blobs=repository.blobs, sessions=sessions)
+    engine = RowEngine(at_scale=at_scale, sessions=sessions)
+    crossing = Crossing(repository=repository, limits=limits, engine=engine)
+    try:
+        yield crossing
+    finally:
+        crossing.forget()
+        at_scale.forget()
+
+
+def base_of(repository: Repository, work: TableMerge) -> SnapshotId | None:
+    """Return the version to compare both sides with; None if there is none."""
+    return work.based_on or merge_base(repository.objects, work.ours, work.theirs) or work.base
+
+
+def is_rebuilt(objects: ObjectStore, tip: SnapshotId, base: SnapshotId | None) -> bool:
+    """Return whether all rows of a version were computed again since another version."""
+    seen: set[SnapshotId] = set()
+    older: set[SnapshotId] | None = None
+    todo = [tip]
+    while todo:
+        id = todo.pop()
+        if id == base or id in seen:
+            continue
+        seen.add(id)
+        snapshot = objects.snapshot(id)
+        if snapshot.operation in ("create", "rebuild"):
+            # The base isn't always below the tip: a merge may have taken the other side whole.
+            if base is not None and older is None:
+                older = set(ancestors([base], lambda it: own_parents(objects.snapshot(it))))
+            if id in (older or ()):
+                continue
+            return True
+        todo += own_parents(snapshot)
+    return False
+
+
+def key_of(snapshot: Snapshot) -> tuple[Field, ...]:
+    """Return the columns that identify a row: those of the key, or all without one."""
+    return snapshot.key or snapshot.schema.fields
+
+
+def _merged(
+    repository: Repository,
+    work: TableMerge,
+    outcome: MergeOutcome,
+    engine: RowEngine,
+    sessions: Rewriters | None,
+) -> TableMerged:
+    # None if an engine has to count them, once they are written.
+    counts: Counts | None = in_process_first(lambda: outcome.counts, lambda: None)
+    write = new_write_id()
+    if outcome.how == "up_to_date":
+        # Ours as it is stored: the outcome's may have other files for the same rows.
+        version = repository.objects.snapshot(work.ours)
+    elif outcome.how == "fast_forward":
+        version = outcome.theirs
+    elif work.dry_run and counts is not None and not _is_checked(work, outcome):
+        version = outcome.ours
+    else:
+        parents = (work.ours, work.theirs) if work.joins else (work.ours,)
+        version = outcome.put(
+            write=write,
+            parents=parents,
+            created_at=repository.clock(),
+            operation=work.operation,
+            origin=work.origin,
+        )
+        try:
+            version = check_merged(
+                repository,
+                work.name,
+                version,
+                outcome.ours,
+                outcome.theirs,
+                verbatim=_is_verbatim(work, outcome),
+                sessions=sessions,
+            )
+        except InputError as error:
+            outcome.forget(write)
+            if any(item.choice is Choice.CUSTOM for item in work.decisions):
+                # Values that somebody chose are corrected where they were chosen.
+                raise
+            raise MisfitError(str(error)) from error
+    if counts is None:
+        before = msgspec.structs.replace(outcome.ours, schema=version.schema)
+        changed = Difference(repository=repository, before=before, after=version)
+        counts = changed.counts_by_engine(engine.at_scale.session(version.schema.fields))
+    if work.dry_run:
+        outcome.forget(write)
+    return TableMerged(
+        snapshot=work.ours if work.dry_run else SnapshotId(repository.objects.put(version)),
+        how=outcome.how,
+        added=counts.added,
+        removed=counts.removed,
+        modified=counts.modified,
+        conflicts=len(outcome.conflicts),
+        picked=outcome.picked,
+    )
+
+
+def _is_checked(work: TableMerge, outcome: MergeOutcome) -> bool:
+    """Return whether rows have to be looked at, which must have been written for it."""
+    definition, verbatim = outcome.definition, _is_verbatim(work, outcome)
+    version = msgspec.structs.replace(
+        outcome.ours,
+        schema=definition.schema,
+        primary_key=definition.primary_key,
+        properties=dict(definition.properties),
+    )
+    return is_checked_when_merged(outcome.ours, outcome.theirs, version, verbatim=verbatim)
+
+
+def _is_verbatim(work: TableMerge, outcome: MergeOutcome) -> bool:
+    """Return whether every row of a merge is a row of ours or of theirs."""
+    others = (Choice.BASE, Choice.CUSTOM)
+    is_mixed = work.mode.is_by_cell or any(item.choice in others for item in work.decisions)
+    return not is_mixed or (outcome.repair is None and outcome.large is None)
+
+
+def _clash(name: RelationName, outcome: MergeOutcome) -> Clash:
+    rows, definition = outcome.conflicts.table, outcome.definition
+    schema, count = definition.schema, len(outcome.conflicts)
+    return Clash(
+        name=name,
+        kind="rows",
+        message="row changed differently" if count == 1 else "rows changed differently",
+        rows=rows,
+        more=count - rows.num_rows,
+        columns=_columns(rows, schema),
+        key=tuple(f.name for id in definition.primary_key for f in schema.fields if f.id == id),
+        required=frozenset(field.name for field in schema.fields if not field.nullable),
+    )
+
+
+def _columns(table: pa.Table, schema: Schema) -> tuple[Field, ...]:
+    types = {f"{side}_{f.name}": f.type for side in _SIDES for f in schema.fields}
+    return tuple(
+        Field(
+            id="",
+            name=column,
+            type=types.get(column) or plain_type_text(table.schema.field(column).type) or "string",
+        )
+        for column in table.column_names
+    )

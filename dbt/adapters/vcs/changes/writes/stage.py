@@ -1,0 +1,194 @@
+"""A stage: the row changes of a statement, computed once and kept until they are applied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from dbt.adapters.vcs.changes.writes.versions import folder_of
+from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot
+from dbt.adapters.vcs.core.model.data_type import type_of
+from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.engines.port import Analysing, Column, Destination
+from dbt.adapters.vcs.sql.staging_sql import (
+    ACTION,
+    CLAUSE,
+    MATCHED,
+    clause_name,
+)
+from dbt.adapters.vcs.table.files.footers import read_blocks
+from dbt.adapters.vcs.table.quoting import quoted
+from dbt.adapters.vcs.workspace.statement_scope import Scope
+
+_OPTIONS: Final = {
+    "parquet.enable.dictionary": "false",
+    "parquet.column.statistics.enabled": "false",
+}
+"""Files that are read whole a few times, and deleted: these take longer than they save."""
+
+_OLD: Final = "__vcs_old_"
+_NEW: Final = "__vcs_new_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """Files with a row for each row that a statement changes.
+
+    Columns are `__vcs_action`, `__vcs_file`, `__vcs_pos`, `__vcs_matched` (NULL except for a
+    merge), then `__vcs_old_0`... and `__vcs_new_0`... in the order and types of the table's
+    columns. A column that keeps its values has them once, as the old ones.
+
+    Attributes:
+        table: The table's columns.
+        files: Paths relative to the repository.
+        rows: Rows in the files.
+        bytes: Size of the files.
+        changing: Places of the columns that may get other values; None means all.
+    """
+
+    table: Schema
+    files: tuple[str, ...]
+    rows: int
+    bytes: int
+    changing: frozenset[int] | None = None
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The columns."""
+        return stage_fields(self.table, self.changing)
+
+    @property
+    def old(self) -> list[str]:
+        """Names of the columns with the values before."""
+        return [f"{_OLD}{place}" for place in range(len(self.table.fields))]
+
+    @property
+    def new(self) -> list[str]:
+        """Names of the columns with the values after."""
+        return [
+            f"{_OLD if self.changing is not None and place not in self.changing else _NEW}{place}"
+            for place in range(len(self.table.fields))
+        ]
+
+    @property
+    def pairs(self) -> list[tuple[str, str, Field]]:
+        """Names of the columns with the values before and after that may differ, and whose."""
+        named = zip(self.old, self.new, self.table.fields, strict=True)
+        return [(old, new, field) for old, new, field in named if old != new]
+
+
+def stage_fields(table: Schema, changing: frozenset[int] | None = None) -> tuple[Field, ...]:
+    """Return the columns of a stage for a table; `changing` as for `Stage`."""
+    types = {
+        ACTION: "string",
+        FILE_COLUMN: "string",
+        POSITION_COLUMN: "bigint",
+        MATCHED: "boolean",
+        **{f"{_OLD}{place}": unlimited(field.type) for place, field in enumerate(table.fields)},
+        **{
+            f"{_NEW}{place}": field.type
+            for place, field in enumerate(table.fields)
+            if changing is None or place in changing
+        },
+    }
+    return tuple(Field(id=name, name=name, type=type_) for name, type_ in types.items())
+
+
+@contextmanager
+def staged(
+    scope: Scope,
+    table: RelationName,
+    snapshot: Snapshot,
+    query: str,
+    *,
+    analysing: Analysing,
+    changing: frozenset[int] | None = None,
+    givers: Sequence[Mapping[int, bool]] | None = None,
+) -> Iterator[Stage]:
+    """Compute a statement's changes; the files are there within the block.
+
+    Values are converted to the table's types by Spark's rules for INSERT BY NAME, which are those
+    of its UPDATE and MERGE: fields of structs are matched by name, and errors name the table's
+    columns. If the process dies here, collection finds the files.
+
+    Args:
+        scope: The statement's scope.
+        table: What errors call the table.
+        snapshot: The table.
+        query: Returns the columns of a stage, by position, in any types. With `givers`, the
+            place of the clause that applies comes first.
+        analysing: As for `Writer.insert`.
+        changing: As for `Stage`.
+        givers: For a merge, what `Merge.givers` returns. The query has the values that several
+            clauses give to a column in a struct, as that of `Merge.staged`.
+
+    Raises:
+        EngineError: The query fails, or a value doesn't fit its column.
+    """
+    fields = stage_fields(snapshot.schema, changing)
+    own = snapshot.schema.fields
+    new = [field for n, field in enumerate(own) if changing is None or n in changing]
+    before = fields[: len(fields) - len(new)]
+    columns = [Column(name=field.name, type=field.type) for field in (*before, *new)]
+    shown = [quoted(column.name) for column in columns]
+    if givers is not None:
+        values = [
+            (Column(name=f.name, type=_declared(f.type, own)), _chosen(f.name, n, own))
+            for n, (f, own) in enumerate(zip(new, givers, strict=True))
+        ]
+        clause = Column(name=CLAUSE, type="int")
+        columns = [clause, *columns[: len(before)], *(column for column, _ in values)]
+        shown[len(before) :] = [sql for _, sql in values]
+    names = ", ".join(quoted(column.name) for column in columns)
+    written = scope.session.insert(
+        lambda stage: f"insert into {stage} by name select * from (\n{query}\n) as v({names})",
+        Destination(
+            folder=folder_of(snapshot.table), ids=[field.id for field in fields], options=_OPTIONS
+        ),
+        columns=columns,
+        shown=shown,
+        name=table,
+        analysing=analysing,
+    )
+    blobs = scope.overlay.repository.blobs
+    try:
+        blocks = read_blocks(blobs, written.files, Schema(fields=()), (), written.footers)
+        yield Stage(
+            table=snapshot.schema,
+            files=written.files,
+            rows=sum(block.rows for block in blocks),
+            bytes=sum(block.bytes for block in blocks),
+            changing=changing,
+        )
+    finally:
+        for path in written.files:
+            blobs.delete(path)
+
+
+def _declared(type_: str, clauses: Mapping[int, bool]) -> str:
+    """Return the type of what the clauses of a merge give a column."""
+    if sum(clauses.values()) < 2:
+        return type_
+    fields = (f"{clause_name(number)}:{type_}" for number, gives in clauses.items() if gives)
+    return f"struct<{','.join(fields)}>"
+
+
+def _chosen(name: str, place: int, clauses: Mapping[int, bool]) -> str:
+    """Return SQL for the new value of a column, from what the clauses give it."""
+    new = quoted(name)
+    if not clauses or (len(clauses) == 1 and all(clauses.values())):
+        return new
+    several = sum(clauses.values()) > 1
+    values = {
+        number: (f"{new}.{clause_name(number)}" if several else new) if gives else f"{_OLD}{place}"
+        for number, gives in clauses.items()
+    }
+    branches = " ".join(f"when {number} then {value}" for number, value in values.items())
+    return f"case {CLAUSE} {branches} end"
+
+
+def unlimited(type_: str) -> str:
+    """Return the type for values already stored: their length is not checked again."""
+    return type_ if type_of(type_).length is None else "string"

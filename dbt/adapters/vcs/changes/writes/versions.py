@@ -1,0 +1,237 @@
+"""Versions: new snapshots of a table from the previous one and what was written."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import msgspec
+
+from dbt.adapters.vcs.changes.writes.checks import check_rows
+from dbt.adapters.vcs.changes.writes.keys import check_keys
+from dbt.adapters.vcs.core.errors import DamagedError
+from dbt.adapters.vcs.core.ids import SnapshotId, TableId, WriteId, new_write_id
+from dbt.adapters.vcs.core.model import (
+    Block,
+    Derivation,
+    Origin,
+    RelationName,
+    Replacement,
+    Segment,
+    SegmentRef,
+    Snapshot,
+    TableEntry,
+    Tombstone,
+)
+from dbt.adapters.vcs.core.model.segment import MAX_BLOCKS
+from dbt.adapters.vcs.core.origins.row_digests import is_same_table
+from dbt.adapters.vcs.core.origins.staleness import RESTORE, inputs_of, name_of
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.table import manifests
+from dbt.adapters.vcs.workspace.overlay import Overlay
+from dbt.adapters.vcs.workspace.statement_scope import Scope
+
+JOIN_ABOVE = 32
+"""A table with more segments than this gets short ones joined, so that planning stays short."""
+
+
+def folder_of(table: TableId) -> str:
+    """Return the folder for a new write to a table."""
+    write: WriteId = new_write_id()
+    return f"data/{table}/w={write}"
+
+
+def put_segments(
+    repository: Repository,
+    blocks: Sequence[Block],
+    tombstones: Sequence[Tombstone] = (),
+    derivations: Sequence[Derivation] = (),
+    replacements: Sequence[Replacement] = (),
+) -> tuple[SegmentRef, ...]:
+    """Write blocks as segments, in order, and return what a snapshot says of them.
+
+    Tombstones and replacements go to the first segment, a derivation to that of its first output,
+    or to the first if nothing was left to write.
+    """
+    return manifests.put_segments(
+        repository.objects, blocks, tombstones, derivations, replacements
+    )
+
+
+def without_blocks(
+    repository: Repository, refs: Sequence[SegmentRef], gone: Collection[str]
+) -> tuple[SegmentRef, ...]:
+    """Return segments without some blocks, given by path, and their deletions.
+
+    Segments that mention none of them keep their id.
+    """
+    kept: list[SegmentRef] = []
+    for ref in refs:
+        segment = repository.objects.segment(ref.id)
+        blocks = tuple(block for block in segment.blocks if block.path not in gone)
+        tombstones = tuple(
+            stone for item in segment.tombstones if (stone := _trimmed(item, gone)) is not None
+        )
+        if len(blocks) == len(segment.blocks) and tombstones == segment.tombstones:
+            kept.append(ref)
+        elif blocks or tombstones:
+            rest = msgspec.structs.replace(segment, blocks=blocks, tombstones=tombstones)
+            kept.append(manifests.put_segment(repository.objects, rest))
+    return tuple(kept)
+
+
+def _trimmed(tombstone: Tombstone, gone: Collection[str]) -> Tombstone | None:
+    targets = {path: rows for path, rows in tombstone.targets.items() if path not in gone}
+    if len(targets) == len(tombstone.targets):
+        return tombstone
+    return msgspec.structs.replace(tombstone, targets=targets) if targets else None
+
+
+def joined(repository: Repository, refs: Sequence[SegmentRef]) -> tuple[SegmentRef, ...]:
+    """Join neighbouring segments as long as the result stays within the limit.
+
+    Up to `JOIN_ABOVE` segments are left as they are: sharing segments between snapshots is worth
+    more than a shorter list.
+    """
+    if len(refs) <= JOIN_ABOVE:
+        return tuple(refs)
+    groups: list[list[SegmentRef]] = [[]]
+    for ref in refs:
+        if groups[-1] and sum(item.blocks for item in groups[-1]) + ref.blocks > MAX_BLOCKS:
+            groups.append([])
+        groups[-1].append(ref)
+    return tuple(
+        group[0] if len(group) == 1 else _join(repository, group) for group in groups if group
+    )
+
+
+def _join(repository: Repository, refs: Sequence[SegmentRef]) -> SegmentRef:
+    segments = [repository.objects.segment(ref.id) for ref in refs]
+    return manifests.put_segment(
+        repository.objects,
+        Segment(
+            blocks=tuple(block for segment in segments for block in segment.blocks),
+            tombstones=tuple(stone for segment in segments for stone in segment.tombstones),
+            derivations=tuple(item for segment in segments for item in segment.derivations),
+            replacements=tuple(item for segment in segments for item in segment.replacements),
+        ),
+    )
+
+
+def previous(overlay: Overlay, name: RelationName) -> tuple[SnapshotId, Snapshot] | None:
+    """Return the version that a new table of this name follows, or None.
+
+    That is the table with the name, or the one dropped under this name since the overlay began:
+    within one commit a name keeps its history, as a path does in git. So dbt's drop and re-create
+    changes the table instead of making another one.
+    """
+    for entry in (overlay.entry(name), overlay.before(name)):
+        if isinstance(entry, TableEntry):
+            return entry.snapshot, overlay.snapshot(entry.snapshot)
+    return None
+
+
+def changed(
+    scope: Scope,
+    name: RelationName,
+    snapshot: Snapshot,
+    version: Snapshot,
+    *,
+    operation: str,
+    keeps_keys: bool = False,
+) -> SnapshotId:
+    """Store a new version of a table.
+
+    New rows are checked against the primary key (`keys.check_keys`) and the check constraints
+    (`checks.check_rows`).
+
+    Args:
+        scope: The statement's scope.
+        name: The table.
+        snapshot: The present version.
+        version: The same with the changed parts replaced; its segments are joined if there are
+            many, and parents, operation, time and origin are set here.
+        operation: As in `Snapshot.operation`.
+        keeps_keys: True to skip the key check, since new rows have the keys of the rows they
+            replace, as after an UPDATE of other columns.
+
+    Raises:
+        NotFoundError: The name is not a table.
+        InputError: The rows violate the primary key or a check constraint.
+    """
+    entry = scope.overlay.require(name)
+    assert isinstance(entry, TableEntry)
+    repository = scope.overlay.repository
+    is_kept = version.segments == snapshot.segments
+    version = msgspec.structs.replace(
+        version,
+        segments=version.segments if is_kept else joined(repository, version.segments),
+        parents=(entry.snapshot,),
+        operation=operation,
+        created_at=scope.now,
+        origin=_continued(snapshot.origin, scope.made_by(), operation),
+    )
+    known = snapshot.is_key_enforced and version.primary_key == snapshot.primary_key
+    if not (known and keeps_keys):
+        key = check_keys(scope, name, version, snapshot, everything=not known)
+        version = msgspec.structs.replace(version, primary_key=key)
+    check_rows(scope, name, version, snapshot)
+    return scope.overlay.put_table(name, version)
+
+
+def version_again(
+    repository: Repository, name: RelationName, present: SnapshotId, past: SnapshotId
+) -> SnapshotId:
+    """Return a version of a table with the files of a past one, made from the present one.
+
+    It is the present one if that has the same rows and definition, and the past one if the present
+    one is damaged. The past version itself would
+    hide from merges that the table had another one in between, so that they would bring back what
+    a revert removed. It says of its rows what the past version says: what they follow from, and
+    which node computed them.
+    """
+    objects = repository.objects
+    old = objects.snapshot(past)
+    try:
+        if present == past or is_same_table(objects.snapshot(present), old):
+            return present
+    except DamagedError:
+        # A version can't come after one that nobody can read.
+        return past
+    version = msgspec.structs.replace(
+        old,
+        parents=(present,),
+        operation=RESTORE,
+        created_at=repository.clock(),
+        origin=_again(repository, name, past),
+    )
+    return SnapshotId(objects.put(version))
+
+
+def _again(repository: Repository, name: RelationName, past: SnapshotId) -> Origin:
+    """Return what a restored version says of its rows, without the versions before the past one.
+
+    A version that reads nothing leaves the inputs of the one before, and the source of a clone
+    counts as none.
+    """
+    old = repository.objects.snapshot(past)
+    inputs = inputs_of(repository, name, past)
+    rest = [item for item in old.origin.inputs if item not in inputs and name_of(item) != name]
+    if old.operation == "clone":
+        rest = [msgspec.structs.replace(item, pinned=True) for item in rest]
+    return msgspec.structs.replace(old.origin, inputs=(*inputs, *rest))
+
+
+def _continued(old: Origin, new: Origin, operation: str) -> Origin:
+    """Return the origin of a change to a table made by the same node of the same run.
+
+    It has the inputs of both, so a comment that dbt adds to a table it just built doesn't hide
+    what the table was built from.
+    """
+    if new.node is None or (new.node, new.invocation) != (old.node, old.invocation):
+        return new
+    inputs = {f"{item.relation}@{item.version}": item for item in (*old.inputs, *new.inputs)}
+    return msgspec.structs.replace(
+        new,
+        inputs=tuple(inputs[key] for key in sorted(inputs)),
+        sql_sha256=old.sql_sha256 if operation == "alter" else new.sql_sha256,
+    )

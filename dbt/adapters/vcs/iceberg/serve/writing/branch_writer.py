@@ -1,0 +1,198 @@
+"""Branch writers: one request's changes of a branch, put there as one commit or not at all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, NoReturn, TypeVar
+
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import open_merge_of
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.model import Origin, RelationName
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.iceberg.serve.bearer import Bearer
+from dbt.adapters.vcs.iceberg.serve.request_names import Namespace
+from dbt.adapters.vcs.iceberg.serve.rest_error import NO_NAMESPACE, RestError
+from dbt.adapters.vcs.iceberg.serve.writing.commit_request import bad_request
+from dbt.adapters.vcs.sql.handlers.handler_registry import handler_of
+from dbt.adapters.vcs.sql.statement import Statement
+from dbt.adapters.vcs.sql.syntax.names import Name, Target
+from dbt.adapters.vcs.workspace.lines.direct import landed_commit
+from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
+from dbt.adapters.vcs.workspace.lines.lines import BranchLine
+from dbt.adapters.vcs.workspace.overlay import Overlay
+from dbt.adapters.vcs.workspace.run_branch import run_of
+from dbt.adapters.vcs.workspace.statement_scope import Scope
+
+T = TypeVar("T")
+
+NOBODY: Final = "catalog"
+"""The author of commits where no tokens are used."""
+
+_CLIENT: Final = re.compile(r"[A-Za-z][A-Za-z0-9.-]{0,30}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchWriter:
+    """Changes one branch for one request.
+
+    Attributes:
+        repository: The repository.
+        branch: The branch's name.
+        author: Who is recorded: the token's name.
+        client: The program that asks.
+        sees_tags: Whether it may know the repository's tags.
+        format_version: Format version of the tables whose properties say none.
+    """
+
+    repository: Repository
+    branch: str
+    author: str
+    client: str
+    sees_tags: bool
+    format_version: int = 2
+
+    def change(self, what: str, run: Callable[[Overlay], T]) -> tuple[T, str]:
+        """Let a function change what the branch shows now, and commit that.
+
+        If another writer changes the same relation meanwhile, the function is called again, with
+        what the branch shows then.
+
+        Args:
+            what: What is done, for the commit's message: `append to analytics.orders`.
+            run: Makes the changes; it sees one commit of the branch.
+
+        Returns:
+            What the function returned, and the branch's head after the commit.
+
+        Raises:
+            ProtectedError: The branch takes changes by promotion alone.
+            RetryError: Others were first every time; nothing was changed.
+        """
+
+        def work(overlay: Overlay) -> tuple[T, CommitId]:
+            return run(overlay), overlay.base
+
+        workspace = self.workspace
+        workspace.line.check_open()
+        message = f"{self.client} {what} through the catalog"
+        (found, seen), landed = landed_commit(workspace, work, message)
+        return found, seen if landed is None else landed.commit
+
+    @property
+    def workspace(self) -> Workspace:
+        """A workspace of the branch that runs no query."""
+        line = BranchLine(self.repository, self.branch, self.author)
+        return Workspace(self.repository, line, _no_engine, schema="default")
+
+    def execute(self, overlay: Overlay, statement: Statement) -> None:
+        """Carry out a statement that needs no engine, as if a person had typed it."""
+        handler = handler_of(statement)
+        assert handler is not None
+        handler(self.scope(overlay), statement)
+
+    def scope(self, overlay: Overlay) -> Scope:
+        """Return what a change works with that is no statement."""
+        return self.workspace.connect("catalog").scope(self.client, overlay, Origin())
+
+
+def target(relation: RelationName) -> Target:
+    """Return a relation as statements name what they are about."""
+    return Target(
+        name=Name(schema=relation.schema, identifier=relation.identifier), start=0, end=0
+    )
+
+
+def writer_of(
+    repository: Repository,
+    revision: str,
+    bearer: Bearer,
+    client: str | None,
+    format_version: int,
+) -> BranchWriter:
+    """Return the writer of a branch.
+
+    Args:
+        repository: The repository.
+        revision: The request's warehouse.
+        bearer: Who asks.
+        client: How the client calls itself.
+        format_version: Format version of the tables whose properties say none.
+
+    Raises:
+        RestError: The revision is no branch, or the bearer may not write to it.
+    """
+    bearer.check_reads(repository, revision)
+    found = repository.find_branch(revision)
+    if found is None:
+        _refuse_revision(repository, revision)
+    if repository.resolve(revision) != found.head and repository.find_tag(revision) is not None:
+        raise bad_request(
+            f"{revision!r} is a tag, too, and that is what clients read. Rename one of them to "
+            "write to the branch."
+        )
+    if not bearer.writes(revision):
+        raise RestError(
+            403,
+            "ForbiddenException",
+            f"The token {bearer.name!r} has the role reader on the branch {revision!r}. Ask "
+            "whoever runs the server for the role writer there.",
+        )
+    if run_of(found) is not None or open_merge_of(found) is not None:
+        raise bad_request(
+            f"The branch {revision!r} belongs to a run or to a merge that waits. Write to a "
+            f"branch of your own: dbt-vcs branch create NAME {revision}"
+        )
+    name = NOBODY if bearer.name == "-" else bearer.name
+    match = _CLIENT.match((client or "").removeprefix("Apache "))
+    return BranchWriter(
+        repository=repository,
+        branch=revision,
+        author=name,
+        client=match[0] if match else "A client",
+        sees_tags=bearer.is_whole,
+        format_version=format_version,
+    )
+
+
+def relation_name(namespace: Namespace, name: str) -> RelationName:
+    """Return the relation of a name in a schema.
+
+    Raises:
+        RestError: The namespace is no schema's, or the name is none that a relation can have.
+    """
+    if not name or "\0" in name:
+        raise bad_request(f"{name!r} can't be the name of a table.")
+    return RelationName(schema_name(namespace), name.lower())
+
+
+def schema_name(namespace: Namespace) -> str:
+    """Return the schema that a namespace is.
+
+    Raises:
+        RestError: It has several levels, or none.
+    """
+    if len(namespace) != 1 or not namespace[0]:
+        shown = ".".join(namespace)
+        raise bad_request(f"Schemas have one level in a repository; found {shown!r}.")
+    return namespace[0].lower()
+
+
+def _refuse_revision(repository: Repository, revision: str) -> NoReturn:
+    try:
+        repository.resolve(revision)
+    except InputError as error:
+        raise RestError(404, NO_NAMESPACE, str(error)) from None
+    raise bad_request(
+        f"{revision!r} is not a branch, and only branches change. Make one, and use it as the "
+        f"warehouse: dbt-vcs branch create NAME {revision}"
+    )
+
+
+def _no_engine() -> NoReturn:
+    raise UnsupportedError(
+        "This change reads rows with Spark, which the catalog doesn't run. Make it with dbt or "
+        "with `dbt-vcs sql`."
+    )

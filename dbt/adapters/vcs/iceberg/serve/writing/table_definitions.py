@@ -1,0 +1,359 @@
+"""Table definitions: tables that a commit creates, and what it changes besides rows."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from dbt.adapters.vcs.changes.writes.versions import changed
+from dbt.adapters.vcs.core.ids import TableId
+from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.model.field_number import field_number
+from dbt.adapters.vcs.core.model.snapshot import IDENTIFIERS
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.iceberg.serve.rest_error import no_namespace
+from dbt.adapters.vcs.iceberg.serve.writing.branch_writer import BranchWriter, target
+from dbt.adapters.vcs.iceberg.serve.writing.client_properties import (
+    shown_properties,
+    to_remove,
+    to_store,
+)
+from dbt.adapters.vcs.iceberg.serve.writing.column_updates import column_updates, in_order
+from dbt.adapters.vcs.iceberg.serve.writing.commit_request import (
+    MAIN,
+    CommitRequest,
+    Record,
+    bad_request,
+    texts_of,
+)
+from dbt.adapters.vcs.iceberg.serve.writing.iceberg_columns import (
+    IcebergColumns,
+    check_unsorted,
+    partition_names,
+    read_columns,
+)
+from dbt.adapters.vcs.iceberg.table_metadata import FORMAT_VERSION
+from dbt.adapters.vcs.sql.alter import SetProperties, UnsetProperties
+from dbt.adapters.vcs.sql.table import CreateTable
+from dbt.adapters.vcs.workspace.overlay import Overlay
+
+COMMENT: Final = "comment"
+UPGRADE: Final = "upgrade-format-version"
+_LOCATION: Final = re.compile(r".*/tables/([0-9a-f]{32})/?")
+
+_REFUSED: Final = {
+    "remove-snapshots": "The history of tables is the repository's: `dbt-vcs gc` removes what "
+    "is older than the retention",
+    "set-statistics": "The catalog keeps no statistics files",
+    "remove-statistics": "The catalog keeps no statistics files",
+    "set-partition-statistics": "The catalog keeps no statistics files",
+    "remove-partition-statistics": "The catalog keeps no statistics files",
+    "remove-partition-specs": "The catalog finds itself which partition specs are in use",
+    "remove-schemas": "The catalog finds itself which schemas are in use",
+    "add-encryption-key": "Tables of a repository aren't encrypted by clients",
+    "remove-encryption-key": "Tables of a repository aren't encrypted by clients",
+}
+_KNOWN: Final = {
+    "assign-uuid",
+    UPGRADE,
+    "add-schema",
+    "set-current-schema",
+    "add-spec",
+    "set-default-spec",
+    "add-sort-order",
+    "set-default-sort-order",
+    "set-location",
+    "set-properties",
+    "remove-properties",
+    "add-snapshot",
+    "set-snapshot-ref",
+    "remove-snapshot-ref",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTable:
+    """A table to create.
+
+    Attributes:
+        relation: Its name.
+        columns: Its columns.
+        partition_by: Names of the columns that it is partitioned by.
+        properties: As the client gave them.
+        table: Its identity, if that was handed out before; else None.
+        replaces: True to take the place of the table that has the name.
+    """
+
+    relation: RelationName
+    columns: IcebergColumns
+    partition_by: tuple[str, ...]
+    properties: Mapping[str, str]
+    table: TableId | None = None
+    replaces: bool = False
+
+
+def new_table(relation: RelationName, body: Record) -> NewTable:
+    """Return the table that a request of `createTable` describes.
+
+    Raises:
+        RestError: A repository has no such tables; the message says why.
+    """
+    columns = read_columns(body.get("schema"))
+    spec, order = body.get("partition-spec"), body.get("write-order")
+    if order is not None:
+        check_unsorted(order)
+    return NewTable(
+        relation=relation,
+        columns=columns,
+        partition_by=() if spec is None else partition_names(spec, columns),
+        properties=texts_of(body, "properties"),
+    )
+
+
+def create(writer: BranchWriter, overlay: Overlay, new: NewTable) -> None:
+    """Create a table in an overlay.
+
+    Raises:
+        RestError: The namespace isn't there, or a property can't be honoured.
+        InputError: The name is taken, or the table can't be as declared.
+    """
+    if not overlay.has_schema(new.relation.schema):
+        raise no_namespace(new.relation.schema)
+    stored = to_store(new.properties, {}, writer.format_version)
+    first = [c.declared for c in new.columns.columns if c.name not in new.partition_by]
+    last = {c.name: c.declared for c in new.columns.columns}
+    statement = CreateTable(
+        target=target(new.relation),
+        columns=(*first, *(last[name] for name in new.partition_by)),
+        partition_by=new.partition_by,
+        primary_key=new.columns.key,
+        comment=stored.pop(COMMENT, None),
+        # Who names identifier fields wants to see them.
+        properties={**({IDENTIFIERS: "true"} if new.columns.key else {}), **stored},
+        replace=new.replaces,
+    )
+    writer.execute(overlay, statement)
+    made = overlay.require_table(new.relation)
+    schema = in_order(made.schema, new.columns)
+    table = new.table or made.table
+    if (schema, table) != (made.schema, made.table):
+        overlay.put_table(new.relation, msgspec.structs.replace(made, schema=schema, table=table))
+
+
+def check_updates(request: CommitRequest, metadata: Record | None) -> None:
+    """Check that a commit has no update that the catalog can't carry out.
+
+    Raises:
+        RestError: It has one; the message says what to do instead.
+    """
+    for item in request.updates:
+        action = item["action"]
+        if action in _REFUSED:
+            raise bad_request(f"{action} is refused: {_REFUSED[action]}.")
+        if action not in _KNOWN:
+            raise bad_request(f"The catalog knows no update {action!r} of a table.")
+        if action == "add-sort-order":
+            check_unsorted(item.get("sort-order"))
+        elif action == "remove-snapshot-ref" and item.get("ref-name") != MAIN:
+            raise bad_request(
+                f"The ref {item.get('ref-name')!r} stays: branches and tags are the repository's. "
+                "Use dbt-vcs branch and dbt-vcs tag."
+            )
+        elif metadata is not None:
+            _check_same(item, metadata)
+
+
+def _check_same(item: Record, metadata: Record) -> None:
+    if item["action"] == "set-location" and item.get("location") != metadata["location"]:
+        raise bad_request(
+            f"The location of a table is the repository's, {metadata['location']}, and can't be "
+            f"{item.get('location')!r}."
+        )
+    if item["action"] == "assign-uuid" and item.get("uuid") != metadata["table-uuid"]:
+        raise bad_request("The uuid of a table can't be changed.")
+
+
+def staged_id(
+    repository: Repository, branch: str, relation: RelationName, chance: str | None = None
+) -> TableId:
+    """Return a new identity for a table that a client is to create under a name of a branch.
+
+    A client gives it back with its commit, and any of a repository's servers may get that. So the
+    identity is made from the branch and the name: nobody can take that of a table elsewhere.
+
+    Args:
+        repository: The repository.
+        branch: The branch.
+        relation: The name.
+        chance: 12 hexadecimal digits, by which two tables of one name differ; None for new ones.
+    """
+    chance = chance or secrets.token_hex(6)
+    text = f"{repository.id}\0{branch}\0{relation.schema}\0{relation.identifier}\0{chance}"
+    return TableId(chance + hashlib.sha256(text.encode()).hexdigest()[:20])
+
+
+def created_by(
+    repository: Repository, branch: str, relation: RelationName, request: CommitRequest
+) -> NewTable:
+    """Return the table that a commit with `assert-create` describes.
+
+    Raises:
+        RestError: The commit has no columns, or a location that the catalog didn't hand out.
+    """
+    schemas, specs = request.of_action("add-schema"), request.of_action("add-spec")
+    if not schemas:
+        raise bad_request(f"The commit creates {relation} without columns.")
+    columns = read_columns(schemas[-1].get("schema"))
+    location = [str(item.get("location")) for item in request.of_action("set-location")]
+    found = _LOCATION.fullmatch(location[-1]) if location else None
+    table = TableId(found[1]) if found else None
+    if location and (
+        table is None or table != staged_id(repository, branch, relation, table[:12])
+    ):
+        raise bad_request(
+            f"{location[-1]!r} is not a location that the catalog handed out for {relation} on "
+            f"{branch}. Ask for the table with stage-create first, or create it without a "
+            "location."
+        )
+    properties: dict[str, str] = {}
+    for item in request.of_action("set-properties", UPGRADE):
+        properties |= properties_given(item)
+    return NewTable(
+        relation=relation,
+        columns=columns,
+        partition_by=partition_names(specs[-1].get("spec"), columns) if specs else (),
+        properties=without_paths(properties),
+        table=table,
+    )
+
+
+def properties_given(item: Record) -> dict[str, str]:
+    """Return the properties that an update sets; a format version is one of them."""
+    if item["action"] == UPGRADE:
+        return {FORMAT_VERSION: str(item.get(FORMAT_VERSION))}
+    return texts_of(item, "updates")
+
+
+def without_paths(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return a staged table's properties without what the catalog had put there."""
+    ours = ("write.data.path", "write.metadata.path", "vcs.relation", "vcs.snapshot")
+    return {key: value for key, value in properties.items() if key not in ours}
+
+
+def redefine(
+    writer: BranchWriter,
+    overlay: Overlay,
+    relation: RelationName,
+    request: CommitRequest,
+    metadata: Record,
+) -> None:
+    """Carry out the updates of a table's columns and properties in an overlay.
+
+    Raises:
+        RestError: One of them is none that the catalog can carry out.
+        InputError: The table can't be changed so.
+    """
+    _change_columns(writer, overlay, relation, request, metadata)
+    _check_spec(request, metadata)
+    shown, version = shown_properties(metadata), int(metadata[FORMAT_VERSION])
+    for item in request.updates:
+        if item["action"] in ("set-properties", UPGRADE):
+            stored = to_store(properties_given(item), shown, version)
+            shown |= stored
+            if stored:
+                writer.execute(
+                    overlay,
+                    SetProperties(kind="table", target=target(relation), properties=stored),
+                )
+        elif item["action"] == "remove-properties":
+            keys = to_remove(item.get("removals") or ())
+            shown = {key: value for key, value in shown.items() if key not in keys}
+            if keys:
+                writer.execute(
+                    overlay,
+                    UnsetProperties(
+                        kind="table", target=target(relation), keys=keys, if_exists=True
+                    ),
+                )
+
+
+def _change_columns(
+    writer: BranchWriter,
+    overlay: Overlay,
+    relation: RelationName,
+    request: CommitRequest,
+    metadata: Record,
+) -> None:
+    current = _by_id(metadata["schemas"], "schema-id", metadata["current-schema-id"])
+    wanted = current_after(request, metadata, "schema")
+    if wanted is current:
+        return
+    new = read_columns(wanted)
+    for statement in column_updates(relation, read_columns(current), new):
+        writer.execute(overlay, statement)
+    snapshot = overlay.require_table(relation)
+    schema = in_order(snapshot.schema, new)
+    if schema != snapshot.schema:
+        version = msgspec.structs.replace(snapshot, schema=schema)
+        changed(writer.scope(overlay), relation, snapshot, version, operation="alter")
+
+
+def numbers_given(overlay: Overlay, relation: RelationName, schema: Any) -> dict[str, int]:
+    """Return a client's numbers of the columns to which the catalog gave others, by field id.
+
+    Args:
+        overlay: Has the table as the commit makes it.
+        relation: The table.
+        schema: The client's columns, with the numbers that its files have.
+    """
+    fields = overlay.require_table(relation).schema
+    given = {fields.field(c.name).id: c.number for c in read_columns(schema).columns}
+    return {id: number for id, number in given.items() if number != field_number(id)}
+
+
+def _check_spec(request: CommitRequest, metadata: Record) -> None:
+    current = _by_id(metadata["partition-specs"], "spec-id", metadata["default-spec-id"])
+    wanted = current_after(request, metadata, "spec")
+    if _parts(wanted) != _parts(current):
+        raise bad_request(
+            "The partitioning of a table can't be changed in place. Build it again with the "
+            "new one: create or replace table ... partitioned by (...) as select ..."
+        )
+
+
+def current_after(request: CommitRequest, metadata: Record, what: str) -> Any:
+    """Return the schema or spec that is current after a commit."""
+    default = "set-current-schema" if what == "schema" else "set-default-spec"
+    shown = "current-schema-id" if what == "schema" else "default-spec-id"
+    key, listed = f"{what}-id", "schemas" if what == "schema" else "partition-specs"
+    current = _by_id(metadata[listed], key, metadata[shown])
+    added: list[Any] = []
+    for item in request.updates:
+        if item["action"] == f"add-{what}":
+            added.append(item.get(what))
+        elif item["action"] == default:
+            number = item.get(key)
+            known = [*added, *metadata[listed]]
+            is_last = number == -1 and added
+            current = added[-1] if is_last else _by_id(known, key, number)
+    return current
+
+
+def _by_id(items: Any, key: str, number: Any) -> Any:
+    for item in items:
+        if isinstance(item, Mapping) and item.get(key) == number:
+            return item
+    raise bad_request(f"The table has no {key} {number}.")
+
+
+def _parts(spec: Any) -> list[tuple[Any, Any]]:
+    fields = spec.get("fields") if isinstance(spec, Mapping) else None
+    if not isinstance(fields, list) or not all(isinstance(item, Mapping) for item in fields):
+        raise bad_request("Expected a partition spec with a list of fields, each an object.")
+    return sorted(((item.get("source-id"), item.get("transform")) for item in fields), key=repr)

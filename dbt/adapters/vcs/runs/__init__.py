@@ -1,1 +1,0 @@
-"""Branches of dbt runs, and what their tests found."""

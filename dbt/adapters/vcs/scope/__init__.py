@@ -1,1 +1,0 @@
-"""The context that a statement is carried out in."""

@@ -1,0 +1,285 @@
+"""Descriptions of relations and schemas."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from typing import Final
+
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.model import (
+    Block,
+    ColumnStats,
+    Field,
+    RelationName,
+    Scalar,
+    Snapshot,
+    TableEntry,
+)
+from dbt.adapters.vcs.core.model.data_type import type_of
+from dbt.adapters.vcs.engines.port import Column
+from dbt.adapters.vcs.sql.handlers.catalog.show_handler import columns_of, like, redacted
+from dbt.adapters.vcs.sql.handlers.handler_registry import handles
+from dbt.adapters.vcs.sql.show import (
+    Describe,
+    DescribeSchema,
+    ShowCreateTable,
+    ShowTableExtended,
+)
+from dbt.adapters.vcs.sql.syntax.literals import quote_name
+from dbt.adapters.vcs.sql.syntax.names import CATALOG, Target
+from dbt.adapters.vcs.table.python_values import date_text, moment_text
+from dbt.adapters.vcs.workspace import shown_signs
+from dbt.adapters.vcs.workspace.answer import Listing, Outcome
+from dbt.adapters.vcs.workspace.overlay import Overlay
+from dbt.adapters.vcs.workspace.statement_scope import Scope
+from dbt.adapters.vcs.workspace.table_version import Version
+
+Row = tuple[str, str, str | None]
+
+_USING: Final = "\nUSING parquet\n"
+
+_NULL: Final = "NULL"
+"""What Spark shows for an unknown value."""
+
+_NAMES: Final = ("min", "max", "num_nulls", "distinct_count", "avg_col_len", "max_col_len")
+_UNKNOWN: Final = [(name, _NULL) for name in (*_NAMES, "histogram")]
+"""The statistics of a column about which nothing is known."""
+
+_LENGTHS: Final = {
+    "boolean": 1, "tinyint": 1, "smallint": 2, "int": 4, "bigint": 8, "date": 4,
+    "timestamp": 8, "timestamp_ntz": 8, "float": 4, "double": 8,
+}  # fmt: skip
+"""Bytes that Spark counts per value."""
+
+_BOUNDED: Final = {*_LENGTHS, "decimal"} - {"float", "double"}
+"""Types whose bounds in a block are values of the column.
+
+Bounds of text may be truncated, and those of floats exclude NaN.
+"""
+
+
+@handles(Describe)
+def describe(scope: Scope, statement: Describe) -> Outcome:
+    """Describe a relation: `col_name`, `data_type`, `comment`.
+
+    For a column the result has `info_name`, `info_value`. Details beyond the columns come from
+    the engine.
+
+    Raises:
+        NotFoundError: There is no such relation.
+        InputError: There is no such column.
+    """
+    name = scope.name(statement.target.name)
+    if statement.column is not None:
+        return _describe_column(scope, name, statement.column, extended=statement.extended)
+    if statement.json:
+        return _told_by_engine(scope, statement.target)
+    if statement.extended:
+        return _with_size(scope, name, _told_by_engine(scope, statement.target))
+    rows: list[Row] = list(columns_of(scope, name))
+    entry = scope.overlay.entry(name)
+    if isinstance(entry, TableEntry):
+        snapshot = scope.overlay.snapshot(entry.snapshot)
+        rows += [*_partitioning(snapshot), *_defaults(snapshot)]
+    return Outcome(rows=Listing.of(["col_name", "data_type", "comment"], rows))
+
+
+@handles(DescribeSchema)
+def describe_schema(scope: Scope, statement: DescribeSchema) -> Outcome:
+    """Describe a schema: `info_name`, `info_value`.
+
+    Raises:
+        NotFoundError: There is no such schema.
+    """
+    name = statement.name.lower()
+    info = scope.overlay.schema_info(name)
+    rows = [
+        ("Catalog Name", CATALOG),
+        ("Namespace Name", name),
+        ("Comment", info.comment or ""),
+        ("Location", scope.overlay.repository.blobs.uri),
+        ("Owner", ""),
+    ]
+    if statement.extended:
+        shown = redacted(scope, info.properties)
+        listed = ", ".join(f"({key},{shown[key]})" for key in sorted(shown))
+        rows.append(("Properties", f"({listed})" if listed else ""))
+    return Outcome(rows=Listing.of(["info_name", "info_value"], rows))
+
+
+@handles(ShowCreateTable)
+def show_create_table(scope: Scope, statement: ShowCreateTable) -> Outcome:
+    """Show the statement that creates a table or view: `createtab_stmt`.
+
+    Raises:
+        NotFoundError: There is no such relation.
+    """
+    told = _told_by_engine(scope, statement.target, clustered=False)
+    entry = scope.overlay.entry(scope.name(statement.target.name))
+    if not isinstance(entry, TableEntry) or told.rows is None:
+        return told
+    snapshot = scope.overlay.snapshot(entry.snapshot)
+    if not snapshot.cluster_by:
+        return told
+    # Spark writes clustering as a partitioning, in a form that no reader accepts.
+    names = ", ".join(quote_name(name) for name in shown_signs.sign_of_table(snapshot).cluster_by)
+    text = str(told.rows.fetch()[0][0])
+    text = text.replace(_USING, f"{_USING}CLUSTER BY ({names})\n", 1)
+    return Outcome(rows=Listing(told.rows.columns, ((text,),)))
+
+
+@handles(ShowTableExtended)
+def show_table_extended(scope: Scope, statement: ShowTableExtended) -> Outcome:
+    """Show details of relations: `namespace`, `tableName`, `isTemporary`, `information`.
+
+    Raises:
+        NotFoundError: There is no such schema.
+    """
+    schema = (statement.schema or scope.schema).lower()
+    scope.overlay.require_schema(schema)
+    scope.session.ensure_schema(schema)
+    found = [name for name in shown_signs.versions(scope.overlay) if name.schema == schema]
+    wanted = set(like([name.identifier for name in found], statement.pattern))
+    return _with_signs(scope, *(name for name in found if name.identifier in wanted))
+
+
+def _told_by_engine(scope: Scope, target: Target, *, clustered: bool = True) -> Outcome:
+    name = scope.name(target.name)
+    if scope.overlay.entry(name) is None and name in scope.externals:
+        with scope.shown([name]):
+            return Outcome(rows=scope.session.query(scope.text))
+    return _with_signs(scope, name, clustered=clustered)
+
+
+def _with_size(scope: Scope, name: RelationName, told: Outcome) -> Outcome:
+    """Add the size of a table to its description, in the place where Spark shows it."""
+    entry = scope.overlay.entry(name)
+    if not isinstance(entry, TableEntry) or told.rows is None:
+        return told
+    snapshot = scope.overlay.snapshot(entry.snapshot)
+    size = ("Statistics", f"{snapshot.bytes} bytes, {snapshot.rows} rows", "")
+    rows = [tuple(row) for row in told.rows.fetch()]
+    at = next(i for i, row in reversed([*enumerate(rows)]) if row[0] == "Location")
+    return Outcome(rows=Listing(told.rows.columns, (*rows[:at], size, *rows[at:])))
+
+
+def _with_signs(scope: Scope, *names: RelationName, clustered: bool = True) -> Outcome:
+    """Send the statement to the engine while the catalog shows complete signs."""
+    found = {}
+    for name in names:
+        columns: tuple[Column, ...] = ()
+        if not isinstance(scope.overlay.require(name), TableEntry):
+            columns = tuple(
+                Column(name=column, type=type_, comment=comment)
+                for column, type_, comment in columns_of(scope, name)
+            )
+        sign = shown_signs.answering(scope.overlay, name, columns)
+        found[name] = sign if clustered else replace(sign, cluster_by=())
+    with scope.mounts.signed(found, scope.session):
+        return Outcome(rows=scope.session.query(scope.text))
+
+
+def _describe_column(scope: Scope, name: RelationName, column: str, *, extended: bool) -> Outcome:
+    columns = columns_of(scope, name)
+    found = next((item for item in columns if item[0].lower() == column.lower()), None)
+    if found is None:
+        raise InputError(
+            f"{name} has no column '{column}'; its columns are: "
+            f"{', '.join(item[0] for item in columns)}."
+        )
+    rows = [("col_name", found[0]), ("data_type", found[1]), ("comment", found[2] or _NULL)]
+    if extended:
+        entry = scope.overlay.entry(name)
+        if isinstance(entry, TableEntry):
+            snapshot = scope.overlay.snapshot(entry.snapshot)
+            rows += _facts_of(scope.overlay, snapshot, snapshot.schema.field(found[0]))
+        else:
+            rows += _UNKNOWN
+    return Outcome(rows=Listing.of(["info_name", "info_value"], rows))
+
+
+def _partitioning(snapshot: Snapshot) -> list[Row]:
+    if not snapshot.partition_by:
+        return []
+    fields = [f for id in snapshot.partition_by if (f := snapshot.schema.by_id(id))]
+    head = [("# Partition Information", "", ""), ("# col_name", "data_type", "comment")]
+    return [*head, *((field.name, field.type, field.comment) for field in fields)]
+
+
+def _defaults(snapshot: Snapshot) -> list[Row]:
+    fields: list[Field] = [field for field in snapshot.schema.fields if field.default is not None]
+    if not fields:
+        return []
+    head = [("", "", ""), ("# Column Default Values", "", "")]
+    return [*head, *((field.name, field.type, field.default) for field in fields)]
+
+
+def _facts_of(overlay: Overlay, snapshot: Snapshot, field: Field) -> list[tuple[str, str]]:
+    """Return the statistics of a column as names and values, `NULL` if not known.
+
+    Bounds and counts are exact. Those that deleted rows or missing block statistics make
+    uncertain are `NULL`.
+    """
+    version = Version.of(overlay.repository, snapshot)
+    holed = set(version.deleted)
+    blocks = list(version.blocks)
+    known = dict(_UNKNOWN)
+    if type_of(field.type).kind in _BOUNDED and not holed:
+        low, high = _bounds(blocks, field)
+        known |= {"min": low, "max": high}
+    known["num_nulls"] = _nulls(blocks, field, holed)
+    length = _length(field.type)
+    known |= {"avg_col_len": length, "max_col_len": length}
+    more = [] if field.default is None else [("default", field.default)]
+    return [*known.items(), *more]
+
+
+def _bounds(blocks: list[Block], field: Field) -> tuple[str, str]:
+    stats = [block.stats.get(field.id) for block in blocks]
+    known = [item for item in stats if item is not None and item.min is not None]
+    empty = [
+        item is not None and item.nulls == block.rows
+        for item, block in zip(stats, blocks, strict=True)
+    ]
+    if not known or len(known) + sum(empty) < len(blocks):
+        return _NULL, _NULL
+    lows = [_value(item.min, field.type) for item in known]
+    highs = [_value(item.max, field.type) for item in known]
+    return _shown(min(lows), field.type), _shown(max(highs), field.type)
+
+
+def _nulls(blocks: list[Block], field: Field, holed: set[str]) -> str:
+    count = 0
+    for block in blocks:
+        stats: ColumnStats | None = block.stats.get(field.id)
+        if stats is None or stats.nulls < 0 or (stats.nulls and block.path in holed):
+            return _NULL
+        count += stats.nulls
+    return str(count)
+
+
+def _value(bound: Scalar, type_: str) -> Decimal | int:
+    if type_of(type_).kind == "decimal":
+        return Decimal(str(bound))
+    return int(bound or 0)
+
+
+def _shown(value: Decimal | int, type_: str) -> str:
+    """Return a value in the form that Spark writes into a catalog."""
+    kind = type_of(type_).kind
+    if kind == "boolean":
+        return str(bool(value)).lower()
+    if kind == "date":
+        return date_text(int(value))
+    if kind in ("timestamp", "timestamp_ntz"):
+        text = moment_text(int(value), fraction=True)
+        return f"{text} +0000" if kind == "timestamp" else text
+    return str(value)
+
+
+def _length(type_: str) -> str:
+    found = type_of(type_)
+    if found.kind == "decimal":
+        return "8" if found.precision <= 18 else "16"
+    return str(_LENGTHS.get(found.kind, _NULL))

@@ -1,0 +1,412 @@
+"""Metadata in SQL: what a repository holds, as the relations `vcs.log`, `vcs.branches`, ...
+
+They are computed from manifests when a statement names one, so they are always current and
+need no files. A schema named `vcs` on the branch hides them.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import open_merges
+from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import tables_of
+from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
+from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
+from dbt.adapters.vcs.core.model import Input, RelationName, Snapshot, TableEntry
+from dbt.adapters.vcs.core.origins.lineage import appearances
+from dbt.adapters.vcs.core.origins.staleness import stale_tables
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.sql.syntax.names import Reference
+from dbt.adapters.vcs.workspace.overlay import Overlay
+from dbt.adapters.vcs.workspace.run_branch import run_of, runs
+from dbt.adapters.vcs.workspace.statement_scope import Scope
+from dbt.adapters.vcs.workspace.table_version import Version
+
+SCHEMA: Final = "vcs"
+"""The schema of these relations."""
+
+_TEXT: Final = pa.string()
+_TIME: Final = pa.timestamp("us", "UTC")
+_TEXTS: Final = pa.list_(_TEXT)
+_MAP: Final = pa.map_(_TEXT, _TEXT)
+_LONG: Final = pa.int64()
+_FLAG: Final = pa.bool_()
+
+Row = tuple[Any, ...]
+
+
+class MetadataTable(NamedTuple):
+    """One of the relations.
+
+    Attributes:
+        columns: Their types by name.
+        rows: Returns the rows as a reader of a branch sees them.
+    """
+
+    columns: Mapping[str, pa.DataType]
+    rows: Callable[[Overlay], Iterator[Row]]
+
+
+def is_meant(scope: Scope, read: Reference) -> bool:
+    """Return whether a name in a statement is one of these relations."""
+    if (read.name.schema or "").lower() != SCHEMA or scope.overlay.has_schema(SCHEMA):
+        return False
+    return scope.name(read.name) not in scope.externals
+
+
+def mount(scope: Scope, read: Reference) -> str:
+    """Make a relation readable in its current state, and return its quoted name.
+
+    Raises:
+        NotFoundError: There is no such relation; the message lists those that exist.
+        InputError: A version of it is asked for.
+    """
+    name = read.name.identifier.lower()
+    if read.at is not None:
+        raise InputError(
+            f"{SCHEMA}.{name} has no versions: it shows the repository as it is now. Leave "
+            f"`{read.at.value}` out, or connect to that revision."
+        )
+    return scope.session.mount_arrow(f"__vcs_{name}", table_of(scope.overlay, name))
+
+
+def table_of(overlay: Overlay, name: str) -> pa.Table:
+    """Return one of the relations, `log` for instance, as a reader of an overlay sees it.
+
+    Raises:
+        NotFoundError: There is no such relation.
+    """
+    found = RELATIONS.get(name)
+    if found is None:
+        near = difflib.get_close_matches(name, RELATIONS, n=1)
+        hint = f"Did you mean {SCHEMA}.{near[0]}? " if near else ""
+        known = ", ".join(f"{SCHEMA}.{known}" for known in RELATIONS)
+        raise NotFoundError(f"There is no {SCHEMA}.{name}. {hint}There is: {known}.")
+    rows = list(found.rows(overlay))
+    columns = [
+        pa.array([row[index] for row in rows], type)
+        for index, type in enumerate(found.columns.values())
+    ]
+    return pa.table(columns, names=list(found.columns))
+
+
+def _log(overlay: Overlay) -> Iterator[Row]:
+    for id, commit in overlay.repository.log(overlay.base):
+        run = commit.run
+        yield (
+            id,
+            list(commit.parents),
+            commit.author,
+            commit.committed_at,
+            commit.message,
+            run.invocation if run else None,
+            run.command if run else None,
+            run.target if run else None,
+            run.git_sha if run else None,
+            list(commit.metadata.items()),
+        )
+
+
+def _tags(overlay: Overlay) -> Iterator[Row]:
+    for tag in overlay.repository.tags():
+        move = tag.ref.move
+        yield tag.name, tag.commit, move.by, move.at, move.note
+
+
+def _snapshots(overlay: Overlay) -> Iterator[Row]:
+    repository = overlay.repository
+    names: dict[tuple[RelationName, SnapshotId], list[str]] = {}
+    commits: dict[tuple[RelationName, SnapshotId], CommitId] = {}
+    for named in repository.snapshots.all():
+        key = (named.relation, named.snapshot)
+        names.setdefault(key, []).append(named.name)
+        commits[key] = named.commit
+    for item in appearances(repository, overlay.base):
+        key = (item.relation, item.snapshot)
+        commits.pop(key, None)
+        yield _snapshot_row(repository, *key, item.commit, names.get(key, []))
+    for key, commit in commits.items():
+        yield _snapshot_row(repository, *key, commit, names[key])
+
+
+def _snapshot_row(
+    repository: Repository,
+    relation: RelationName,
+    id: SnapshotId,
+    commit: CommitId,
+    names: list[str],
+) -> Row:
+    snapshot = repository.objects.snapshot(id)
+    return (
+        str(relation),
+        id,
+        names,
+        commit,
+        snapshot.created_at,
+        snapshot.operation,
+        snapshot.rows,
+        snapshot.bytes,
+        snapshot.block_count,
+        list(snapshot.parents),
+        snapshot.table,
+    )
+
+
+def _blocks(overlay: Overlay) -> Iterator[Row]:
+    for name, snapshot in _tables(overlay):
+        version = Version.of(overlay.repository, snapshot)
+        for ref, segment in zip(snapshot.segments, version.segments, strict=True):
+            for block in segment.blocks:
+                partition = list(block.partition.items())
+                gone = version.deleted.get(block.path, 0)
+                yield str(name), block.path, block.rows, gone, block.bytes, partition, ref.id
+
+
+def _tables(overlay: Overlay) -> Iterator[tuple[RelationName, Snapshot]]:
+    for schema in overlay.schema_names():
+        for identifier, entry in overlay.entries(schema).items():
+            if isinstance(entry, TableEntry):
+                yield RelationName(schema, identifier), overlay.snapshot(entry.snapshot)
+
+
+def _lineage(overlay: Overlay) -> Iterator[Row]:
+    repository = overlay.repository
+    for item in appearances(repository, overlay.base):
+        origin = repository.objects.snapshot(item.snapshot).origin
+        run = repository.objects.commit(item.commit).run
+        inputs: tuple[Input | None, ...] = origin.inputs or (None,)
+        for read in inputs:
+            yield (
+                str(item.relation),
+                item.snapshot,
+                item.commit,
+                origin.node,
+                origin.invocation,
+                origin.sql_sha256,
+                run.git_sha if run else None,
+                read.relation if read else None,
+                read.snapshot if read else None,
+                read.view if read else None,
+                read.external if read else None,
+                read.function if read else None,
+            )
+
+
+def _stale(overlay: Overlay) -> Iterator[Row]:
+    repository = overlay.repository
+    damaged: list[str] = []
+    found = stale_tables(
+        repository, repository.tree(overlay.base), lambda name, _: damaged.append(str(name))
+    )
+    for item in found:
+        node = repository.objects.snapshot(item.snapshot).origin.node
+        for moved in item.moved:
+            yield str(item.relation), node, str(moved.relation), moved.read, moved.shown, False
+        for relation in item.through:
+            yield str(item.relation), node, str(relation), None, None, True
+    for name in damaged:
+        yield name, None, None, None, None, None
+
+
+def _runs(overlay: Overlay) -> Iterator[Row]:
+    repository = overlay.repository
+    now = repository.clock()
+    for run in runs(repository):
+        status = "abandoned" if run.is_abandoned(now) else str(run.status)
+        yield (
+            run.invocation,
+            status,
+            run.target,
+            run.command,
+            run.started_at,
+            run.name,
+            run.head,
+            run.fork,
+            run.tested,
+            run.note,
+        )
+
+
+def _conflicts(overlay: Overlay) -> Iterator[Row]:
+    repository = overlay.repository
+    for merge in open_merges(repository):
+        begun = (merge.target, merge.source, merge.theirs, merge.branch)
+        for name, table in tables_of(repository, merge).items():
+            yield (*begun, str(name), "rows", None, len(table.rows), table.open)
+        for name, message in merge.whole.items():
+            is_open = name not in merge.choices
+            shown = str(name) if name.identifier else f"schema {name.schema}"
+            yield (*begun, shown, "relation", message, 1, int(is_open))
+
+
+def _branch_rows(overlay: Overlay) -> Iterator[Row]:
+    """Yield the rows of `vcs.branches`; a damaged branch is one, with what is wrong with it."""
+    repository = overlay.repository
+    damages: list[DamagedError] = []
+    branches = repository.branches(damages.append)
+    if damages:
+        yield from _damaged_branches(repository, {branch.name for branch in branches})
+    for branch in branches:
+        run = run_of(branch)
+        try:
+            commit = repository.objects.commit(branch.head)
+        except DamagedError as error:
+            yield _damaged_branch(repository, branch.name, branch.head, error)
+            continue
+        yield (
+            branch.name,
+            branch.head,
+            commit.author,
+            commit.committed_at,
+            commit.message,
+            branch.name == repository.default_branch,
+            run is not None,
+            branch.ref.move.by,
+            branch.ref.move.at,
+            branch.ref.move.action,
+        )
+
+
+def _damaged_branches(repository: Repository, whole: set[str]) -> Iterator[Row]:
+    """Yield the branches whose logs are damaged: a row is seen where an error would hide all."""
+    for name in repository.refs.names("heads"):
+        if name not in whole:
+            try:
+                # Else it was deleted.
+                repository.find_branch(name)
+            except DamagedError as error:
+                yield _damaged_branch(repository, name, None, error)
+
+
+def _damaged_branch(
+    repository: Repository, name: str, head: CommitId | None, error: DamagedError
+) -> Row:
+    is_default = name == repository.default_branch
+    return (name, head, None, None, str(error), is_default, False, None, None, "damaged")
+
+
+RELATIONS: Final[Mapping[str, MetadataTable]] = {
+    "log": MetadataTable(
+        {
+            "commit": _TEXT,
+            "parents": _TEXTS,
+            "author": _TEXT,
+            "committed_at": _TIME,
+            "message": _TEXT,
+            "invocation": _TEXT,
+            "command": _TEXT,
+            "target": _TEXT,
+            "git_sha": _TEXT,
+            "metadata": _MAP,
+        },
+        _log,
+    ),
+    "branches": MetadataTable(
+        {
+            "name": _TEXT,
+            "head": _TEXT,
+            "author": _TEXT,
+            "committed_at": _TIME,
+            "message": _TEXT,
+            "is_default": _FLAG,
+            "is_run": _FLAG,
+            "moved_by": _TEXT,
+            "moved_at": _TIME,
+            "action": _TEXT,
+        },
+        _branch_rows,
+    ),
+    "tags": MetadataTable(
+        {"name": _TEXT, "commit": _TEXT, "tagged_by": _TEXT, "tagged_at": _TIME, "note": _TEXT},
+        _tags,
+    ),
+    "snapshots": MetadataTable(
+        {
+            "relation": _TEXT,
+            "snapshot": _TEXT,
+            "names": _TEXTS,
+            "commit": _TEXT,
+            "created_at": _TIME,
+            "operation": _TEXT,
+            "rows": _LONG,
+            "bytes": _LONG,
+            "blocks": _LONG,
+            "parents": _TEXTS,
+            "table_id": _TEXT,
+        },
+        _snapshots,
+    ),
+    "blocks": MetadataTable(
+        {
+            "relation": _TEXT,
+            "path": _TEXT,
+            "rows": _LONG,
+            "deleted": _LONG,
+            "bytes": _LONG,
+            "partition": _MAP,
+            "segment": _TEXT,
+        },
+        _blocks,
+    ),
+    "conflicts": MetadataTable(
+        {
+            "target": _TEXT,
+            "source": _TEXT,
+            "theirs": _TEXT,
+            "branch": _TEXT,
+            "relation": _TEXT,
+            "kind": _TEXT,
+            "message": _TEXT,
+            "conflicts": _LONG,
+            "unresolved": _LONG,
+        },
+        _conflicts,
+    ),
+    "lineage": MetadataTable(
+        {
+            "relation": _TEXT,
+            "snapshot": _TEXT,
+            "commit": _TEXT,
+            "node": _TEXT,
+            "invocation": _TEXT,
+            "sql_sha256": _TEXT,
+            "git_sha": _TEXT,
+            "input_relation": _TEXT,
+            "input_snapshot": _TEXT,
+            "input_view": _TEXT,
+            "input_external": _TEXT,
+            "input_function": _TEXT,
+        },
+        _lineage,
+    ),
+    "stale": MetadataTable(
+        {
+            "relation": _TEXT,
+            "node": _TEXT,
+            "input_relation": _TEXT,
+            "read": _TEXT,
+            "shown": _TEXT,
+            "input_is_stale": _FLAG,
+        },
+        _stale,
+    ),
+    "runs": MetadataTable(
+        {
+            "invocation": _TEXT,
+            "status": _TEXT,
+            "target": _TEXT,
+            "command": _TEXT,
+            "started_at": _TIME,
+            "branch": _TEXT,
+            "head": _TEXT,
+            "fork": _TEXT,
+            "tested": _FLAG,
+            "note": _TEXT,
+        },
+        _runs,
+    ),
+}

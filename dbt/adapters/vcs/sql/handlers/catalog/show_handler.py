@@ -1,0 +1,194 @@
+"""`show` statements, answered from the branch's tree and manifests only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from dbt.adapters.vcs.core.errors import EngineError, InputError, NotFoundError
+from dbt.adapters.vcs.core.model import RelationName, Snapshot, TableEntry, ViewEntry
+from dbt.adapters.vcs.engines.temporaries import GLOBAL_TEMPORARY
+from dbt.adapters.vcs.sql.handlers.handler_registry import handles
+from dbt.adapters.vcs.sql.show import (
+    ShowColumns,
+    ShowPartitions,
+    ShowSchemas,
+    ShowTableProperties,
+    ShowTables,
+)
+from dbt.adapters.vcs.sql.syntax.clauses import PartitionSpec
+from dbt.adapters.vcs.sql.syntax.names import CATALOG
+from dbt.adapters.vcs.table.partition_values import folder_of_text
+from dbt.adapters.vcs.table.quoting import sql_type
+from dbt.adapters.vcs.workspace.answer import Listing, Outcome
+from dbt.adapters.vcs.workspace.statement_scope import Scope
+from dbt.adapters.vcs.workspace.table_version import Version
+from dbt.adapters.vcs.workspace.temporary_names import is_global, relation_of_view
+
+
+@handles(ShowSchemas)
+def show_schemas(scope: Scope, statement: ShowSchemas) -> Outcome:
+    """List the schemas: `namespace`."""
+    names = like(scope.overlay.schema_names(), statement.pattern)
+    return Outcome(rows=Listing.of(["namespace"], [[name] for name in names]))
+
+
+@handles(ShowTables)
+def show_tables(scope: Scope, statement: ShowTables) -> Outcome:
+    """List the relations of a schema: `namespace`, `tableName`, `isTemporary` (as Spark does).
+
+    Raises:
+        NotFoundError: There is no such schema.
+    """
+    schema = (statement.schema or scope.schema).lower()
+    temporary = scope.temporaries.views()
+    if schema == GLOBAL_TEMPORARY:
+        shared = [name.removeprefix(f"{schema}.") for name in temporary if is_global(name)]
+        values = [[schema, name, True] for name in like(shared, statement.pattern)]
+    else:
+        scope.overlay.require_schema(schema)
+        found = [
+            identifier
+            for identifier, entry in scope.overlay.entries(schema).items()
+            if isinstance(entry, ViewEntry if statement.views_only else (TableEntry, ViewEntry))
+        ]
+        values = [[schema, name, False] for name in like(found, statement.pattern)]
+    local = [name for name in temporary if not is_global(name)]
+    values += [["", name, True] for name in like(local, statement.pattern)]
+    column = "viewName" if statement.views_only else "tableName"
+    return Outcome(rows=Listing.of(["namespace", column, "isTemporary"], values))
+
+
+@handles(ShowColumns)
+def show_columns(scope: Scope, statement: ShowColumns) -> Outcome:
+    """List the columns of a relation: `col_name`."""
+    columns = columns_of(scope, scope.name(statement.target.name))
+    return Outcome(rows=Listing.of(["col_name"], [[name] for name, _, _ in columns]))
+
+
+@handles(ShowPartitions)
+def show_partitions(scope: Scope, statement: ShowPartitions) -> Outcome:
+    """List the partitions of a table: `partition`, each as `column=value/...`.
+
+    Raises:
+        NotFoundError: There is no such table.
+        InputError: It is not partitioned, or not by a column that is given.
+    """
+    name = scope.name(statement.target.name)
+    snapshot = scope.overlay.require_table(name)
+    if not snapshot.partition_by:
+        raise InputError(f"{name} is not partitioned; show partitions needs partition columns.")
+    names = {field.id: field.name for field in snapshot.schema.fields}
+    wanted = _wanted(scope, snapshot, statement.partition)
+    found = {
+        "/".join(folder_of_text(names[id], block.partition[id]) for id in snapshot.partition_by)
+        for block in Version.of(scope.overlay.repository, snapshot).blocks
+        if wanted.items() <= block.partition.items()
+    }
+    return Outcome(rows=Listing.of(["partition"], [[item] for item in sorted(found)]))
+
+
+def _wanted(
+    scope: Scope, snapshot: Snapshot, given: Sequence[PartitionSpec]
+) -> dict[str, str | None]:
+    """Return the values of a partition clause by field id, as blocks store them."""
+    fields = [field for id in snapshot.partition_by if (field := snapshot.schema.by_id(id))]
+    by_name = {field.name.lower(): field for field in fields}
+    found: dict[str, str | None] = {}
+    for item in given:
+        field = by_name.get(item.name.lower())
+        if field is None:
+            columns = ", ".join(field.name for field in fields)
+            raise InputError(
+                f"{item.name} is not a partition column; the partition columns are: {columns}."
+            )
+        if item.value_sql is None:
+            raise InputError(f"show partitions needs a value: partition ({item.name} = ...).")
+        query = f"select cast(cast({item.value_sql} as {sql_type(field.type)}) as string)"
+        found[field.id] = scope.session.query(query).fetch()[0][0]
+    return found
+
+
+@handles(ShowTableProperties)
+def show_table_properties(scope: Scope, statement: ShowTableProperties) -> Outcome:
+    """List the properties of a relation: `key`, `value`.
+
+    Raises:
+        NotFoundError: There is no such relation.
+    """
+    name = scope.name(statement.target.name)
+    entry = scope.overlay.require(name)
+    if isinstance(entry, TableEntry):
+        properties = scope.overlay.snapshot(entry.snapshot).properties
+    else:
+        properties = scope.overlay.view(entry.view).properties
+    shown = redacted(scope, properties)
+    if statement.key is None:
+        values = [[key, shown[key]] for key in sorted(shown)]
+    else:
+        none = f"Table {CATALOG}.{name} does not have property: {statement.key}"
+        values = [[statement.key, shown.get(statement.key, none)]]
+    return Outcome(rows=Listing.of(["key", "value"], values))
+
+
+def columns_of(scope: Scope, name: RelationName) -> list[tuple[str, str, str | None]]:
+    """Return (name, type, comment) of the columns of a relation, external sources included.
+
+    Raises:
+        NotFoundError: There is no such relation.
+    """
+    entry = scope.overlay.entry(name)
+    if entry is None and name in scope.externals:
+        with scope.shown([name]):
+            return [(c.name, c.type, c.comment) for c in scope.session.relation_columns(name)]
+    entry = scope.overlay.require(name)
+    if isinstance(entry, TableEntry):
+        fields = scope.overlay.snapshot(entry.snapshot).schema.fields
+        return [(field.name, field.type, field.comment) for field in fields]
+    return _columns_of_view(scope, name, entry)
+
+
+def _columns_of_view(
+    scope: Scope, name: RelationName, entry: ViewEntry
+) -> list[tuple[str, str, str | None]]:
+    """Return a view's columns with their current types, or the stored ones if it can't be read."""
+    try:
+        with scope.shown([name]):
+            return [(c.name, c.type, c.comment) for c in scope.session.relation_columns(name)]
+    except (EngineError, NotFoundError, InputError) as error:
+        scope.warnings.append(
+            f"{name} can't be read any more: {error} Its columns are shown as they were when it "
+            "was created. Create it again, or what it reads."
+        )
+        columns = scope.overlay.view(entry.view).columns
+        return [(column.name, column.type, column.comment) for column in columns]
+
+
+def columns_of_temporary(scope: Scope, view: str) -> list[tuple[str, str, str | None]]:
+    """Return (name, type, comment) of the columns of one of the session's temporary views.
+
+    `view` is a name from `Temporaries.view`.
+    """
+    deferred = scope.temporaries.deferred(view)
+    if deferred is not None:
+        return list(deferred.columns)
+    name = relation_of_view(view)
+    with scope.shown(scope.temporary_reads([view])):
+        return [(c.name, c.type, c.comment) for c in scope.session.relation_columns(name)]
+
+
+def redacted(scope: Scope, properties: Mapping[str, str]) -> dict[str, str]:
+    """Return properties as Spark shows them, with values that its settings redact hidden."""
+    return scope.session.redacted(properties) if properties else {}
+
+
+def like(names: Iterable[str], pattern: str | None) -> list[str]:
+    """Filter by Spark's pattern: `*` is any text, `|` separates choices, case is ignored."""
+    names = sorted(names)
+    if pattern is None:
+        return names
+    choices = [
+        re.compile(".*".join(re.escape(part) for part in choice.strip().split("*")), re.IGNORECASE)
+        for choice in pattern.split("|")
+    ]
+    return [name for name in names if any(choice.fullmatch(name) for choice in choices)]

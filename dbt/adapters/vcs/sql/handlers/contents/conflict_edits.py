@@ -1,0 +1,161 @@
+"""Edits of conflict tables: an `update` on the branch of a waiting merge.
+
+Statements may set `resolution` and `result_*` there, and nothing else. Setting a result makes
+the resolution `custom`; setting the resolution to a side fills in the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from dbt.adapters.vcs.changes.diffs.diff_inputs import zone_of
+from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import (
+    RESOLUTION,
+    RESULT,
+    ConflictTable,
+)
+from dbt.adapters.vcs.changes.merges.conflicts.conflict_values import exact_values, given_row
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import PREFIX, OpenMerge, open_merge_of
+from dbt.adapters.vcs.changes.merges.rowwise.choice import Choice
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.model import TableEntry
+from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.sql.handlers.contents.row_change_handler import reading
+from dbt.adapters.vcs.sql.row_change import Update
+from dbt.adapters.vcs.sql.staging_sql import TargetColumn
+from dbt.adapters.vcs.sql.statement import Statement
+from dbt.adapters.vcs.workspace.answer import Outcome
+from dbt.adapters.vcs.workspace.moments import zone_named
+from dbt.adapters.vcs.workspace.statement_scope import Scope
+
+_MOUNTED: Final = "__vcs_conflicts"
+
+
+def merge_kept_by(scope: Scope) -> OpenMerge | None:
+    """Return the merge whose conflicts are on the statement's branch, or None."""
+    name = scope.overlay.branch
+    if name is None or not name.startswith(PREFIX):
+        return None
+    branch = scope.overlay.repository.find_branch(name)
+    return open_merge_of(branch) if branch else None
+
+
+def edit_conflicts(scope: Scope, merge: OpenMerge, statement: Statement) -> Outcome:
+    """Carry out a statement that changes something on the branch of a waiting merge.
+
+    Raises:
+        NotFoundError: There is no such conflict table.
+        UnsupportedError: It is not an `update`.
+        InputError: It sets another column or a value that doesn't fit the type, or something
+            that `ConflictTable` or `given_row` rejects.
+    """
+    if not isinstance(statement, Update):
+        raise UnsupportedError(
+            f"The branch {merge.branch} keeps the conflicts of merging {merge.source} into "
+            f"{merge.target}; nothing can be changed there but what is chosen for them: update "
+            f"<table> set {RESOLUTION} = 'ours', or set {RESULT}<column> = <value>, where ... "
+            f"Change tables on another branch, and give the merge up with dbt-vcs merge --abort "
+            f"{merge.target}."
+        )
+    name = scope.name(statement.target.name)
+    table = ConflictTable.read(scope.overlay.repository, name, scope.overlay.require_table(name))
+    rows, words, values = _computed(scope, table, statement)
+    edited = _edited(scope, table, rows, words, values)
+    if not edited.rows.equals(table.rows):
+        scope.overlay.put(name, TableEntry(snapshot=edited.put(scope.overlay.repository)))
+    return Outcome(relation=name, affected=len(rows))
+
+
+def _computed(
+    scope: Scope, table: ConflictTable, statement: Update
+) -> tuple[list[int], pa.ChunkedArray | None, dict[str, pa.ChunkedArray]]:
+    """Return the rows that change, their resolutions if set, and the values by column."""
+    names = [field.name for field in table.fields]
+    places = {name.lower(): place for place, name in enumerate(names)}
+    set_ = {item.column.lower(): item.column for item in statement.assignments}
+    _check_columns(table, set_)
+    count = len(table.rows)
+    rows = table.rows.append_column(FILE_COLUMN, pa.nulls(count, pa.string()))
+    rows = rows.append_column(POSITION_COLUMN, pa.array(range(count), pa.int64()))
+    located = f"(select * from {scope.session.mount_arrow(_MOUNTED, rows)})"
+    columns = [TargetColumn(field.name, field.default) for field in table.fields]
+    wanted = [POSITION_COLUMN, *(f"__new_{places[name]}" for name in set_)]
+    query = f"select {', '.join(wanted)} from (\n{statement.staged(located, columns)}\n)"
+    with reading(scope, statement):
+        found = scope.session.query(query).arrow()
+    position, *given = found.columns
+    by_name = dict(zip(set_, given, strict=True))
+    words = by_name.pop(RESOLUTION, None)
+    values = {names[places[name]].removeprefix(RESULT): item for name, item in by_name.items()}
+    return position.to_pylist(), words, values
+
+
+def _check_columns(table: ConflictTable, names: Mapping[str, str]) -> None:
+    results = {field.name.lower() for field in table.results.values()}
+    for lower, name in names.items():
+        if lower in results or lower == RESOLUTION:
+            continue
+        if lower in {field.name.lower() for field in table.fields}:
+            _, _, column = name.partition("_")
+            is_free = f"{RESULT}{column}".lower() in results
+            instead = f"set {RESULT}{column}" if is_free else f"set {RESOLUTION}"
+            raise InputError(
+                f"The column {name} shows what is there, and can't be set. To choose what is to "
+                f"be there after the merge, {instead}."
+            )
+        # Raises, and names what can be set instead.
+        exact_values(table, {name.removeprefix(RESULT): pa.scalar(None)})
+
+
+def _edited(
+    scope: Scope,
+    table: ConflictTable,
+    rows: list[int],
+    words: pa.ChunkedArray | None,
+    values: Mapping[str, pa.ChunkedArray],
+) -> ConflictTable:
+    """Return the table with the values that an update sets."""
+    choices: list[Choice | None] = [None] * len(rows)
+    if words is not None:
+        choices = [_choice(word) for word in words.to_pylist()]
+    if values:
+        zone = zone_named(zone_of(scope.session))
+        given: dict[int, dict[str, Any]] = {}
+        for n, (row, choice) in enumerate(zip(rows, choices, strict=True)):
+            if words is not None and choice in (None, Choice.DELETE):
+                raise InputError(
+                    f"A row with the {RESOLUTION} {choice or 'NULL'} has no result; leave out "
+                    "either, or set another resolution."
+                )
+            exact = exact_values(table, {name: item[n] for name, item in values.items()}, zone)
+            start = None if choice is Choice.CUSTOM else choice
+            given[row] = given_row(table, row, exact, start)
+        return table.with_given(given)
+    chosen = table
+    for choice in dict.fromkeys(choices):
+        some = [row for row, item in zip(rows, choices, strict=True) if item is choice]
+        if choice is Choice.CUSTOM:
+            _check_custom(table, some)
+        else:
+            chosen = chosen.chosen(np.array(some, np.int64), choice)
+    return chosen
+
+
+def _choice(word: Any) -> Choice | None:
+    if word is None:
+        return None
+    text = str(word)
+    return Choice.CUSTOM if text.lower() == Choice.CUSTOM.value else Choice.of(text)
+
+
+def _check_custom(table: ConflictTable, rows: list[int]) -> None:
+    for row in rows:
+        if table.resolutions[row] is not Choice.CUSTOM:
+            raise InputError(
+                f"The {RESOLUTION} custom needs values of the row {table.shown_key(row)}: set "
+                f"{RESULT}<column> = <value>, which makes it custom."
+            )

@@ -1,0 +1,286 @@
+"""Adding rows and replacing them by partition: `insert into`, `insert overwrite`, `truncate`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import msgspec
+import pyarrow as pa
+
+from dbt.adapters.vcs.changes.writes.arrow_blocks import arrow_blocks
+from dbt.adapters.vcs.changes.writes.nullability import refuse_null
+from dbt.adapters.vcs.changes.writes.pruning import matching
+from dbt.adapters.vcs.changes.writes.targets import RowTarget, target_of
+from dbt.adapters.vcs.changes.writes.versions import (
+    changed,
+    folder_of,
+    put_segments,
+    without_blocks,
+)
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.model import Block, RelationName, SegmentRef, Snapshot
+from dbt.adapters.vcs.core.model.schema import fitted
+from dbt.adapters.vcs.engines.port import Analysing, Column, Destination
+from dbt.adapters.vcs.sql.handlers.contents.row_change_handler import carried_out, reading
+from dbt.adapters.vcs.sql.handlers.handler_registry import handles
+from dbt.adapters.vcs.sql.insert import Insert
+from dbt.adapters.vcs.sql.parser import parse
+from dbt.adapters.vcs.sql.row_change import Delete
+from dbt.adapters.vcs.sql.staging_sql import TargetColumn
+from dbt.adapters.vcs.sql.syntax.clauses import PartitionSpec
+from dbt.adapters.vcs.sql.table import Truncate
+from dbt.adapters.vcs.table.files.footers import read_blocks
+from dbt.adapters.vcs.table.fitted_rows import fitted_rows
+from dbt.adapters.vcs.table.quoting import quoted_relation, sql_type
+from dbt.adapters.vcs.workspace.answer import Outcome
+from dbt.adapters.vcs.workspace.statement_scope import Scope
+from dbt.adapters.vcs.workspace.table_version import Version
+
+_DYNAMIC = "spark.sql.sources.partitionOverwriteMode"
+
+
+@handles(Insert)
+def insert(scope: Scope, statement: Insert) -> Outcome:
+    """Write a query's rows as blocks; `overwrite` removes the blocks that they replace.
+
+    What is replaced follows Spark's rule for file tables: the whole table, or the partitions
+    in the partition clause, or, with `partitionOverwriteMode = dynamic`, the partitions that
+    the query has rows for. `replace where` replaces the rows that meet the condition. `if not
+    exists` does nothing if the partition has rows.
+
+    Raises:
+        NotFoundError: There is no such table.
+        InputError: The name is a view, or a column that can't be NULL gets a NULL.
+    """
+    name = scope.name(statement.target.name)
+    snapshot = scope.overlay.require_table(name)
+    if statement.if_not_exists:
+        scope.overlay.read.add(str(name))
+        if _has_partition(scope, statement.partition, snapshot):
+            return Outcome(relation=name, affected=0)
+    for column in statement.columns:
+        snapshot.schema.field(column)
+    reading = partial(scope.reading, statement.query)
+    blocks = _write(scope, name, snapshot, statement.staged, reading)
+    if not statement.overwrite and statement.replace_where is None:
+        return _appended(scope, name, snapshot, blocks)
+    added = put_segments(scope.overlay.repository, blocks)
+    rows = sum(block.rows for block in blocks)
+    if statement.replace_where is not None:
+        kept = _without_rows(scope, name, statement.replace_where, blocks)
+        if blocks or kept != snapshot.segments:
+            version = msgspec.structs.replace(snapshot, segments=(*kept, *added))
+            changed(scope, name, snapshot, version, operation="overwrite")
+        return Outcome(relation=name, affected=rows)
+    kept = _kept(scope, snapshot, _replaced(scope, statement, snapshot, blocks))
+    version = msgspec.structs.replace(snapshot, segments=(*kept, *added))
+    changed(scope, name, snapshot, version, operation="overwrite")
+    return Outcome(relation=name, affected=rows)
+
+
+def append_arrow(scope: Scope, name: RelationName, rows: pa.Table) -> Outcome:
+    """Write Arrow rows as blocks, without an engine; columns are found by name.
+
+    Raises:
+        NotFoundError: There is no such table.
+        InputError: A value doesn't fit, or a column that can't be NULL gets a NULL.
+        UnsupportedError: Only Spark can write to the table.
+    """
+    snapshot = scope.overlay.require_table(name)
+    repository = scope.overlay.repository
+    fitted = fitted_rows(name, rows, snapshot.schema)
+    blocks = arrow_blocks(repository, name, snapshot, [fitted])
+    return _appended(scope, name, snapshot, blocks)
+
+
+def append_query(scope: Scope, name: RelationName, query: str) -> Outcome:
+    """Write a query's rows as blocks, as INSERT BY NAME; what it reads is mounted already.
+
+    Raises:
+        NotFoundError: There is no such table.
+        InputError: A column that can't be NULL gets a NULL.
+        EngineError: A value doesn't fit its column.
+    """
+    snapshot = scope.overlay.require_table(name)
+    blocks = _write(
+        scope,
+        name,
+        snapshot,
+        lambda stage: f"insert into {stage} by name {query}",
+        scope.mounts.steady,
+    )
+    return _appended(scope, name, snapshot, blocks)
+
+
+@handles(Truncate)
+def truncate(scope: Scope, statement: Truncate) -> Outcome:
+    """Delete all rows, or all rows of some partitions.
+
+    Raises:
+        NotFoundError: There is no such table.
+    """
+    name = scope.name(statement.target.name)
+    snapshot = scope.overlay.require_table(name)
+    if statement.partition:
+        wanted = _static_values(scope, snapshot, statement.partition)
+        kept = _kept(scope, snapshot, lambda block: _matches(block, wanted))
+    else:
+        kept = ()
+    if kept != snapshot.segments:
+        version = msgspec.structs.replace(snapshot, segments=kept)
+        changed(scope, name, snapshot, version, operation="truncate")
+    return Outcome(relation=name)
+
+
+def _write(
+    scope: Scope,
+    name: RelationName,
+    snapshot: Snapshot,
+    statement: Callable[[str], str],
+    analysing: Analysing,
+) -> tuple[Block, ...]:
+    fields = snapshot.schema.fields
+    names = {field.id: field.name for field in fields}
+    written = scope.session.insert(
+        statement,
+        Destination(
+            folder=folder_of(snapshot.table),
+            partition_by=[names[id] for id in snapshot.partition_by],
+            cluster_by=[names[id] for id in snapshot.cluster_by],
+            ids=[field.id for field in fields],
+        ),
+        columns=[Column(name=f.name, type=f.type, default=f.default) for f in fields],
+        name=name,
+        analysing=analysing,
+    )
+    blobs, by = scope.overlay.repository.blobs, snapshot.partition_by
+    blocks = read_blocks(blobs, written.files, snapshot.schema, by, written.footers)
+    refuse_null(blobs, blocks, snapshot.schema)
+    return blocks
+
+
+def _appended(
+    scope: Scope, name: RelationName, snapshot: Snapshot, blocks: Sequence[Block]
+) -> Outcome:
+    if blocks:
+        added = put_segments(scope.overlay.repository, blocks)
+        version = msgspec.structs.replace(snapshot, segments=(*snapshot.segments, *added))
+        changed(scope, name, snapshot, version, operation="append")
+    return Outcome(relation=name, affected=sum(block.rows for block in blocks))
+
+
+def _has_partition(scope: Scope, partition: Sequence[PartitionSpec], snapshot: Snapshot) -> bool:
+    """Return whether a partition has rows.
+
+    Raises:
+        InputError: A partition column has no value.
+    """
+    wanted = _static_values(scope, snapshot, partition)
+    if len(wanted) < len(snapshot.partition_by) or not wanted:
+        by = ", ".join(snapshot.partition_by) or "nothing"
+        raise InputError(
+            f"A partition needs a value for each partition column; the table is partitioned by "
+            f"{by}."
+        )
+    blocks = Version.of(scope.overlay.repository, snapshot).blocks
+    return any(_matches(block, wanted) for block in blocks)
+
+
+def _replaced(
+    scope: Scope, statement: Insert, snapshot: Snapshot, blocks: Sequence[Block]
+) -> Callable[[Block], bool]:
+    wanted = _static_values(scope, snapshot, statement.partition)
+    mode = scope.session.setting(_DYNAMIC) or "static"
+    if snapshot.partition_by and mode.lower() == "dynamic":
+        written = {tuple(sorted(block.partition.items())) for block in blocks}
+        if len(wanted) == len(snapshot.partition_by):
+            # With a value for every partition column it is that partition, whatever the mode.
+            return lambda block: _matches(block, wanted)
+        return lambda block: tuple(sorted(block.partition.items())) in written
+    return lambda block: _matches(block, wanted)
+
+
+def _matches(block: Block, wanted: dict[str, str | None]) -> bool:
+    return all(block.partition.get(id) == value for id, value in wanted.items())
+
+
+def _static_values(
+    scope: Scope, snapshot: Snapshot, partition: Sequence[PartitionSpec]
+) -> dict[str, str | None]:
+    """Return the values of a partition clause by field id, as folder names spell them.
+
+    Raises:
+        InputError: It names a column that the table is not partitioned by.
+    """
+    values: dict[str, str | None] = {}
+    for spec in partition:
+        field = snapshot.schema.field(spec.name)
+        if field.id not in snapshot.partition_by:
+            by = ", ".join(snapshot.partition_by) or "nothing"
+            raise InputError(
+                f"{spec.name} is not a partition column; the table is partitioned by {by}."
+            )
+        if spec.value_sql is not None:
+            values[field.id] = _folder_value(scope, spec.value_sql, field.type)
+    return values
+
+
+def _folder_value(scope: Scope, value_sql: str, type_: str) -> str | None:
+    """Return a partition value as a folder name spells it; times are in UTC."""
+    value = f"cast({value_sql} as {sql_type(type_)})"
+    if type_ == "timestamp":
+        value = f"to_utc_timestamp({value}, current_timezone())"
+    found = scope.session.query(f"select cast({value} as string)").fetch()[0][0]
+    return None if found is None else fitted(str(found), type_)
+
+
+def _kept(
+    scope: Scope, snapshot: Snapshot, is_replaced: Callable[[Block], bool]
+) -> tuple[SegmentRef, ...]:
+    """Return the segments without the replaced blocks; unchanged segments keep their id."""
+    repository = scope.overlay.repository
+    blocks = Version.of(repository, snapshot).blocks
+    gone = {block.path for block in blocks if is_replaced(block)}
+    return without_blocks(repository, snapshot.segments, gone)
+
+
+def _without_rows(
+    scope: Scope, name: RelationName, condition: str, written: Sequence[Block]
+) -> tuple[SegmentRef, ...]:
+    """Return a table's segments without the rows that meet a condition.
+
+    Args:
+        scope: The statement's scope.
+        name: The table.
+        condition: SQL text.
+        written: The rows that replace them.
+
+    Raises:
+        InputError: A new row does not meet the condition; Delta has the same rule.
+    """
+    statement = parse(f"delete from {quoted_relation(name)} where {condition}")
+    assert isinstance(statement, Delete)
+    target = target_of(scope, name)
+    _check_condition(scope, target, statement, condition, written)
+    blocks = matching(target.blocks, target.snapshot.schema, statement.conjuncts())
+    return carried_out(scope, target, statement, blocks, sets=()).segments
+
+
+def _check_condition(
+    scope: Scope, target: RowTarget, statement: Delete, condition: str, written: Sequence[Block]
+) -> None:
+    if not written:
+        return
+    columns = [TargetColumn(field.name) for field in target.snapshot.schema.fields]
+    query = statement.staged(target.located(scope.session, written), columns)
+    with reading(scope, statement):
+        counted = scope.session.query(f"select count(*) from (\n{query}\n)")
+    rows = sum(block.rows for block in written)
+    others = rows - counted.fetch()[0][0]
+    if others:
+        raise InputError(
+            f"insert into {target.name} replace where {condition}: {others} of the {rows} new "
+            "rows do not meet the condition. Nothing was changed; filter them out of the "
+            "query, or widen the condition."
+        )

@@ -1,0 +1,212 @@
+"""Diffs in SQL: `snapshot_diff(...)` in a query, and `snapshot diff ...`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import pyarrow as pa
+
+from dbt.adapters.vcs.changes.diffs.diff_inputs import Shaped, filtered, find_difference, zone_of
+from dbt.adapters.vcs.changes.diffs.difference import Difference
+from dbt.adapters.vcs.changes.diffs.matched_columns import column_changes
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.sql.handlers.handler_registry import handles
+from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference, DiffShape
+from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, tokenize
+from dbt.adapters.vcs.sql.syntax.literals import decode
+from dbt.adapters.vcs.sql.syntax.names import TableAt
+from dbt.adapters.vcs.sql.versioning import SnapshotDiff
+from dbt.adapters.vcs.table.limits import in_process_first
+from dbt.adapters.vcs.workspace.answer import ArrowRows, Outcome, are_plain
+from dbt.adapters.vcs.workspace.increments import check_reader
+from dbt.adapters.vcs.workspace.points import TableText
+from dbt.adapters.vcs.workspace.statement_scope import Scope
+
+_ALONE: Final = "__vcs_diff"
+
+_ALL_OF: Final = frozenset(
+    {"natural", "pivot", "unpivot", "transform", "identifier", "execute", "map", "reduce"}
+)
+"""Words that may read columns which the text doesn't name."""
+
+_BEFORE_A_TARGET: Final = frozenset({"create", "replace", "external", "into", "overwrite"})
+"""Words before `table` where no query follows it."""
+
+_BEFORE_A_STAR: Final = frozenset({"select", "distinct", "all", ",", ".", "("})
+_REGEX: Final = re.compile(r"[^\w $#@/:-]")
+
+
+def diff_relations(
+    scope: Scope, diffs: Iterable[DiffReference], *, keep: bool
+) -> dict[DiffReference, str]:
+    """Make the diffs of a text readable; return the relations that replace them.
+
+    Both versions of each are recorded as inputs. `keep` leaves the relations readable for
+    later statements of the session.
+
+    Raises:
+        NotFoundError: There is no such version; the message names similar ones.
+        InputError: One version is a view, there is no such column, or the table that a diff is for
+            has consumed another version.
+        UnsupportedError: A column has types that can't be compared.
+    """
+    found: dict[DiffReference, str] = {}
+    for number, item in enumerate(diffs):
+        check_reader(scope.overlay, item, lambda: zone_of(scope.session))
+        difference = _difference(scope, item.before, item.after, item.columns, item.shape)
+        difference = difference.showing(named_columns(scope.text, item.where or ""))
+        name = None if keep else f"__vcs_diff_{number}"
+        found[item] = filtered(difference.relation(scope.session, name=name), item.where)
+    return found
+
+
+@handles(SnapshotDiff)
+def snapshot_diff(scope: Scope, statement: SnapshotDiff) -> Outcome:
+    """Compare two versions of tables.
+
+    The result is the rows in the shape asked for; or `count`, their number; or `added`,
+    `removed` and `modified`, numbers of changes; or `kind`, `column`, `before`, `after` of
+    each schema difference.
+
+    Raises:
+        NotFoundError: There is no such version; the message names similar ones.
+        InputError: One version is a view, or there is no such column.
+        UnsupportedError: A column has types that can't be compared.
+    """
+    difference = _difference(
+        scope, statement.before, statement.after, statement.columns, statement.shape
+    )
+    match statement.output:
+        case "schema":
+            names = ("kind", "column", "before", "after")
+            changes = column_changes(difference.two.before, difference.two.after)
+            columns = {name: [getattr(item, name) for item in changes] for name in names}
+            table = pa.table(columns, pa.schema([(name, pa.string()) for name in names]))
+            return Outcome(rows=ArrowRows(table))
+        case "summary":
+            return _summary(scope, difference.two, statement)
+        case "count":
+            return _count(scope, difference, statement)
+    return _rows(scope, difference, statement)
+
+
+def _rows(scope: Scope, difference: Shaped, statement: SnapshotDiff) -> Outcome:
+    rows = difference.rows(scope.engine)
+    if statement.where is None and isinstance(rows, pa.Table) and are_plain(rows):
+        return Outcome(rows=ArrowRows(rows.slice(0, statement.limit)))
+    relation = difference.relation(scope.session, rows, name=_ALONE)
+    text = filtered(relation, statement.where)
+    return Outcome(rows=scope.session.query(f"select * from {text}{_limit(statement)}"))
+
+
+def _summary(scope: Scope, difference: Difference, statement: SnapshotDiff) -> Outcome:
+    if statement.shape == "three_way":
+        raise InputError(
+            "`output summary` counts what differs between two versions; three_way compares both "
+            "with a third. Leave one of them out, or write `output count`."
+        )
+    if statement.where is not None and statement.shape != "wide":
+        raise InputError(
+            "`output summary` counts changes, and `where` selects rows of a shape; only `wide` "
+            "has one row per changed row. Write `as wide`, and a condition on diff_type, "
+            "from_<column> and to_<column>."
+        )
+
+    def in_process() -> Outcome:
+        counts = difference.counts()
+        return Outcome(
+            rows=ArrowRows(pa.table({name: [count] for name, count in counts._asdict().items()}))
+        )
+
+    def by_engine() -> Outcome:
+        relation = difference.relation(scope.session, "wide", name=_ALONE)
+        kinds = ("added", "removed", "modified")
+        counted = ", ".join(f"count_if(diff_type = '{kind}') {kind}" for kind in kinds)
+        return _counted(scope, relation, statement, counted)
+
+    if statement.where is None and statement.limit is None:
+        return in_process_first(in_process, by_engine)
+    return by_engine()
+
+
+def _count(scope: Scope, difference: Shaped, statement: SnapshotDiff) -> Outcome:
+    rows = difference.rows(scope.engine)
+    if statement.where is None and statement.limit is None and isinstance(rows, pa.Table):
+        return Outcome(rows=ArrowRows(pa.table({"count": [rows.num_rows]})))
+    relation = difference.relation(scope.session, rows, name=_ALONE)
+    return _counted(scope, relation, statement, "count(*) as `count`")
+
+
+def _counted(scope: Scope, relation: str, statement: SnapshotDiff, counted: str) -> Outcome:
+    text = filtered(relation, statement.where)
+    if statement.limit is not None:
+        text = f"(select * from {text}{_limit(statement)})"
+    return Outcome(rows=scope.session.query(f"select {counted} from {text}"))
+
+
+def _difference(
+    scope: Scope,
+    before: TableAt | None,
+    after: TableAt,
+    columns: tuple[str, ...],
+    shape: DiffShape,
+) -> Shaped:
+    for side in (before, after):
+        if side is not None and scope.is_temporary(side.name):
+            raise InputError(
+                f"{side.name} is a temporary view, which has no versions. Compare the tables that "
+                "it reads."
+            )
+    old, new = (side and TableText(scope.name(side.name), side.at) for side in (before, after))
+    assert new is not None
+    found = find_difference(
+        scope.overlay, old, new, columns, shape, lambda: zone_of(scope.session)
+    )
+    for read in found.inputs:
+        scope.note(read)
+    return found
+
+
+def _limit(statement: SnapshotDiff) -> str:
+    return "" if statement.limit is None else f" limit {statement.limit}"
+
+
+def named_columns(*texts: str) -> frozenset[str] | None:
+    """Return the words of texts in lower case; None if they may read columns without naming them.
+
+    A column that isn't among the words can be left out of a relation without changing what the
+    texts mean. `count(*)` names none; any other star, and what isn't a plain `select`, all.
+    """
+    found: set[str] = set()
+    queries = 0
+    for text in texts:
+        tokens = tokenize(text)
+        words = [token.word for token in tokens]
+        queries += words.count("select")
+        for index, token in enumerate(tokens):
+            if token.word in _ALL_OF or _is_all(words, index) or _is_pattern(token):
+                return None
+            if token.kind is Kind.STRING:
+                # With ANSI's quotes, this is a name.
+                found.add(decode(token.text).lower())
+            else:
+                found.add(token.text.lower())
+    return frozenset(found) if queries else None
+
+
+def _is_all(words: Sequence[str], index: int) -> bool:
+    """Return whether a word reads all columns: a star, `table t`, a pipe after a relation."""
+    if words[index] == "|":
+        return words[index + 1] == ">"
+    if words[index] == "table":
+        return words[index - 1] not in _BEFORE_A_TARGET
+    if words[index] != "*" or words[index - 1] not in _BEFORE_A_STAR:
+        return False
+    return words[index - 2 : index + 2] != ["count", "(", "*", ")"]
+
+
+def _is_pattern(token: Token) -> bool:
+    """Return whether a name in backquotes could be a pattern of names, which Spark may allow."""
+    return token.kind is Kind.QUOTED and _REGEX.search(token.text) is not None

@@ -1,0 +1,209 @@
+"""Restoring past versions of relations."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dbt.adapters.vcs.changes.writes.versions import version_again
+from dbt.adapters.vcs.core.errors import InputError, NotFoundError
+from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.model import (
+    Entry,
+    FunctionEntry,
+    RelationName,
+    TableEntry,
+    ViewEntry,
+)
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.retention import hold
+from dbt.adapters.vcs.core.store.branch_names import is_name
+from dbt.adapters.vcs.core.tableversions import find_version
+from dbt.adapters.vcs.sql.handlers.handler_registry import handles
+from dbt.adapters.vcs.sql.versioning import RestoreTable, UndropTable
+from dbt.adapters.vcs.workspace.answer import Listing, Outcome
+from dbt.adapters.vcs.workspace.overlay import Overlay
+from dbt.adapters.vcs.workspace.pins import pinned
+from dbt.adapters.vcs.workspace.statement_scope import Scope
+
+
+class Past(NamedTuple):
+    """A past version of a relation.
+
+    Attributes:
+        entry: The version.
+        commit: The commit in which it was found; None if it was named by its own id.
+    """
+
+    entry: Entry
+    commit: CommitId | None
+
+
+class Split(NamedTuple):
+    """A commit that changed several relations, of which only one is restored.
+
+    Attributes:
+        commit: The commit.
+        summary: First line of its message.
+        others: The relations that keep the state of the commit.
+    """
+
+    commit: CommitId
+    summary: str
+    others: tuple[RelationName, ...]
+
+
+def past_of(repository: Repository, name: RelationName, revision: str) -> Past:
+    """Return a relation as of a revision; a table's named snapshots come first.
+
+    Raises:
+        NotFoundError: There is no such revision, or the relation didn't exist then.
+        InputError: The revision is ambiguous.
+    """
+    named = is_name(revision) and repository.snapshots.find(name, revision) is not None
+    if not named:
+        try:
+            commit = repository.resolve(revision)
+        except InputError:
+            # It may still be the id of a version; if not, that error says more.
+            pass
+        else:
+            entry = repository.tree(commit).entry(name)
+            if isinstance(entry, ViewEntry | FunctionEntry):
+                return Past(entry, commit)
+    found = find_version(repository, name, revision)
+    return Past(TableEntry(snapshot=found.snapshot), found.commit)
+
+
+def last_of(repository: Repository, head: CommitId, name: RelationName) -> Past:
+    """Return the last version of a dropped relation in a history.
+
+    Raises:
+        InputError: The relation exists.
+        NotFoundError: The relation never existed in this history.
+    """
+    if repository.tree(head).entry(name) is not None:
+        raise InputError(f"{name} exists. Only a dropped relation can be restored this way.")
+    for id, _ in repository.log(head):
+        entry = repository.tree(id).entry(name)
+        if entry is not None:
+            return Past(entry, id)
+    raise NotFoundError(
+        f"{name} never existed in this branch's history. Check the name; dbt-vcs restore --to "
+        "<revision> brings back what another branch has."
+    )
+
+
+def put_back(
+    overlay: Overlay, name: RelationName, past: Past, *, author: str, dry_run: bool = False
+) -> None:
+    """Restore a past version of a relation, and its schema if that was dropped.
+
+    A table that the name has now, or had before this overlay dropped it, gets a version of its
+    own. A dry run changes only the overlay.
+
+    Raises:
+        NotFoundError: The rows have been collected.
+        RetryError: A collection is running.
+    """
+    repository = overlay.repository
+    versions = [past.entry.snapshot] if isinstance(past.entry, TableEntry) else []
+    hold(repository, past.commit, versions, author=author, known=overlay.base, dry_run=dry_run)
+    if not overlay.has_schema(name.schema) and past.commit is not None:
+        ref = repository.tree(past.commit).schema_ref(name.schema)
+        overlay.put_schema(name.schema, comment=ref.comment, properties=dict(ref.properties))
+    entry, now = past.entry, overlay.entry(name) or overlay.before(name)
+    if isinstance(entry, TableEntry) and isinstance(now, TableEntry):
+        version = version_again(repository, name, now.snapshot, entry.snapshot)
+        entry = TableEntry(snapshot=version)
+    overlay.put(name, entry)
+
+
+def splits(
+    repository: Repository, head: CommitId, name: RelationName, past: Past
+) -> tuple[Split, ...]:
+    """Return the commits that restoring only one relation would split, newest first.
+
+    These are the commits, along first parents, that changed the relation since it last had the
+    version to restore, or since that version was made elsewhere, and that also changed other
+    relations that still have the state of that commit.
+    """
+    found: list[Split] = []
+    now = repository.tree(head)
+    oldest = repository.objects.commit(past.commit).committed_at if past.commit else 0
+    id = head
+    while now.entry(name) != past.entry:
+        commit = repository.objects.commit(id)
+        if not commit.parents or commit.committed_at < oldest:
+            break
+        if repository.tree(id).entry(name) == past.entry:
+            break
+        parent = commit.parents[0]
+        changes = repository.diff(parent, id).relations
+        if any(change.name == name for change in changes):
+            others = tuple(
+                change.name
+                for change in changes
+                if change.name != name and (now.entry(change.name) or None) == _entry(change.new)
+            )
+            if others:
+                found.append(Split(id, commit.summary, others))
+        id = parent
+    return tuple(found)
+
+
+@handles(RestoreTable)
+def restore_table(scope: Scope, statement: RestoreTable) -> Outcome:
+    """Restore a table to a past version of itself or of another one: `restore table`.
+
+    Returns `relation`, `snapshot`, `commit`, and `stays`: the relations that were changed
+    together with it and are not restored.
+
+    Raises:
+        NotFoundError: There is no such version.
+        InputError: The name is a view.
+    """
+    name, source = scope.name(statement.target.name), scope.name(statement.source.name)
+    standing = scope.overlay.entry(name)
+    if isinstance(standing, ViewEntry | FunctionEntry):
+        raise InputError(f"{name} is a {standing.noun}; restore table needs a table.")
+    if statement.source.at is None:
+        entry = scope.overlay.require(source)
+        past = Past(entry, scope.overlay.base)
+    else:
+        found = pinned(scope.overlay, scope.engine, source, statement.source.at)
+        past = Past(TableEntry(snapshot=found.snapshot), found.commit)
+    put_back(scope.overlay, name, past, author=scope.overlay.author)
+    is_changed = scope.overlay.entry(name) != standing
+    apart = splits(scope.overlay.repository, scope.overlay.base, name, past) if is_changed else ()
+    others = sorted({str(other) for split in apart for other in split.others})
+    return _answer(name, past, ", ".join(others))
+
+
+@handles(UndropTable)
+def undrop_table(scope: Scope, statement: UndropTable) -> Outcome:
+    """Restore the last version of a dropped table: `undrop table`.
+
+    Raises:
+        InputError: The relation exists.
+        NotFoundError: It never existed in the branch's history.
+    """
+    name = scope.name(statement.target.name)
+    overlay = scope.overlay
+    if overlay.entry(name) is None and isinstance(before := overlay.before(name), TableEntry):
+        past = Past(before, overlay.base)
+    else:
+        past = last_of(overlay.repository, overlay.base, name)
+    put_back(overlay, name, past, author=overlay.author)
+    return _answer(name, past, "")
+
+
+def _answer(name: RelationName, past: Past, stays: str) -> Outcome:
+    version = past.entry.version
+    rows = Listing.of(
+        ["relation", "snapshot", "commit", "stays"], [[str(name), version, past.commit, stays]]
+    )
+    return Outcome(rows=rows, relation=name)
+
+
+def _entry(entry: object) -> Entry | None:
+    return entry if isinstance(entry, Entry) else None

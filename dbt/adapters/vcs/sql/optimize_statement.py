@@ -1,0 +1,56 @@
+"""The statement that optimizes a table, and its reader."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dbt.adapters.vcs.core.errors import UnsupportedError
+from dbt.adapters.vcs.sql.reader_registry import reads
+from dbt.adapters.vcs.sql.statement import Statement
+from dbt.adapters.vcs.sql.syntax.clauses import (
+    read_names,
+)
+from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
+from dbt.adapters.vcs.sql.syntax.names import Target
+from dbt.adapters.vcs.sql.syntax.relations import is_name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Optimize(Statement):
+    """`optimize t [cluster by (...)]`: the same rows in fewer files.
+
+    Attributes:
+        target: The table.
+        cluster_by: Columns to sort rows by; empty for the table's own.
+    """
+
+    changes = True
+    writes_rows = True
+
+    target: Target
+    cluster_by: tuple[str, ...] = ()
+
+
+@reads("optimize")
+def read_optimize(cursor: TokenCursor) -> Optimize:
+    """Read what follows `optimize`.
+
+    Raises:
+        UnsupportedError: It has `where` or `zorder by`.
+    """
+    if cursor.at("table") and is_name(cursor.ahead()):
+        cursor.index += 1
+    target = cursor.target()
+    if cursor.at("where"):
+        raise UnsupportedError(
+            "`optimize ... where` is not supported on versioned tables: blocks of a good size "
+            "are not rewritten anyway. Leave the condition out."
+        )
+    if cursor.at("zorder"):
+        raise UnsupportedError(
+            f"`optimize {target.name} ... zorder by` is not supported on versioned tables. "
+            "Sort the rows by columns instead: optimize ... cluster by (a, b)."
+        )
+    cluster_by = read_names(cursor) if cursor.take("cluster", "by") else ()
+    cursor.end()
+    return Optimize(target=target, cluster_by=cluster_by)

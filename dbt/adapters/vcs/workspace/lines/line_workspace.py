@@ -1,0 +1,271 @@
+"""A workspace: one line of history, one engine, and the connections to them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from dbt.adapters.vcs.changes.diffs.diff_inputs import diff_in_view
+from dbt.adapters.vcs.core.errors import EngineError
+from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.model import Origin, RelationName
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.engines.port import Engine, Session
+from dbt.adapters.vcs.reuse.attempt import Reusing, SessionState
+from dbt.adapters.vcs.reuse.derivation_key import Surroundings
+from dbt.adapters.vcs.reuse.reuser import Reuse
+from dbt.adapters.vcs.table.quoting import quoted
+from dbt.adapters.vcs.workspace.answer import Outcome
+from dbt.adapters.vcs.workspace.lines.dispatch import execute
+from dbt.adapters.vcs.workspace.lines.lines import Line
+from dbt.adapters.vcs.workspace.mounts import Externals, Mounts
+from dbt.adapters.vcs.workspace.overlay import Overlay
+from dbt.adapters.vcs.workspace.statement_scope import Scope
+from dbt.adapters.vcs.workspace.temporary_names import Temporaries
+
+_TIMESTAMP: Final = "spark.sql.timestampType"
+
+
+class Workspace:
+    """One process's view of one branch.
+
+    The engine is made when a statement first needs it, so work on manifests only (seeds,
+    clones, drops, listings) starts no engine.
+    """
+
+    def __init__(
+        self,
+        repository: Repository,
+        line: Line,
+        engine: Callable[[], Engine],
+        *,
+        schema: str,
+        externals: Callable[[], Externals] = dict,
+        around: Surroundings | None = None,
+    ) -> None:
+        """Take a line, a function that makes the engine, and the schema of unqualified names.
+
+        `around` is what results depend on besides the branch; None if no results are taken, and
+        if new sessions are as Spark's own.
+        """
+        self.repository = repository
+        self.line = line
+        self.schema = schema.lower()
+        self.mounts = Mounts(diff_in_view)
+        self.externals = externals
+        self.around = around
+        self._make_engine = engine
+        self._engine: Engine | None = None
+        self._lock = threading.Lock()
+
+    def begin(self, at: CommitId | None = None) -> Overlay:
+        """Return an empty overlay on the line's head, or on a commit."""
+        base = at or self.line.head()
+        tree = self.repository.tree(base)
+        return Overlay(
+            repository=self.repository,
+            base=base,
+            tree=tree,
+            branch=self.line.branch,
+            author=self.line.author,
+        )
+
+    def connect(self, label: str) -> Connection:
+        """Return a connection; `label` names it in the engine's own displays."""
+        return Connection(self, label)
+
+    def open_session(self, label: str) -> Session:
+        """Return a session of the engine, making the engine if needed."""
+        with self._lock:
+            if self._engine is None:
+                self._engine = self._make_engine()
+            return self._engine.session(label)
+
+    @property
+    def has_engine(self) -> bool:
+        """True once a session of the engine has been asked for."""
+        return self._engine is not None
+
+    def close(self) -> None:
+        """Release the engine."""
+        with self._lock:
+            if self._engine is not None:
+                self._engine.close()
+                self._engine = None
+                # A new engine's catalog is empty.
+                self.mounts = Mounts(diff_in_view)
+
+
+class Connection:
+    """One user of a workspace: its session settings, temporary views and current schema.
+
+    Attributes:
+        workspace: Where it works.
+        frames: Temporary views not made by SQL, and what each was made from.
+        temporaries: All temporary views and functions of its session.
+    """
+
+    def __init__(self, workspace: Workspace, label: str) -> None:
+        """Take the workspace; the engine's session is opened when it is first needed."""
+        self.workspace = workspace
+        self._label = label
+        self._session: Session | None = None
+        self._is_cancelled = False
+        self._is_stopped = False
+        self._schema = workspace.schema
+        self.frames: dict[str, tuple[RelationName, ...]] = {}
+        self._state = SessionState()
+        self.temporaries = Temporaries(
+            self.session, self._has_session, self.frames, self._state.deferred
+        )
+
+    @property
+    def schema(self) -> str:
+        """The schema of unqualified names now, lower case."""
+        return self._schema
+
+    def session(self) -> Session:
+        """Return the engine's session of this connection.
+
+        Raises:
+            EngineError: The statement was cancelled, or the connection was stopped.
+        """
+        if self._is_stopped or self._is_cancelled:
+            raise EngineError("The statement was cancelled.")
+        if self._session is None:
+            self._session = self.workspace.open_session(self._label)
+            if self._schema != "default":
+                self._session.ensure_schema(self._schema)
+                self._session.query(f"use {quoted(self._schema)}")
+            self._catch_up()
+            return self.session()
+        return self._session
+
+    def scope(self, text: str, overlay: Overlay, origin: Origin) -> Scope:
+        """Return the scope for a statement."""
+        return Scope(
+            overlay=overlay,
+            engine=self.session,
+            mounts=self.workspace.mounts,
+            externals=self.workspace.externals(),
+            schema=self._schema,
+            temporaries=self.temporaries,
+            origin=origin,
+            text=text,
+            timestamp=self._timestamp,
+        )
+
+    def execute(
+        self,
+        text: str,
+        overlay: Overlay,
+        *,
+        origin: Origin,
+        read_only: bool = False,
+        reuse: Reuse | None = None,
+    ) -> Outcome:
+        """Carry out one statement, and put its changes into the overlay.
+
+        `reuse` has the results that may be taken instead; None to compute.
+
+        Raises:
+            InputError: The statement can't be carried out as written, or something was made in
+                a schema of the branch in a shared session without a connection.
+            ReadOnlyError: It would change something and `read_only` is set, or write rows to a
+                line that takes no changes.
+            EngineError: The engine refused or failed.
+            ReplacedError: A purge deleted what it reads meanwhile; nothing was changed.
+        """
+        self._is_cancelled = False
+        if self._session is not None and not self._is_stopped:
+            self._session.require_own()
+            self._session.begin_statement()
+        scope = self.scope(text, overlay, origin)
+        try:
+            with overlay.repository.maintenance.told(overlay.base):
+                outcome = execute(
+                    scope,
+                    read_only=read_only,
+                    before_rows=self.workspace.line.check_open,
+                    pinned=not self.workspace.line.author,
+                    reusing=self.reusing(reuse),
+                )
+        finally:
+            self._post(overlay)
+        self._schema = scope.schema
+        return replace(outcome, inputs=scope.made_by().inputs, warnings=tuple(scope.warnings))
+
+    def reusing(self, reuse: Reuse | None) -> Reusing | None:
+        """Return what takes results on this connection; None if none are taken."""
+        around = self.workspace.around
+        if reuse is None or around is None:
+            return None
+        return Reusing(
+            reuse=reuse,
+            state=self._state,
+            around=replace(
+                around,
+                facts=self._state.facts,
+                is_always=reuse.is_always,
+                own_text=reuse.own_text,
+            ),
+            has_session=self._has_session,
+        )
+
+    def doubt(self, why: str) -> None:
+        """Take no more results in this session: something in it isn't known."""
+        self._state.facts.doubt = self._state.facts.doubt or why
+
+    def _timestamp(self) -> str:
+        """Return the type that the session means by `timestamp`.
+
+        No session is opened for that, except on a server, which may have settings of its own.
+        """
+        known = None if self.workspace.around is None else self.workspace.around.circumstances
+        if self._session is not None or (known is not None and known.server):
+            value = self.session().setting(_TIMESTAMP)
+        else:
+            value = self._state.facts.changed.get(_TIMESTAMP)
+            value = value or (None if known is None else known.setting(_TIMESTAMP))
+        is_clock = value is not None and value.upper() == "TIMESTAMP_NTZ"
+        return "timestamp_ntz" if is_clock else "timestamp"
+
+    def _has_session(self) -> bool:
+        return self._session is not None
+
+    def _catch_up(self) -> None:
+        """Send the session what it has not been sent before it was open."""
+        for waiting in self._state.deferred.take():
+            scope = self.scope(waiting.text, waiting.overlay, waiting.origin)
+            execute(scope, read_only=False, before_rows=lambda: None)
+
+    def open(self) -> None:
+        """Open the session now, so that others who share its catalog see the branch."""
+        self.session()
+        self._post(self.workspace.begin())
+
+    def _post(self, overlay: Overlay) -> None:
+        if self._session is not None and not self._is_stopped:
+            self.workspace.mounts.post(overlay, self._session)
+
+    def cancel(self) -> None:
+        """Cancel the running statement; may be called from another thread."""
+        self._is_cancelled = True
+        if self._session is not None:
+            self._session.cancel()
+
+    def stop(self) -> None:
+        """Cancel the running statement and refuse further ones, from any thread."""
+        self._is_stopped = True
+        if self._session is not None:
+            self._session.close()
+
+    def close(self) -> None:
+        """Release the session."""
+        if self._session is not None:
+            self._session.close()
+            self._session = None
+        self._state.clear()
+        self.frames.clear()

@@ -1,0 +1,184 @@
+"""A scope: everything that a handler needs to carry out one statement."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import msgspec
+
+from dbt.adapters.vcs.core.ids import Micros, SnapshotId
+from dbt.adapters.vcs.core.model import FunctionEntry, Input, Origin, RelationName
+from dbt.adapters.vcs.engines.port import Session
+from dbt.adapters.vcs.sql.syntax.names import Name, Reference
+from dbt.adapters.vcs.sql.syntax.query import Query
+from dbt.adapters.vcs.workspace.mounts import Externals, Mounts
+from dbt.adapters.vcs.workspace.overlay import Overlay
+from dbt.adapters.vcs.workspace.temporary_names import Followed, Temporaries, is_plain
+
+
+@dataclass(slots=True, kw_only=True)
+class Scope:
+    """One statement's view of a branch.
+
+    Attributes:
+        overlay: The branch with the changes made so far.
+        engine: Gives the engine's session; the first call may start the engine.
+        mounts: The names in the engine's catalog.
+        externals: Names of files outside the repository.
+        schema: The schema of unqualified names, lower case.
+        temporaries: The session's temporary views and functions.
+        origin: Who runs the statement; `inputs` are filled in as it reads.
+        text: The statement.
+        timestamp: Returns the type that the session means by `timestamp`.
+        calls: Names in the statement that may be function calls.
+        warnings: What the user should know although the statement succeeded.
+        derivation: The key of what the statement computes; None if nobody can know it.
+    """
+
+    overlay: Overlay
+    engine: Callable[[], Session]
+    mounts: Mounts
+    externals: Externals
+    schema: str
+    temporaries: Temporaries
+    origin: Origin
+    text: str
+    timestamp: Callable[[], str]
+    calls: tuple[Name, ...] = ()
+    inputs: dict[str, Input] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    derivation: str | None = None
+
+    @property
+    def session(self) -> Session:
+        """The engine's session."""
+        return self.engine()
+
+    @property
+    def now(self) -> Micros:
+        """The current instant."""
+        return self.overlay.repository.clock()
+
+    def name(self, name: Name) -> RelationName:
+        """Return the qualified, lower-case name for a name in the statement."""
+        return name.relation(self.schema)
+
+    def is_temporary(self, name: Name) -> bool:
+        """Return whether a name means one of the session's temporary views."""
+        return self.temporaries.view(name) is not None
+
+    def reads(self, references: Iterable[Reference]) -> tuple[RelationName, ...]:
+        """Return the relations that references lead to, with temporary views followed.
+
+        References to versions and to the engine's own relations are left out.
+        """
+        plain = [reference.name for reference in references if is_plain(reference)]
+        temporary = {name: self.temporaries.view(name) for name in dict.fromkeys(plain)}
+        found = [self.name(name) for name, view in temporary.items() if view is None]
+        views = [view for view in temporary.values() if view is not None]
+        if views:
+            found += self.temporary_reads(views)
+        return tuple(dict.fromkeys(found))
+
+    def temporary_reads(self, views: Iterable[str]) -> list[RelationName]:
+        """Return what temporary views read and call; views are named as by `Temporaries.view`."""
+        return self._followed(self.temporaries.followed(views))
+
+    def _followed(self, found: Followed) -> list[RelationName]:
+        """Return the relations and branch functions that temporary names lead to."""
+        return [*found.relations, *(name for name in found.calls if self._has_function(name))]
+
+    def function(self, name: Name) -> RelationName | None:
+        """Return the branch function that a call refers to, or None.
+
+        As in Spark, a name without a schema refers first to Spark's own and temporary
+        functions. A name that once referred to a branch function is included too, since the
+        engine keeps the old function until `show` updates it.
+        """
+        found = self.name(name)
+        if not self._has_function(found) or self.temporaries.function(name) is not None:
+            return None
+        if name.schema is None and self.session.has_function(name.identifier):
+            return None
+        return found
+
+    def _has_function(self, name: RelationName) -> bool:
+        entry = self.overlay.entry(name)
+        return isinstance(entry, FunctionEntry) or self.mounts.has_function(name)
+
+    def called(self) -> tuple[RelationName, ...]:
+        """Return the branch functions that the statement calls, temporary ones followed."""
+        names: dict[RelationName, None] = {}
+        functions: list[str] = []
+        for call in self.calls:
+            temporary = self.temporaries.function(call)
+            if temporary is not None:
+                functions.append(temporary)
+            elif (found := self.function(call)) is not None:
+                names[found] = None
+        if functions:
+            followed = self._followed(self.temporaries.followed(functions=functions))
+            names.update(dict.fromkeys(followed))
+        return tuple(names)
+
+    def show(self, names: Iterable[RelationName]) -> None:
+        """Make relations and the functions called readable, and record them as inputs."""
+        names = tuple(dict.fromkeys((*names, *self.called())))
+        if not names:
+            return
+        inputs = self.mounts.show(
+            names, overlay=self.overlay, session=self.session, externals=self.externals
+        )
+        for item in inputs:
+            self.note(item)
+
+    def note(self, item: Input) -> None:
+        """Record an input; several versions of one relation are several inputs."""
+        self.overlay.read.add(item.relation)
+        if item.snapshot is not None:
+            self.overlay.read_versions.add(item.snapshot)
+        for read in self._made_on_the_way(item):
+            key = f"{read.relation}@{read.version}"
+            if not read.pinned or key not in self.inputs:
+                self.inputs[key] = read
+
+    def _made_on_the_way(self, item: Input) -> tuple[Input, ...]:
+        """Return the inputs of a table that the same node made and no commit will show."""
+        if item.snapshot is None or self.origin.node is None:
+            return (item,)
+        schema, _, identifier = item.relation.partition(".")
+        if self.overlay.before(RelationName(schema, identifier)) is not None:
+            return (item,)
+        origin = self.overlay.snapshot(SnapshotId(item.snapshot)).origin
+        same = (origin.node, origin.invocation) == (self.origin.node, self.origin.invocation)
+        return origin.inputs if same else (item,)
+
+    @contextmanager
+    def shown(self, names: Iterable[RelationName]) -> Iterator[None]:
+        """Make relations readable within the block, and record them as inputs.
+
+        Another connection may need another version under the same name, so a statement must be
+        analysed inside the block. It may run outside.
+        """
+        with self.mounts.steady():
+            self.show(names)
+            yield
+
+    @contextmanager
+    def reading(self, query: Query) -> Iterator[None]:
+        """Do what `shown` does, for everything that a query reads."""
+        for location in query.files:
+            self.note(Input(relation=location, external=location))
+        with self.shown(self.reads(query.reads)):
+            yield
+
+    def made_by(self) -> Origin:
+        """Return the origin of a snapshot that this statement makes."""
+        inputs = tuple(self.inputs[key] for key in sorted(self.inputs))
+        digest = self.origin.sql_sha256 or hashlib.sha256(self.text.encode()).hexdigest()
+        return msgspec.structs.replace(
+            self.origin, inputs=inputs, sql_sha256=digest, derivation=self.derivation
+        )

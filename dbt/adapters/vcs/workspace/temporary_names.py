@@ -1,0 +1,259 @@
+"""Temporary names: the session's views and functions, and what they read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, NamedTuple
+
+from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.engines.port import PRIVATE
+from dbt.adapters.vcs.engines.temporaries import (
+    GLOBAL_TEMPORARY,
+    SessionTemporaries,
+    TemporaryDefinition,
+)
+from dbt.adapters.vcs.sql.alter import (
+    AddCheck,
+    AddColumns,
+    AlterColumn,
+    CommentOnTable,
+    DropColumns,
+    DropConstraint,
+    RenameColumn,
+    RenameRelation,
+    SetProperties,
+    UnsetProperties,
+)
+from dbt.adapters.vcs.sql.insert import Insert
+from dbt.adapters.vcs.sql.show import (
+    Describe,
+    ShowColumns,
+    ShowCreateTable,
+    ShowPartitions,
+    ShowTableProperties,
+)
+from dbt.adapters.vcs.sql.statement import Statement
+from dbt.adapters.vcs.sql.syntax.calls import calls_of
+from dbt.adapters.vcs.sql.syntax.names import SESSION, Name, Reference
+from dbt.adapters.vcs.sql.table import AlterViewAs, DropRelation, Truncate
+from dbt.adapters.vcs.workspace.deferred_views import Deferred, DeferredView
+from dbt.adapters.vcs.workspace.pins import query_of_body
+
+_LOCAL: Final = (None, "session", SESSION)
+"""Schemas that may qualify a view or a function of the session."""
+
+# Where a name refers to a temporary view first and to a relation of the branch second. Creating a
+# relation never does; merge, update and delete check by themselves.
+_ABOUT_ONE: Final = (
+    AddCheck,
+    AddColumns,
+    AlterColumn,
+    AlterViewAs,
+    CommentOnTable,
+    Describe,
+    DropColumns,
+    DropConstraint,
+    DropRelation,
+    Insert,
+    RenameColumn,
+    RenameRelation,
+    SetProperties,
+    ShowColumns,
+    ShowCreateTable,
+    ShowPartitions,
+    ShowTableProperties,
+    Truncate,
+    UnsetProperties,
+)
+
+Frames = Mapping[str, tuple[RelationName, ...]]
+"""Temporary views not made by SQL, by lower-case name, and what each was made from."""
+
+
+class Temporaries:
+    """The temporary views and functions of one connection.
+
+    The session is asked each time: anything that runs in it may replace, rename or drop a
+    name, which changes the meaning of everything that refers to it.
+    """
+
+    def __init__(
+        self,
+        session: Callable[[], SessionTemporaries],
+        has_session: Callable[[], bool],
+        frames: Frames,
+        deferred: Deferred,
+    ) -> None:
+        """Take functions that open the session and report whether it may have temporary names.
+
+        `deferred` has the views of a session that is not open.
+        """
+        self._session = session
+        self._has_session = has_session
+        self._frames = frames
+        self._deferred = deferred
+
+    def views(self) -> frozenset[str]:
+        """Return the temporary views, lower case, global ones as `global_temp.v`."""
+        if self._has_session():
+            return self._session().temporary_views()
+        return frozenset(self._deferred.views)
+
+    def deferred(self, view: str) -> DeferredView | None:
+        """Return a view of a session that is not open yet; None for any other."""
+        return None if self._has_session() else self._deferred.views.get(view)
+
+    def definition(self, view: str) -> TemporaryDefinition | None:
+        """Return the definition of a view; None if there is none, or SQL didn't make it."""
+        if view in self._frames:
+            return None
+        deferred = self.deferred(view)
+        if deferred is not None:
+            return deferred.definition
+        return self._session().temporary_view(view) if self._has_session() else None
+
+    def has_functions(self) -> bool:
+        """Return whether the session has temporary functions."""
+        return self._has_session() and bool(self._session().temporary_functions())
+
+    def view(self, name: Name) -> str | None:
+        """Return the temporary view that a name in a statement refers to, or None."""
+        key = _view_key(name)
+        if key is None:
+            return None
+        known = self._session().temporary_views() if is_global(key) else self.views()
+        return key if key in known else None
+
+    def is_about(self, statement: Statement) -> bool:
+        """Return whether the single relation that a statement names is a temporary view."""
+        if isinstance(statement, DropRelation) and statement.kind == "function":
+            return False
+        return isinstance(statement, _ABOUT_ONE) and self.view(statement.target.name) is not None
+
+    def function(self, name: Name) -> str | None:
+        """Return the temporary function that a call refers to, or None."""
+        key = _function_key(name)
+        if key is None or not self._has_session():
+            return None
+        return key if key in self._session().temporary_functions() else None
+
+    def followed(self, views: Iterable[str] = (), functions: Iterable[str] = ()) -> Followed:
+        """Return what temporary views and functions read and call, followed recursively."""
+        session: SessionTemporaries = (
+            self._session() if self._has_session() else _Unopened(self._deferred)
+        )
+        walk = _Walk(session, self._frames)
+        for view in views:
+            walk.view(view)
+        for function in functions:
+            walk.function(function)
+        return Followed(tuple(walk.relations), tuple(walk.calls))
+
+
+class _Unopened:
+    """The temporary names of a session that is not open."""
+
+    def __init__(self, deferred: Deferred) -> None:
+        self._deferred = deferred
+
+    def temporary_views(self) -> frozenset[str]:
+        return frozenset(self._deferred.views)
+
+    def temporary_view(self, name: str) -> TemporaryDefinition | None:
+        view = self._deferred.views.get(name)
+        return None if view is None else view.definition
+
+    def temporary_functions(self) -> frozenset[str]:
+        return frozenset()
+
+    def temporary_function(self, name: str) -> TemporaryDefinition | None:
+        return None
+
+
+class Followed(NamedTuple):
+    """Where temporary names lead.
+
+    Attributes:
+        relations: Relations that are read, each once.
+        calls: Names that are called, each once; the caller decides which of them are functions
+            of the branch.
+    """
+
+    relations: tuple[RelationName, ...]
+    calls: tuple[RelationName, ...]
+
+
+class _Walk:
+    """A walk from temporary names down to names in the catalog."""
+
+    def __init__(self, session: SessionTemporaries, frames: Frames) -> None:
+        self._session = session
+        self._frames = frames
+        self._seen: set[tuple[str, str]] = set()
+        self._views = session.temporary_views()
+        self._functions = session.temporary_functions()
+        self.relations: dict[RelationName, None] = {}
+        self.calls: dict[RelationName, None] = {}
+
+    def view(self, name: str) -> None:
+        self.relations.update(dict.fromkeys(self._frames.get(name, ())))
+        if self._is_new("view", name):
+            self._read(self._session.temporary_view(name))
+
+    def function(self, name: str) -> None:
+        if self._is_new("function", name):
+            self._read(self._session.temporary_function(name))
+
+    def _is_new(self, kind: str, name: str) -> bool:
+        before = len(self._seen)
+        self._seen.add((kind, name))
+        return len(self._seen) > before
+
+    def _read(self, definition: TemporaryDefinition | None) -> None:
+        """Follow a definition; names in it are temporary only if they were at its creation."""
+        if definition is None:
+            return
+        for read in query_of_body(definition.text).reads:
+            key = _view_key(read.name)
+            if key in definition.views and key in self._views:
+                self.view(key)
+            elif is_plain(read):
+                self.relations[read.name.relation(definition.schema)] = None
+        for call in calls_of(definition.text):
+            key = _function_key(call.name)
+            if key in definition.functions and key in self._functions:
+                self.function(key)
+            else:
+                self.calls[call.name.relation(definition.schema)] = None
+
+
+def relation_of_view(view: str) -> RelationName | str:
+    """Return the engine's name of a view from `Temporaries.view`."""
+    schema, _, identifier = view.partition(".")
+    return RelationName(schema, identifier) if is_global(view) else view
+
+
+def is_global(view: str) -> bool:
+    """Return whether a view from `Temporaries.view` is shared by all sessions."""
+    return view.startswith(f"{GLOBAL_TEMPORARY}.")
+
+
+def is_plain(read: Reference) -> bool:
+    """Return whether a reference reads the branch, not a version or an engine's relation."""
+    return read.at is None and read.name.schema != PRIVATE
+
+
+def _view_key(name: Name) -> str | None:
+    if name.in_catalog:
+        return None
+    schema = None if name.schema is None else name.schema.lower()
+    if schema == GLOBAL_TEMPORARY:
+        return f"{GLOBAL_TEMPORARY}.{name.identifier.lower()}"
+    return name.identifier.lower() if schema in _LOCAL else None
+
+
+def _function_key(name: Name) -> str | None:
+    if name.in_catalog:
+        return None
+    schema = None if name.schema is None else name.schema.lower()
+    return name.identifier.lower() if schema in _LOCAL else None

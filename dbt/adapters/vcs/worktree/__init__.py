@@ -1,1 +1,0 @@
-"""What a branch shows, with changes that are not committed yet."""

@@ -13,7 +13,7 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -26,6 +26,7 @@ from chaos.ground import Ground
 from chaos.journal import Journal
 from chaos.purges import versions_of
 from chaos.shop import TABLES, Shop, look
+from chaos.worker import LARGE, beyond_limits
 from dbt.adapters.vcs.commands.clone import clone_from_snapshot
 from dbt.adapters.vcs.commands.exports import export
 from dbt.adapters.vcs.commands.fsck import check_repository
@@ -286,7 +287,9 @@ class _Beside(threading.Thread):
         """Merge a new branch."""
         create_branch(self._repository, batch, "main", author=self.name)
         Shop(self._repository, batch, self.name).insert(batch)
-        merge(self._repository, batch, "main", author=self.name)
+        is_large = self._dice.random() < LARGE
+        with beyond_limits() if is_large else nullcontext():
+            merge(self._repository, batch, "main", author=self.name)
         self.added.add(batch)
 
     def _copy(self, batch: str) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import threading
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from typing import Any, Final, Protocol
 
 from chaos.copies import EVERYTHING as EVERY_FILE
@@ -26,7 +28,9 @@ from dbt.adapters.vcs.core.errors import (
     StorageError,
     VcsError,
 )
+from dbt.adapters.vcs.core.plan.pieces import Piece
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.table.limits import Limits
 
 REFUSED: Final = (ConflictError, RetryError, InputError)
 """Errors that say that nothing was changed, unless a file was not found, perhaps wrongly."""
@@ -69,6 +73,14 @@ BUSY: Final[Mapping[str, float]] = {
     "mend": 0.1,
 }
 """The same where they do little but write: reading a whole repository takes longest."""
+
+
+LARGE: Final = 0.15
+"""The share of merges that are computed as large ones are."""
+
+_ALLOW: Final = Limits.allow
+_LOCK: Final = threading.Lock()
+_large: list[int] = []
 
 
 class Book(Protocol):
@@ -270,8 +282,11 @@ class Worker:
         return self._merge(operation["commit"], self.branches["old"])
 
     def _merge(self, source: str, target: str) -> dict[str, Any]:
-        how = merge(self._repository, source, target, author=self.name).how
-        return {"how": how, "landed": how != "up_to_date"}
+        """Merge; some as if there were too many rows for anything but SQL."""
+        is_large = self._dice.random() < LARGE
+        with beyond_limits() if is_large else nullcontext():
+            how = merge(self._repository, source, target, author=self.name).how
+        return {"how": how, "landed": how != "up_to_date", "large": is_large}
 
     def _restore(self, operation: Line) -> dict[str, Any]:
         branch, to = self.branches["lab"], operation["commit"]
@@ -343,6 +358,26 @@ class Worker:
         for problem in seen.wrong:
             self._journal.tell(event="wrong", what=f"silent: a reader was not told: {problem}")
         return {"batches": len(seen.batches)}
+
+
+@contextmanager
+def beyond_limits() -> Iterator[None]:
+    """Let whatever the process computes meanwhile be too large for anything but SQL."""
+    with _LOCK:
+        _large.append(1)
+        Limits.allow = _none  # type: ignore[assignment, method-assign]
+    try:
+        yield
+    finally:
+        with _LOCK:
+            _large.pop()
+            # Threads overlap: the last one that wants it ends it.
+            if not _large:
+                Limits.allow = _ALLOW  # type: ignore[method-assign]
+
+
+def _none(limits: Limits, pieces: Iterable[Piece]) -> bool:
+    return not any(True for _ in pieces)
 
 
 def branch_of(place: str, worker: str) -> str:

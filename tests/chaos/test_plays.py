@@ -69,6 +69,25 @@ def test_a_collection_beside_writers_deletes_what_is_old(tmp_path: Path) -> None
     assert play.collected > 10
 
 
+@pytest.mark.parametrize("weather", [DEATHS, FAULTS], ids=["deaths, races", "faults"])
+def test_merges_of_more_rows_than_fit_lose_nothing(
+    weather: Weather, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chaos.worker.LARGE", 1.0)
+    blobs = MemoryBlobs()
+    Ground(lambda: blobs).found()
+    play = Play(Ground(lambda: blobs), seed=2)
+    play.weights = {**WEIGHTS, "publish": 60, "update": 40}
+    merged = 0
+    for _ in range(12):
+        assert play.round(weather, 60) == []
+        merged = sum(line.get("how") == "merge" for line in play.told if line.get("large"))
+        if merged and play.counts["kills"]:
+            break
+    # How far each gets depends on where it dies, which no seed repeats exactly.
+    assert min(merged, play.counts["kills"]) > 0
+
+
 def test_a_campaign_in_one_process_goes_on_where_it_was(tmp_path: Path) -> None:
     for number in (1, 2):
         plays = Plays.at(tmp_path, seed=number)

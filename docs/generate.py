@@ -17,8 +17,8 @@ from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
 from dbt.adapters.vcs import variables
 from dbt.adapters.vcs.changes.merges import export_rules, protection
-from dbt.adapters.vcs.configs import VcsConfig
 from dbt.adapters.vcs.credentials import VcsCredentials
+from dbt.adapters.vcs.impl import VcsConfig
 
 DOCS: Final = Path(__file__).parent
 PAGE: Final = DOCS / "configuration.md"

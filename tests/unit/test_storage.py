@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.vcs.storage_configs import asked_by
+from dbt.adapters.vcs.project.manifest import asked_by
 
 
 class Config(dict[str, Any]):

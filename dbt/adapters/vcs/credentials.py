@@ -11,13 +11,13 @@ from typing import Any
 from dbt.adapters.contracts.connection import Credentials
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.vcs import storage_configs as storage
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.secrets import shown_location
 from dbt.adapters.vcs.engines.methods import check_method
 from dbt.adapters.vcs.engines.server_address import with_remote
 
 PUBLISH_MODES = ("on_success", "after_tests", "manual", "always")
+STORAGE_MODES = ("refuse", "ignore")
 
 
 @dataclass
@@ -58,7 +58,7 @@ class VcsCredentials(Credentials):
     branch: str = "main"
     base: str = "main"
     publish: str = "on_success"
-    storage_configs: str = storage.REFUSE
+    storage_configs: str = "refuse"
     auto_optimize: bool = False
     method: str = "session"
     host: str | None = None
@@ -113,10 +113,10 @@ class VcsCredentials(Credentials):
             raise DbtRuntimeError(
                 f"publish: {self.publish} is unknown; expected one of {', '.join(PUBLISH_MODES)}."
             )
-        if self.storage_configs not in storage.MODES:
+        if self.storage_configs not in STORAGE_MODES:
             raise DbtRuntimeError(
                 f"storage_configs: {self.storage_configs} is unknown; expected one of "
-                f"{', '.join(storage.MODES)}."
+                f"{', '.join(STORAGE_MODES)}."
             )
         if self.database is not None and self.database != self.schema:
             raise DbtRuntimeError(
@@ -140,6 +140,11 @@ class VcsCredentials(Credentials):
             user=self.user,
             use_ssl=self.use_ssl,
         )
+
+    @property
+    def time_zone(self) -> str:
+        """The time zone of timestamps without one."""
+        return str(self.spark_config.get("spark.sql.session.timeZone", "UTC"))
 
     @property
     def type(self) -> str:

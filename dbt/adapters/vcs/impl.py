@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from multiprocessing.context import SpawnContext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from dbt.adapters.base.relation import BaseRelation, InformationSchema
 from dbt.adapters.capability import Capability, CapabilityDict, CapabilitySupport, Support
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationType
-from dbt.adapters.spark.impl import SparkAdapter
+from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.events.base_types import EventLevel
 from dbt_common.events.event_manager_client import get_event_manager
@@ -23,19 +24,18 @@ from dbt_common.events.types import Note
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.vcs.column import VcsColumn
-from dbt.adapters.vcs.configs import VcsConfig
 from dbt.adapters.vcs.connections import VcsConnectionManager
 from dbt.adapters.vcs.core.errors import InputError, VcsError
 from dbt.adapters.vcs.core.ids import datetime_of
 from dbt.adapters.vcs.core.model import Entry, Origin, RelationName, TableEntry
-from dbt.adapters.vcs.operations import Caller, prepare_operation
 from dbt.adapters.vcs.project import dbt_catalog
-from dbt.adapters.vcs.project.building.python_models import relations_of, run_python_model
-from dbt.adapters.vcs.project.building.reuse_modes import is_declared_repeatable
-from dbt.adapters.vcs.project.building.seeding import allow_long_values, check_seed_file, load_seed
+from dbt.adapters.vcs.project.dbt_catalog import loaded_at
 from dbt.adapters.vcs.project.environment import Environment
 from dbt.adapters.vcs.project.events import RunListener
-from dbt.adapters.vcs.project.freshness import loaded_at
+from dbt.adapters.vcs.project.operations import Caller, prepare_operation
+from dbt.adapters.vcs.project.python_models import relations_of, run_python_model
+from dbt.adapters.vcs.project.reuse_modes import is_declared_repeatable
+from dbt.adapters.vcs.project.seeds import allow_long_values, check_seed_file, load_seed
 from dbt.adapters.vcs.relation import VcsRelation
 from dbt.adapters.vcs.sql.handlers.catalog.show_handler import columns_of_temporary
 from dbt.adapters.vcs.sql.parser import split
@@ -47,6 +47,52 @@ from dbt.adapters.vcs.workspace.overlay import Overlay
 
 if TYPE_CHECKING:
     import agate
+
+
+@dataclass
+class VcsConfig(SparkConfig):
+    """Configs of models, seeds and snapshots that the adapter knows.
+
+    Attributes:
+        partition_by: Columns that the table is partitioned by, with one folder per value.
+        cluster_by: Columns that rows are sorted by within a write.
+        primary_key: Columns of the primary key. Default: those of an enforced contract's
+            constraint, or the `unique_key` of an incremental model.
+        enforce_primary_key: `false` allows rows with a NULL or duplicate key.
+        on_conflict: What a merge does if both sides changed a row: `fail`, `skip`, `accept`,
+            `cell`, `cell_skip` or `cell_accept`. Default: the setting in `vcs.yml`, or `fail`.
+        write_mode: How a changed row is stored: `merge_on_read` keeps its file and writes a
+            tombstone, `copy_on_write` rewrites the file, `auto` decides by the file's size and
+            by how many rows it has lost. Default: `auto`.
+        rebuild: `delta` stores only what differs from the previous version when a table is
+            rebuilt. Default: `full`.
+        auto_optimize: Whether a run compacts the table when necessary. Default: the profile's
+            setting.
+        reuse: Whether a result that was computed before is taken instead of computing it: `true`,
+            if it depends on nothing but what the model reads; `always`, in any case; `false`, not
+            at all. Default: `true`.
+        partitions: Values, as SQL, of the partitions that `insert_overwrite` replaces, whether
+            there are new rows in them or not. Default: those with new rows.
+        merge_update_columns: Columns that `merge` updates in matching rows. Default: all except
+            those in `merge_exclude_columns`.
+        file_format: `parquet`, or empty. Any other is refused or ignored, depending on
+            `storage_configs` in the profile.
+        location_root: Refused or ignored, like `file_format`: tables are kept in the repository.
+        clustered_by: Refused or ignored, with `buckets`: use `cluster_by` or `partition_by`.
+        buckets: Refused or ignored, with `clustered_by`.
+        options: Options of Spark's Parquet writer.
+    """
+
+    primary_key: list[str] | str | None = None
+    enforce_primary_key: bool | None = None
+    cluster_by: list[str] | str | None = None
+    auto_optimize: bool | None = None
+    on_conflict: str | None = None
+    write_mode: str | None = None
+    rebuild: str | None = None
+    reuse: bool | str | None = None
+    partitions: list[Any] | None = None
+    merge_update_columns: list[str] | str | None = None  # type: ignore[assignment]
 
 
 class VcsAdapter(SparkAdapter):
@@ -258,7 +304,7 @@ class VcsAdapter(SparkAdapter):
         handle = self.connections.handle()
         with self.connections.exception_handler(f"load of seed {relation}"):
             name = self._name_of(relation)
-            zone = self.environment.time_zone
+            zone = self.environment.credentials.time_zone
             reuse = self.environment.reuse(handle.name)
             self.environment.change(
                 handle.inner,

@@ -11,7 +11,7 @@ import pytest
 
 from dbt.adapters.vcs.core.model import TableEntry
 from dbt.adapters.vcs.core.origins.results import Result
-from dbt.adapters.vcs.project.building.reuse_modes import ReuseModes
+from dbt.adapters.vcs.project.reuse_modes import ReuseModes
 from dbt.adapters.vcs.reuse import attempt
 from dbt.adapters.vcs.reuse.reuser import ReuseMode
 

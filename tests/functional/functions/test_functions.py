@@ -10,7 +10,7 @@ from dbt.adapters.vcs.api import Client, connect
 from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.core.errors import EngineError, InputError, NotFoundError, UnsupportedError
 from dbt.adapters.vcs.core.model import FunctionEntry, Origin, RelationName
-from dbt.adapters.vcs.operations import Caller, run_operation
+from dbt.adapters.vcs.project.operations import Caller, run_operation
 
 from .conftest import SPARK, Sql, rows_of
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.project.operations_in_runs import command_of, only_reads, statements_of
+from dbt.adapters.vcs.project.operations import command_of, only_reads, statements_of
 from tests.functional.life.shop import MODELS, Shop, make_shop
 
 pytestmark = pytest.mark.spark

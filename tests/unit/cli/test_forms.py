@@ -7,7 +7,7 @@ import shlex
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.operations import Caller, run_operation
+from dbt.adapters.vcs.project.operations import Caller, run_operation
 from tests.unit.cli.conftest import Call
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Warehouse

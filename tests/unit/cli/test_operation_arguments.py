@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
-from dbt.adapters.vcs.operations import Caller, run_operation
+from dbt.adapters.vcs.project.operations import Caller, run_operation
 from dbt.adapters.vcs.workspace.run_branch import Status
 from tests.unit.warehouse import Warehouse
 

@@ -27,7 +27,7 @@ from dbt.adapters.vcs.core.model import (
     Snapshot,
     TableEntry,
 )
-from dbt.adapters.vcs.operations import Caller, run_operation
+from dbt.adapters.vcs.project.operations import Caller, run_operation
 from dbt.adapters.vcs.table.files.parquet import arrow_schema
 from tests.unit.warehouse import START, Warehouse
 

@@ -7,7 +7,7 @@ import pytest
 from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.model import NodeRun
 from dbt.adapters.vcs.core.origins.results import Result
-from dbt.adapters.vcs.project.building.node_step import savings_line, with_savings
+from dbt.adapters.vcs.project.node_steps import savings_line, with_savings
 from dbt.adapters.vcs.reuse.reuser import Taken, Tally
 
 NOTHING = [

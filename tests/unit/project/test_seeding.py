@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.project.building.seeding import check_seed_file
+from dbt.adapters.vcs.project.seeds import check_seed_file
 
 
 @pytest.mark.parametrize(

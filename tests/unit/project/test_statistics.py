@@ -11,7 +11,7 @@ from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.model import NodeRun, RelationName, Run
 from dbt.adapters.vcs.core.origins.lineage import introductions
 from dbt.adapters.vcs.project import dbt_catalog
-from dbt.adapters.vcs.project.freshness import loaded_at
+from dbt.adapters.vcs.project.dbt_catalog import loaded_at
 from dbt.adapters.vcs.relation import VcsRelation
 from dbt.adapters.vcs.workspace.mounts import External
 from dbt.adapters.vcs.workspace.overlay import Overlay

@@ -10,7 +10,7 @@ import pytest
 
 from dbt.adapters.vcs.core.model import Function, FunctionEntry, RelationName
 from dbt.adapters.vcs.credentials import VcsCredentials
-from dbt.adapters.vcs.project.building.reuse_modes import credentials_around
+from dbt.adapters.vcs.project.reuse_modes import credentials_around
 from dbt.adapters.vcs.reuse.circumstances import Circumstances
 from dbt.adapters.vcs.reuse.contents import NameContents
 

@@ -1,1 +1,3 @@
 """The dbt side: the invocation, its run, its documents."""
+
+from __future__ import annotations

@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from dbt.adapters.vcs.project.building.reuse_modes import mode_said
 from dbt.adapters.vcs.project.invocation import Invocation
+from dbt.adapters.vcs.project.reuse_modes import mode_said
 
 _LOG: Final = logging.getLogger(__name__)
 _FILE: Final = "vcs_last_build.json"

@@ -11,9 +11,10 @@ from dbt.adapters.contracts.connection import AdapterRequiredConfig
 from dbt.adapters.events.logging import AdapterLogger
 
 from dbt.adapters.vcs.changes.merges.protection import Rules, read_rules
-from dbt.adapters.vcs.core.errors import EngineError, NotFoundError, ReadOnlyError
+from dbt.adapters.vcs.commands.revisions import check_free
+from dbt.adapters.vcs.core.branches import Branch
+from dbt.adapters.vcs.core.errors import EngineError, InputError, NotFoundError, ReadOnlyError
 from dbt.adapters.vcs.core.model import Origin, RelationName, TableEntry
-from dbt.adapters.vcs.core.origins.results import Results
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.header import check_vacant
@@ -22,35 +23,35 @@ from dbt.adapters.vcs.core.store.opening import located, open_blobs
 from dbt.adapters.vcs.credentials import VcsCredentials
 from dbt.adapters.vcs.engines.factory import make_engine
 from dbt.adapters.vcs.engines.port import Engine
-from dbt.adapters.vcs.project.advice import outdated_warning
-from dbt.adapters.vcs.project.building.node_step import Work
-from dbt.adapters.vcs.project.building.reuse_modes import ReuseModes, credentials_around
 from dbt.adapters.vcs.project.early_start import EarlyStart, starts_early
-from dbt.adapters.vcs.project.externals import externals_of
-from dbt.adapters.vcs.project.invocation import current_invocation
-from dbt.adapters.vcs.project.manifest import Project
-from dbt.adapters.vcs.project.operations_in_runs import (
+from dbt.adapters.vcs.project.invocation import Invocation, current_invocation
+from dbt.adapters.vcs.project.manifest import Project, check_storage, externals_of
+from dbt.adapters.vcs.project.node_steps import Work
+from dbt.adapters.vcs.project.operations import (
     READING,
     command_of,
     only_reads,
     statements_of,
 )
-from dbt.adapters.vcs.project.publishing import Publishing, RunMeans
-from dbt.adapters.vcs.project.resumed_run import resumed_run
-from dbt.adapters.vcs.project.run import RunLife, is_hook, is_node
-from dbt.adapters.vcs.project.target_branch import make_target, shown_branch
+from dbt.adapters.vcs.project.reuse_modes import credentials_around
+from dbt.adapters.vcs.project.run import RunLife, is_hook, is_node, outdated_warning
 from dbt.adapters.vcs.reuse.reuser import Reuse
 from dbt.adapters.vcs.sql.handlers.catalog.show_handler import columns_of
-from dbt.adapters.vcs.storage_configs import check_storage
 from dbt.adapters.vcs.workspace.answer import Outcome
 from dbt.adapters.vcs.workspace.lines.direct import landed
 from dbt.adapters.vcs.workspace.lines.line_workspace import Connection, Workspace
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine, Line, PinnedLine
 from dbt.adapters.vcs.workspace.lines.run_line import RunLine
-from dbt.adapters.vcs.workspace.lines.upkeep import Upkeep
 from dbt.adapters.vcs.workspace.mounts import Externals
 from dbt.adapters.vcs.workspace.overlay import Overlay
-from dbt.adapters.vcs.workspace.run_branch import steps_of
+from dbt.adapters.vcs.workspace.run_branch import (
+    PREFIX,
+    RunBranch,
+    Status,
+    check_mergeable,
+    runs,
+    steps_of,
+)
 
 logger = AdapterLogger("Vcs")
 
@@ -92,11 +93,6 @@ class Environment:
         credentials = self._config.credentials
         assert isinstance(credentials, VcsCredentials)
         return credentials
-
-    @property
-    def time_zone(self) -> str:
-        """The time zone of timestamps without one."""
-        return str(self.credentials.spark_config.get("spark.sql.session.timeZone", "UTC"))
 
     @property
     def life(self) -> RunLife | None:
@@ -362,26 +358,11 @@ class Environment:
                 run_line,
                 invocation,
                 self._project,
-                means=self._means(workspace, run_line),
+                credentials=credentials,
+                rules=self.rules(),
                 say=self._say,
             )
         return workspace
-
-    def _means(self, workspace: Workspace, run_line: RunLine) -> RunMeans:
-        credentials, invocation = self.credentials, self.invocation
-        return RunMeans(
-            publishing=self._publishing(credentials.publish, credentials.branch),
-            upkeep=Upkeep(
-                workspace, run_line, auto=credentials.auto_optimize, warn=logger.warning
-            ),
-            modes=ReuseModes(
-                Results(workspace.repository.blobs),
-                self._project.node,
-                said=invocation.reuse,
-                refreshes=invocation.refreshes,
-            ),
-            time_zone=self.time_zone,
-        )
 
     @property
     def _only_reads(self) -> bool:
@@ -411,15 +392,6 @@ class Environment:
             on_error=lambda error: logger.warning(f"The run's lease was not renewed: {error}"),
         )
 
-    def _publishing(self, mode: str, target: str) -> Publishing:
-        rules = self.rules()
-        return Publishing(
-            mode=mode,
-            policy=rules.policy,
-            on_stale=rules.on_stale,
-            export=rules.export_of(target),
-        )
-
     def rules(self) -> Rules:
         """Return the rules in the project's vcs.yml for branches and merges."""
         return read_rules(self.invocation.project_root)
@@ -431,3 +403,65 @@ class Environment:
                 root = self.invocation.project_root
                 self._externals = externals_of(self._project.sources, root)
             return self._externals
+
+
+def make_target(
+    repository: Repository, credentials: VcsCredentials, author: str, say: Callable[[str], None]
+) -> None:
+    """Create the target branch from its base, unless it exists; `say` tells the user.
+
+    Raises:
+        InputError: The name is that of a run's branch, or not allowed.
+        NotFoundError: There is no base.
+    """
+    target, base = credentials.branch, credentials.base
+    if target.startswith(PREFIX):
+        raise InputError(
+            f"branch: {target} is the branch of a run, which dbt manages itself. Use a "
+            f"branch of your own; base: {target} starts it from the result of the run."
+        )
+    if repository.find_branch(target) is not None:
+        return
+    check_free(repository, "branch", target)
+    check_mergeable(repository, base)
+    repository.create_branch(
+        target, repository.branch(base).head, author=author, note=f"from {base}"
+    )
+    say(f"Created branch {target} from {base}.")
+
+
+def shown_branch(repository: Repository, credentials: VcsCredentials) -> Branch:
+    """Return the branch to read: the target, or the branch that it would be created from.
+
+    Raises:
+        NotFoundError: There is neither, nor a default branch.
+    """
+    return (
+        repository.find_branch(credentials.branch)
+        or repository.find_branch(credentials.base)
+        or repository.branch(repository.default_branch)
+    )
+
+
+def resumed_run(
+    repository: Repository, invocation: Invocation, credentials: VcsCredentials
+) -> RunBranch | None:
+    """Return the run to retry, or the one that is waiting for its tests; None if there is none.
+
+    Raises:
+        InputError: The run to retry was stopped early, and dbt doesn't know all its nodes.
+    """
+    # An operation starts from the beginning, so what it did before it failed must not be there.
+    retry_of = None if invocation.is_operation else invocation.retry_of
+    if not retry_of and credentials.publish != "after_tests":
+        return None
+    known = [run for run in runs(repository) if run.target == credentials.branch]
+    if not retry_of:
+        return next((run for run in known if run.status is Status.PASSED), None)
+    retried = [run for run in known if run.invocation == retry_of]
+    if retried and retried[0].status is Status.INTERRUPTED:
+        raise InputError(
+            f"{retried[0].name} was stopped early ({retried[0].note}), so dbt "
+            "retry would skip nodes. Run the same command again instead."
+        )
+    return next((run for run in retried if run.status is Status.FAILED), None)

@@ -1,4 +1,4 @@
-"""Publication: the work of a run, put on its target as one commit."""
+"""Publication: when a run is published, and how its work becomes one commit of its target."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from dbt.adapters.vcs.changes.diffs.summaries import list_changes
 from dbt.adapters.vcs.changes.merges.branch_landing import Arrival, land_work
 from dbt.adapters.vcs.changes.merges.conflicts.terms import Terms
 from dbt.adapters.vcs.changes.merges.merge_plan import Work
+from dbt.adapters.vcs.changes.merges.protection import Rules
 from dbt.adapters.vcs.changes.merges.read_set_check import ReadSetCheck
 from dbt.adapters.vcs.changes.merges.stale_by_merge import changed_by_target, joined, newly_stale
 from dbt.adapters.vcs.core.errors import ConflictError, VcsError
@@ -19,35 +20,13 @@ from dbt.adapters.vcs.core.model import Origin, Run
 from dbt.adapters.vcs.core.origins.results import Results
 from dbt.adapters.vcs.core.origins.staleness import entries_of
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.project.building.reuse_modes import ReuseModes
-from dbt.adapters.vcs.project.healing.carrying import Carry, WorkspaceCarry
-from dbt.adapters.vcs.project.healing.run_healer import RunHealer
-from dbt.adapters.vcs.project.healing.run_log import LoggedStep
+from dbt.adapters.vcs.project.healing import Carry, RunHealer, WorkspaceCarry
 from dbt.adapters.vcs.project.invocation import Invocation
-from dbt.adapters.vcs.project.publishing import Publishing
+from dbt.adapters.vcs.project.node_steps import LoggedStep
+from dbt.adapters.vcs.project.reuse_modes import ReuseModes
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines.run_line import RunLine
 from dbt.adapters.vcs.workspace.run_branch import Status
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HealingMeans:
-    """What a run can be healed with.
-
-    Attributes:
-        steps: What it did, in order.
-        modes: Decides which results a node may take.
-        node_of: Returns dbt's node of an id, or None.
-    """
-
-    steps: tuple[LoggedStep, ...]
-    modes: ReuseModes
-    node_of: Callable[[str], Any]
-
-    def fails(self, test: str) -> bool:
-        """Return whether wrong rows of a test are an error, and no warning."""
-        config = getattr(self.node_of(test), "config", None)
-        return str(getattr(config, "severity", "error")).lower() == "error"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,18 +36,22 @@ class Publication:
     Attributes:
         workspace: Where the run works.
         line: The run's branch.
-        publishing: What the profile and the project say of it.
+        rules: The project's rules for branches and merges.
         invocation: The dbt command.
         say: Writes a line to dbt's log.
-        healing: What the run can be healed with.
+        steps: What the run did, in order.
+        modes: Decides which results a node may take.
+        node_of: Returns dbt's node of an id, or None.
     """
 
     workspace: Workspace
     line: RunLine
-    publishing: Publishing
+    rules: Rules
     invocation: Invocation
     say: Callable[[str], None]
-    healing: HealingMeans
+    steps: tuple[LoggedStep, ...]
+    modes: ReuseModes
+    node_of: Callable[[str], Any]
 
     def put(self, record: Run, seconds: float, *, tested: bool, failed: str | None) -> None:
         """Publish the run, and say what moved.
@@ -84,10 +67,8 @@ class Publication:
         """
         run, repository = self.line.run, self.workspace.repository
         before = repository.branch(run.target).head
-        carry = WorkspaceCarry(
-            self.workspace, lambda name: self.healing.modes.reuse(name, run.target)
-        )
-        check = ReadSetCheck(repository, self.publishing.on_stale, self._healer(carry))
+        carry = WorkspaceCarry(self.workspace, lambda name: self.modes.reuse(name, run.target))
+        check = ReadSetCheck(repository, self.rules.on_stale, self._healer(carry))
         try:
             landed = self._landed(record, check)
         except VcsError as error:
@@ -109,11 +90,11 @@ class Publication:
             self.say(f"  {run.target} had moved in the meantime; the run was merged into it.")
         for line in (*check.lines, *self._stale(landed, check.stale)):
             self.say(f"  {line}")
-        if self.publishing.export is not None:
+        if (rule := self.rules.export_of(run.target)) is not None:
             # Most projects do without.
             from dbt.adapters.vcs.commands.exports import export_after
 
-            export_after(repository, run.target, self.publishing.export, self.say)
+            export_after(repository, run.target, rule, self.say)
 
     def _stale(self, landed: Arrival, told: frozenset[str]) -> Iterator[str]:
         """Yield a line about tables that the run made stale, but for those that it told."""
@@ -132,13 +113,18 @@ class Publication:
         repository, invocation = self.workspace.repository, self.invocation
         return RunHealer(
             repository,
-            self.healing.steps,
+            self.steps,
             carry,
             origin=Origin(invocation=invocation.id),
             results=Results(repository.blobs),
             author=invocation.author,
-            fails=self.healing.fails,
+            fails=self._fails,
         )
+
+    def _fails(self, test: str) -> bool:
+        """Return whether wrong rows of a test are an error, and no warning."""
+        config = getattr(self.node_of(test), "config", None)
+        return str(getattr(config, "severity", "error")).lower() == "error"
 
     def _landed(self, record: Run, check: ReadSetCheck) -> Arrival:
         run, invocation = self.line.run, self.invocation
@@ -148,7 +134,7 @@ class Publication:
                 source=run.name,
                 commit=run.head,
                 run=run,
-                policy=self.publishing.policy,
+                policy=self.rules.policy,
                 record=record,
             ),
             run.target,

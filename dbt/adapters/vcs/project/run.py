@@ -3,38 +3,46 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import msgspec
+from dbt.adapters.events.logging import AdapterLogger
 
+from dbt.adapters.vcs.changes.merges.protection import Rules
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.model import NodeRun, Origin, Run, TableEntry
+from dbt.adapters.vcs.core.origins.results import Results
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.project.advice import FAILED, UNDONE, next_step, what_failed
-from dbt.adapters.vcs.project.building.node_step import (
+from dbt.adapters.vcs.credentials import VcsCredentials
+from dbt.adapters.vcs.project.invocation import Invocation
+from dbt.adapters.vcs.project.manifest import Project
+from dbt.adapters.vcs.project.node_steps import (
+    FAILED,
+    UNDONE,
+    LoggedStep,
     NodeStep,
+    RunLog,
     Sent,
     Work,
     record_consumed,
     savings_line,
     with_savings,
 )
-from dbt.adapters.vcs.project.healing.run_log import LoggedStep, RunLog
-from dbt.adapters.vcs.project.invocation import Invocation
-from dbt.adapters.vcs.project.manifest import Project
-from dbt.adapters.vcs.project.operations_in_runs import PostponedOperations
-from dbt.adapters.vcs.project.publication import HealingMeans, Publication
-from dbt.adapters.vcs.project.publishing import RunMeans
+from dbt.adapters.vcs.project.publication import Publication
+from dbt.adapters.vcs.project.reuse_modes import ReuseModes
 from dbt.adapters.vcs.reuse.reuser import Reuse
 from dbt.adapters.vcs.reuse.taken_versions import settle_history
 from dbt.adapters.vcs.workspace.answer import Outcome
 from dbt.adapters.vcs.workspace.lines.line_workspace import Connection, Workspace
 from dbt.adapters.vcs.workspace.lines.run_line import RunLine
+from dbt.adapters.vcs.workspace.lines.upkeep import Upkeep
 from dbt.adapters.vcs.workspace.mounts import relation_of
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.run_branch import Status, steps_of
+
+logger = AdapterLogger("Vcs")
 
 _NODES = ("model.", "seed.", "snapshot.", "test.", "unit_test.", "function.")
 
@@ -65,22 +73,35 @@ class RunLife:
         invocation: Invocation,
         project: Project,
         *,
-        means: RunMeans,
+        credentials: VcsCredentials,
+        rules: Rules,
         say: Callable[[str], None],
     ) -> None:
-        """`say` writes a line to dbt's log.
+        """Take what the run works with.
 
-        `means` decides when the target branch moves, and what nodes take and leave.
+        Args:
+            workspace: Where it works.
+            line: Its branch.
+            invocation: The dbt command.
+            project: The project's nodes.
+            credentials: The profile, which says when the target branch moves.
+            rules: The project's rules for branches and merges.
+            say: Writes a line to dbt's log.
         """
         self.workspace = workspace
         self.line = line
         self.invocation = invocation
         self.is_ended = False
         self._project = project
-        self._publishing = means.publishing
-        self._upkeep = means.upkeep
-        self._modes = means.modes
-        self._time_zone = means.time_zone
+        self._credentials = credentials
+        self._rules = rules
+        self._upkeep = Upkeep(workspace, line, auto=credentials.auto_optimize, warn=logger.warning)
+        self._modes = ReuseModes(
+            Results(workspace.repository.blobs),
+            project.node,
+            said=invocation.reuse,
+            refreshes=invocation.refreshes,
+        )
         self._say = say
         self._lock = threading.Lock()
         self._landing = threading.Lock()
@@ -203,7 +224,7 @@ class RunLife:
                     self._project.node(node.id),
                     node.relation,
                     self._project.origin(node.id, self.invocation.id),
-                    zone=self._time_zone,
+                    zone=self._credentials.time_zone,
                     is_empty=self.invocation.is_empty,
                 )
                 self.land(overlay, f"{node.id} ({node.status})", self._record([node]))
@@ -302,23 +323,26 @@ class RunLife:
 
     def _publishes_part(self) -> bool:
         """Return whether the successful part is published although something failed."""
-        return self._publishing.takes_part and self.line.has_changes and self._is_due()
+        takes_part = self._credentials.publish == "always"
+        return takes_part and self.line.has_changes and self._is_due()
 
     def _is_due(self) -> bool:
         if self.repository.branch(self.line.run.target).protection is not None:
             return False
-        return self._publishing.is_due(is_testing=self.invocation.is_testing)
+        if self._credentials.publish == "after_tests":
+            return self.invocation.is_testing
+        return self._credentials.publish in ("on_success", "always")
 
     def _publish(self, success: bool, seconds: float) -> None:
         publication = Publication(
             workspace=self.workspace,
             line=self.line,
-            publishing=self._publishing,
+            rules=self._rules,
             invocation=self.invocation,
             say=self._say,
-            healing=HealingMeans(
-                steps=self._log.steps, modes=self._modes, node_of=self._project.node
-            ),
+            steps=self._log.steps,
+            modes=self._modes,
+            node_of=self._project.node,
         )
         publication.put(
             self._published(seconds),
@@ -362,8 +386,11 @@ class RunLife:
         run = self.line.end(Status.PASSED, "waiting to be published", tested=tested)
         if self.repository.branch(run.target).protection is not None:
             why, step = f"{run.target} is protected", f"dbt-vcs promote {run.name} {run.target}"
+        elif self._credentials.publish == "after_tests":
+            why, step = "publish: after_tests", "dbt test"
         else:
-            why, step = self._publishing.waiting(run.name, run.target)
+            why = f"publish: {self._credentials.publish}"
+            step = f"dbt-vcs merge {run.name} {run.target}"
         self._say(f"Not published yet ({why}). Next: {step}")
 
     def _unrecorded(self) -> list[NodeRun]:
@@ -420,3 +447,117 @@ def _rows(overlay: Overlay, relation: str | None) -> int | None:
     """Return the row count of the table that a node built; None if it built none."""
     entry = overlay.relations.get(relation_of(relation)) if relation else None
     return overlay.snapshot(entry.snapshot).rows if isinstance(entry, TableEntry) else None
+
+
+_SHOWN: Final = 5
+
+
+def what_failed(nodes: Sequence[NodeRun], hooks: Sequence[str]) -> str:
+    """Return a clause with what failed in a run: the first node or hook, and how many more."""
+    names = [node.id for node in nodes if node.status in FAILED]
+    names += [f"the hook {hook}" for hook in hooks]
+    if not names:
+        return "dbt reported a failure"
+    return f"{names[0]} failed" + (f", and {len(names) - 1} more" if names[1:] else "")
+
+
+def next_step(
+    invocation: Invocation,
+    nodes: Sequence[NodeRun],
+    *,
+    outdated: Sequence[str],
+    tested: Sequence[str],
+) -> str:
+    """Return the sentence with the next step after a failed run.
+
+    `dbt retry` runs only the nodes that failed or were skipped. It doesn't help after a failed
+    hook, or if nodes that were already built must be built again.
+
+    Args:
+        invocation: The command.
+        nodes: The results of its nodes.
+        outdated: Ids of nodes that were built before their file changed, and are kept.
+        tested: Ids of nodes that the failed tests read.
+    """
+    if invocation.is_operation:
+        return "Fix the cause and run the operation again."
+    if invocation.is_freshness:
+        # dbt keeps no record of it to retry from.
+        return f"Fix the cause and run: dbt {invocation.command}"
+    if outdated:
+        return f"{outdated_warning(outdated)} Running the same command again builds everything."
+    if not any(node.status in FAILED for node in nodes):
+        return "Fix the cause and run the same command again."
+    step = "Fix the cause and run: dbt retry"
+    if not tested:
+        return step
+    return (
+        f"{step}. It doesn't rebuild nodes that succeeded: after a change to {_names(tested)}, "
+        f"run: {_build(tested)}"
+    )
+
+
+def outdated_warning(outdated: Sequence[str]) -> str:
+    """Return a warning about nodes that changed after the retried run built them."""
+    have, them = ("has", "it") if len(outdated) == 1 else ("have", "them")
+    return (
+        f"{_names(outdated)} {have} changed since the run built {them}, and dbt retry doesn't "
+        f"build {them} again. Run: {_build(outdated)}"
+    )
+
+
+def _names(ids: Sequence[str]) -> str:
+    names = [_name(id) for id in ids]
+    more = len(names) - _SHOWN
+    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def _build(ids: Sequence[str]) -> str:
+    return f"dbt build --select {' '.join(f'{_name(id)}+' for id in ids)}"
+
+
+def _name(id: str) -> str:
+    """Return the name that selects a node: `orders` for the id `model.shop.orders`."""
+    return id.split(".", 2)[-1]
+
+
+class PostponedOperations:
+    """Operations that wait until a run is published."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        """`say` writes a line to dbt's log."""
+        self._say = say
+        self._waiting: list[tuple[str, str, Callable[[], list[str]]]] = []
+
+    def add(self, caller: str, command: str, work: Callable[[], list[str]]) -> None:
+        """Postpone what a node or hook called; `command` does the same outside of a run."""
+        self._waiting.append((caller, command, work))
+
+    def drop(self, caller: str) -> None:
+        """Drop what a node called that has failed; it calls it again when it is retried."""
+        self._waiting = [waiting for waiting in self._waiting if waiting[0] != caller]
+
+    def carry_out(self) -> None:
+        """Do all of it, in order, and write what it prints.
+
+        Raises:
+            VcsError: Some of it failed; the message says what was not done.
+        """
+        waiting, self._waiting = self._waiting, []
+        for place, (_, _, work) in enumerate(waiting):
+            try:
+                lines = work()
+            except VcsError as error:
+                left = "; ".join(command for _, command, _ in waiting[place:])
+                raise type(error)(
+                    f"The run is published, but an operation that it called failed: {error} "
+                    f"Not carried out: {left}"
+                ) from error
+            for line in lines:
+                self._say(line)
+
+    def leave_out(self) -> None:
+        """Write what is not carried out, since the run was not published."""
+        for _, command, _ in self._waiting:
+            self._say(f"Not carried out, since the run is not published: {command}")
+        self._waiting = []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,6 +23,7 @@ from dbt.adapters.vcs.commands.session import CommandSession, ProgressLine
 from dbt.adapters.vcs.core.errors import InputError, VcsError
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Engine
+from dbt.adapters.vcs.sql.syntax.literals import quote_name, quote_text
 from dbt.adapters.vcs.table.exact_values import Given
 
 # dbt creates the repository and runs SQL by itself, a copy is of no project nor is a machine, a
@@ -409,3 +412,87 @@ def _exact(name: str, column: Any, value: Any) -> Given:
         f"The argument {name!r} has {value!r} for {column}, which is not a single value. Put it "
         f"in quotes: {name}: {{{column}: '...'}}"
     )
+
+
+# gc and reuse change what is stored, but nothing that a branch, tag or snapshot shows.
+READING: Final = frozenset(
+    {
+        *("bisect", "blame", "conflicts", "diff", "fsck", "gc", "lineage", "log"),
+        *("reflog", "reuse", "show", "stale", "status"),
+    }
+)
+_LISTING: Final = frozenset({"branch", "runs", "snapshot", "tag"})
+_MACROS: Final = {"clone": "clone_from_snapshot", "promote": "promote", "optimize": "optimize"}
+
+
+def only_reads(verb: str, given: Mapping[str, Any]) -> bool:
+    """Return whether an operation with these arguments changes nothing that a ref shows."""
+    if given.get("dry_run") or verb in READING:
+        return True
+    if verb == "repair":
+        return not given
+    return verb in _LISTING and given.get("action", "list") == "list"
+
+
+def command_of(verb: str, given: Mapping[str, Any]) -> str:
+    """Return the command line that calls an operation."""
+    macro = _MACROS.get(verb, f"vcs_{verb}")
+    arguments = json.dumps(dict(given), default=str, ensure_ascii=False)
+    return f"dbt run-operation {macro} --args {shlex.quote(arguments)}"
+
+
+def statements_of(verb: str, given: Mapping[str, Any], branch: str) -> tuple[str, ...]:
+    """Return the statements for an operation on one relation of a run's branch.
+
+    Returns nothing if the operation is on another branch, or on more than one relation.
+
+    Raises:
+        InputError: An argument has no meaning within a run.
+    """
+    if given.get("branch", branch) != branch:
+        return ()
+    if verb == "clone":
+        target = _name(given["target"])
+        how = "create or replace" if "replace" in given else "create"
+        # The operation, unlike the statement, creates the schema.
+        schema = target.rpartition(".")[0]
+        return (
+            f"create schema if not exists {schema}",
+            f"{how} table {target} clone {_name(given['source'])}{_as_of(given.get('at'))}",
+        )
+    if verb == "restore" and "relation" in given:
+        _refuse(verb, given, "message", "a run lands as one commit, which has dbt's message")
+        name = _name(given["relation"])
+        if "to" not in given:
+            return (f"undrop table {name}",)
+        return (f"restore table {name} to{_as_of(given['to'])}",)
+    if verb == "snapshot" and given.get("action") == "create":
+        _refuse(verb, given, "note", "the version that it names may not have a commit yet")
+        table = f"{_name(given['relation'])}{_as_of(given.get('at'))}"
+        return (f"create snapshot {quote_name(given['name'])} for table {table}",)
+    if verb == "optimize" and given.keys() <= {"relation", "branch"} and "relation" in given:
+        return tuple(f"optimize {_name(name)}" for name in _relation_names(given["relation"]))
+    return ()
+
+
+def _refuse(verb: str, given: Mapping[str, Any], argument: str, why: str) -> None:
+    if argument in given:
+        raise InputError(
+            f"{verb} takes no {argument} within a run: {why}. Leave it out, or call the operation "
+            "after the run."
+        )
+
+
+def _relation_names(value: Any) -> list[str]:
+    texts = [value] if isinstance(value, str) else [str(item) for item in value]
+    return [name.strip() for text in texts for name in text.split(",")]
+
+
+def _name(value: Any) -> str:
+    """Return a relation's name in backquotes, part by part."""
+    parts = str(value).replace("`", "").split(".")
+    return ".".join(quote_name(part) for part in parts)
+
+
+def _as_of(revision: Any) -> str:
+    return "" if revision is None else f" version as of {quote_text(str(revision))}"

@@ -1,1 +1,0 @@
-"""Healing: what a run computed is computed again on what its target shows meanwhile."""

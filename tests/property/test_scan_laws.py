@@ -107,7 +107,9 @@ def test_a_filter_keeps_the_rows_that_duckdb_keeps(
                 lake.add("t", [(next(keys), *row) for row in rows])
         client = Client.on(lake.repository, "main", no_engine, schema="s", author="ann")
         held = duckdb.connect()
-        held.register("t", client.table("t").to_arrow())
+        held.register("arrow", client.table("t").to_arrow())
+        # Of its own: what DuckDB lets Arrow filter takes NaN for nothing, and refuses some tests.
+        held.execute("create table t as select * from arrow")
         for ours, theirs in conditions:
             expected = held.sql(f"select k from t where {theirs} order by k").fetchall()
             scanned = client.table("t").scan(["k"], ours)

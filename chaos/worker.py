@@ -283,7 +283,8 @@ class Worker:
 
     def _merge(self, source: str, target: str) -> dict[str, Any]:
         """Merge; some as if there were too many rows for anything but SQL."""
-        is_large = self._dice.random() < LARGE
+        # Thrown apart, so that what a seed does else stays as it was.
+        is_large = random.Random(f"{self.name}.{self._stamp}.{self._count}").random() < LARGE
         with beyond_limits() if is_large else nullcontext():
             how = merge(self._repository, source, target, author=self.name).how
         return {"how": how, "landed": how != "up_to_date", "large": is_large}

@@ -13,7 +13,7 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -287,8 +287,7 @@ class _Beside(threading.Thread):
         """Merge a new branch."""
         create_branch(self._repository, batch, "main", author=self.name)
         Shop(self._repository, batch, self.name).insert(batch)
-        is_large = self._dice.random() < LARGE
-        with beyond_limits() if is_large else nullcontext():
+        with beyond_limits(self._dice.random() < LARGE):
             merge(self._repository, batch, "main", author=self.name)
         self.added.add(batch)
 

@@ -6,7 +6,7 @@ import random
 import threading
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any, Final, Protocol
 
 from chaos.copies import EVERYTHING as EVERY_FILE
@@ -285,7 +285,7 @@ class Worker:
         """Merge; some as if there were too many rows for anything but SQL."""
         # Thrown apart, so that what a seed does else stays as it was.
         is_large = random.Random(f"{self.name}.{self._stamp}.{self._count}").random() < LARGE
-        with beyond_limits() if is_large else nullcontext():
+        with beyond_limits(is_large):
             how = merge(self._repository, source, target, author=self.name).how
         return {"how": how, "landed": how != "up_to_date", "large": is_large}
 
@@ -362,8 +362,14 @@ class Worker:
 
 
 @contextmanager
-def beyond_limits() -> Iterator[None]:
-    """Let whatever the process computes meanwhile be too large for anything but SQL."""
+def beyond_limits(is_large: bool) -> Iterator[None]:
+    """Let whatever the process computes meanwhile be too large for anything but SQL.
+
+    Nothing changes unless `is_large`.
+    """
+    if not is_large:
+        yield
+        return
     with _LOCK:
         _large.append(1)
         Limits.allow = _none  # type: ignore[assignment, method-assign]

@@ -325,9 +325,9 @@ def promote(
     """Publish everything that a branch changed to another branch, in one step or not at all.
 
     This is the only kind of merge that a protected branch accepts. If the branch requires tests,
-    they must have passed on exactly the versions that are published (`runs.evidence`). The engine
-    is created for tables with more rows changed on both sides than fit into this process; a local
-    Spark if None.
+    they must have passed on exactly the versions that are published (`workspace.evidence`). The
+    engine is created for tables with more rows changed on both sides than fit into this process; a
+    local Spark if None.
 
     Raises:
         NotFoundError: The source or the target does not exist.

@@ -85,7 +85,7 @@ class WriteReport:
 def write_rows(scope: Scope, name: RelationName, rows: RowSource, request: WriteRequest) -> int:
     """Write rows to a table of the scope's overlay, without an engine, and return how many.
 
-    Columns are found by name, in any case, and values fitted exactly (`rows.fitted_rows`). NOT
+    Columns are found by name, in any case, and values fitted exactly (`table.fitted_rows`). NOT
     NULL, the primary key and checks hold as for a statement; checks are computed by the engine. A
     table that isn't there is created with the rows' columns, unless rows are merged.
 

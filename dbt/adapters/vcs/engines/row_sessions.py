@@ -2,7 +2,7 @@
 
 | the rows                                     | are computed by                                  |
 |----------------------------------------------|--------------------------------------------------|
-| few, of types that Arrow has                 | this process, column by column (`rows.limits`)   |
+| few, of types that Arrow has                 | this process, column by column (`table.limits`)  |
 | more                                         | DuckDB in this process, spilling to disk         |
 | of types that only Spark has, or as asked    | Spark                                            |
 """

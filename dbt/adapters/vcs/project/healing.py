@@ -49,7 +49,7 @@ TRIES: Final = 5
 
 
 class RunHealer:
-    """Heals the plans of one run; see `merges.read_set_check.Healer`."""
+    """Heals the plans of one run; see `changes.merges.read_set_check.Healer`."""
 
     def __init__(
         self,

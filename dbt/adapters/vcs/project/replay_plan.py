@@ -10,12 +10,12 @@ from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Entry, Input, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.origins.results import Result, Results
 from dbt.adapters.vcs.core.origins.staleness import (
-    AFRESH,
     MAX_BACK,
     RESTORE,
     SAME_ROWS,
     inputs_of,
     is_rebuilt_since,
+    is_whole,
     moved_inputs,
     name_of,
 )
@@ -291,9 +291,8 @@ class RecordedTables:
                 continue
             seen.add(id)
             snapshot = self._repository.objects.snapshot(id)
-            names = set(map(name_of, snapshot.origin.inputs))
-            read |= names
-            if with_past or snapshot.operation not in AFRESH or name in names:
+            read |= set(map(name_of, snapshot.origin.inputs))
+            if with_past or not is_whole(snapshot, name):
                 left += ((name, parent) for parent in snapshot.parents)
             inputs = [
                 (name_of(item), SnapshotId(item.snapshot))

@@ -1,6 +1,6 @@
 """Equality of values in process: map equal values to equal numbers, by column, in numpy.
 
-`rows.equality_sql` does the same for an engine.
+`table.equality_sql` does the same for an engine.
 
 | values                     | equal if                                                    |
 |----------------------------|-------------------------------------------------------------|

@@ -1,4 +1,4 @@
-"""Equality of values as SQL: makes Spark compare values as `rows.equality` does.
+"""Equality of values as SQL: makes Spark compare values as `table.equality` does.
 
 | values           | Spark by itself                          | here                              |
 |------------------|------------------------------------------|-----------------------------------|

@@ -45,7 +45,7 @@ def find_clashes(
 ) -> Clashes:
     """Compare the keys of new rows with each other and with those of old rows.
 
-    Keys are compared as in `rows.equality`. The keys of all new rows are held in memory, those of
+    Keys are compared as in `table.equality`. The keys of all new rows are held in memory, those of
     old rows only if their first column matches a new one.
 
     Raises:

@@ -2,7 +2,7 @@
 
 Rows are joined by key where each version has a key at most once. Otherwise signed rows are grouped
 by value, and what does not cancel is paired by key. The result has the same rows as
-`rows.compare.net` computes column by column.
+`table.compare.net` computes column by column.
 """
 
 from __future__ import annotations

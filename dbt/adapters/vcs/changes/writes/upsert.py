@@ -52,7 +52,7 @@ def upsert(
 ) -> Rewritten:
     """Update the rows whose key is given, and insert the others; readers see no change yet.
 
-    Keys are compared as in `rows.equality`. Of the table, key columns are read where the bounds
+    Keys are compared as in `table.equality`. Of the table, key columns are read where the bounds
     of a file reach the new keys, and rows that change.
 
     Args:

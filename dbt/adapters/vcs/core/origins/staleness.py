@@ -270,7 +270,7 @@ class _Finder:
                 continue
             own = [item for item in snapshot.origin.inputs if _counts(item, name)]
             found.update(((item.relation, item.version), item) for item in own)
-            if (is_far or not own) and not _is_whole(snapshot, name):
+            if (is_far or not own) and not is_whole(snapshot, name):
                 before = [parent for parent in snapshot.parents if parent not in seen]
                 seen.update(before)
                 left += before
@@ -314,7 +314,7 @@ class _Finder:
             return None
 
 
-def _is_whole(snapshot: Snapshot, name: RelationName) -> bool:
+def is_whole(snapshot: Snapshot, name: RelationName) -> bool:
     """Return whether a version has nothing of those before, not even through its query."""
     reads_itself = any(name_of(item) == name for item in snapshot.origin.inputs)
     return snapshot.operation in AFRESH and not reads_itself

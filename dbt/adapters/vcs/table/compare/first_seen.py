@@ -10,7 +10,7 @@ import numpy as np
 
 from dbt.adapters.vcs.table.compare.located import Mask
 from dbt.adapters.vcs.table.files.block_reader import Positions
-from dbt.adapters.vcs.table.sorted_numbers import are_among, are_near, distinct
+from dbt.adapters.vcs.table.sorted_numbers import are_among, are_near
 
 Part: TypeAlias = tuple[str, Positions]
 """The path of a block, and positions in it."""
@@ -61,11 +61,6 @@ class PlaceGrid:
     def spread(self, of_parts: Sequence[bool]) -> Mask:
         """Repeat each part's value for all of its rows."""
         return np.repeat(np.array(of_parts, np.bool_), self._counts)
-
-    def parts(self, rows: Mask) -> set[int]:
-        """Return the numbers of the parts that contain marked rows."""
-        numbers = np.repeat(np.arange(len(self._counts)), self._counts)
-        return set(distinct(numbers[rows]).tolist())
 
     def _numbered(self, parts: Iterable[Part]) -> Positions:
         found = [self._starts[block] + positions for block, positions in parts]

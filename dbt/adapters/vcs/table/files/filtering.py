@@ -19,12 +19,10 @@ from dbt.adapters.vcs.table.files.file_digests import check_whole, damage_told
 from dbt.adapters.vcs.table.files.footers import Footer, write_file
 from dbt.adapters.vcs.table.files.numbered_columns import numbered
 from dbt.adapters.vcs.table.files.parquet import owner_of
+from dbt.adapters.vcs.table.files.rewrite import grouped
 from dbt.adapters.vcs.table.types import arrow_type
 
 _BATCH_ROWS: Final = 64 * 1024
-_GROUP_BYTES: Final = 64 * 2**20
-"""Rows that make a row group, as Arrow counts bytes in memory."""
-
 _READ_WHOLE: Final = 64 * 2**20
 _OWN: Final = (b"ARROW:schema", b"vcs.table", b"vcs.write")
 """Metadata that isn't true of the new file."""
@@ -55,7 +53,7 @@ def write_without(
     measured = _measured(blobs, block, gone, fields)
     sink = pa.BufferOutputStream()
     writer: pq.ParquetWriter | None = None
-    for rows in _groups(_left(blobs, block, gone, fields)):
+    for rows in grouped(_left(blobs, block, gone, fields)):
         if writer is None:
             writer = pq.ParquetWriter(
                 sink,
@@ -122,19 +120,6 @@ def _only_in_path(
         for field in fields
         if field.id in block.partition and field.id.lower() not in inside and is_readable(field)
     }
-
-
-def _groups(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-    held: list[pa.RecordBatch] = []
-    size = 0
-    for batch in batches:
-        held.append(batch)
-        size += batch.nbytes
-        if size >= _GROUP_BYTES:
-            yield pa.Table.from_batches(held)
-            held, size = [], 0
-    if held:
-        yield pa.Table.from_batches(held)
 
 
 def _open(blobs: Blobs, entry: Block | Tombstone) -> Any:

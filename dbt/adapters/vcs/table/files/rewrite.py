@@ -17,7 +17,7 @@ from dbt.adapters.vcs.table.files.numbered_columns import numbered
 from dbt.adapters.vcs.table.files.parquet import owner_of
 from dbt.adapters.vcs.table.partition_values import folders_like
 
-_GROUP_BYTES = 64 * 1024 * 1024
+_GROUP_BYTES = 64 * 2**20
 """Rows that make a row group, as Arrow counts bytes in memory."""
 
 
@@ -60,7 +60,7 @@ def rewrite_blocks(
         for batch in files.batches(block, fields, deleted.get(block.path))
         if batch.num_rows
     )
-    groups = _sorted(batches, sort_by) if sort_by else _groups(batches)
+    groups = _sorted(batches, sort_by) if sort_by else grouped(batches)
     return dict(_files(blobs, groups, _place(folder, blocks[0]), target_bytes))
 
 
@@ -74,7 +74,8 @@ def _sorted(batches: Iterable[pa.RecordBatch], sort_by: Sequence[str]) -> Iterat
         yield ordered.slice(start, size)
 
 
-def _groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+def grouped(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Yield rows as tables, each of about as many as a row group should have."""
     held: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:

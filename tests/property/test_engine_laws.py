@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from dbt.adapters.vcs.changes.diffs.difference import Difference
 from dbt.adapters.vcs.changes.merges.by_engine import engine_repair
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import OpenMerge
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode
@@ -378,3 +379,33 @@ def test_what_one_side_changed_alone_is_counted_by_the_engine(place: Place) -> N
     found = place.merge(sides, Mode.FAIL, NOTHING)
     assert isinstance(found, TableMerged)
     assert (found.how, found.added, found.removed, found.modified) == ("fast_forward", 1, 1, 2)
+
+
+@pytest.mark.parametrize("keyed", [True, False], ids=["key", "no_key"])
+def test_an_engine_finds_the_same_differences(place: Place, keyed: bool) -> None:
+    @place.settings
+    @given(data=st.data())
+    def holds(data: st.DataObject) -> None:
+        fork = PlacedFork(place, data.draw(shapes(keyed=keyed)), data.draw)
+        check_difference(place, fork)
+
+    holds()
+
+
+def test_a_row_that_both_deleted_is_no_difference(place: Place) -> None:
+    sides = Sides(place, rows(range(10)))
+    # Each has a tombstone of its own for the row 3, and theirs has another row of its key.
+    sides.ours = sides.changed([3, 4], rows([4], "ours"))
+    sides.theirs = sides.changed([3, 5], rows([3], "theirs"))
+    check_difference(place, sides)
+
+
+def check_difference(place: Place, fork: Fork) -> None:
+    """Check that an engine finds the rows that differ between two sides as this process does."""
+    difference = Difference(repository=place.repository, before=fork.ours, after=fork.theirs)
+    found = place.rows.query(difference.by_engine(place.rows, "wide")).arrow()
+    columns = found.column_names
+    assert counts_of(found.to_pylist(), columns) == counts_of(
+        difference.table("wide").to_pylist(), columns
+    )
+    assert difference.counts_by_engine(place.rows) == difference.counts()

@@ -1,6 +1,6 @@
 """The difference of two versions as a query, for an engine: any size, any type.
 
-Rows are joined by key where each version has a key at most once. Otherwise signed rows are grouped
+Rows are joined by key where each side has a key at most once. Otherwise signed rows are grouped
 by value, and what does not cancel is paired by key. The result has the same rows as
 `table.compare.net` computes column by column.
 """
@@ -49,7 +49,8 @@ def diff_query(
         parts: The signed rows, as `delta_parts` gives them.
         comparison: How rows are compared.
         shape: The shape of the result; columns as in `row_diff.TableDiff`.
-        unique: Whether each version has a key at most once, so that rows are joined by it.
+        unique: Whether the added rows have a key at most once, and the removed ones, so that rows
+            are joined by it.
     """
     parts = tuple(parts)
     names = [field.name for field in comparison.fields]
@@ -260,7 +261,7 @@ def _paired(parts: Sequence[SignedPart], comparison: VersionComparison) -> str:
 
 
 def _joined(parts: Sequence[SignedPart], comparison: VersionComparison) -> str:
-    """Return the same query where a version has a key at most once: its rows are joined by it."""
+    """Return the same query where each sign has a key at most once: its rows are joined by it."""
     compared = {field.id for field in comparison.compared}
     numbers = range(len(comparison.fields))
     sides = []

@@ -21,6 +21,7 @@ from dbt.adapters.vcs.changes.diffs.matched_columns import matched, needs_names
 from dbt.adapters.vcs.changes.diffs.row_diff import TableDiff, count_changes, diff
 from dbt.adapters.vcs.changes.diffs.scanned_changes import (
     Scan,
+    is_unique,
     known_counts,
     scan_query,
     scannable,
@@ -138,6 +139,7 @@ class Difference:
         if scanned is not None:
             return scanned
         parts: Iterable[SignedPart]
+        is_joined = is_unique(self.before, self.after, comparison)
         if needs_names(self.before, self.after):
             parts = [
                 *self._whole(session, self.before, before, -1, comparison.fields),
@@ -146,12 +148,11 @@ class Difference:
         else:
             change = delta(before, after, self.repository.objects.segment)
             parts = delta_parts(session, change, comparison)
-        return diff_query(parts, comparison, shape, unique=self._is_unique(comparison))
-
-    def _is_unique(self, comparison: VersionComparison) -> bool:
-        """Return whether each version has a key of the comparison at most once."""
-        versions = [side for side in (self.before, self.after) if side is not None]
-        return bool(comparison.key) and all(version.is_key_enforced for version in versions)
+            # A row that each version deletes by a tombstone of its own is in neither, but among
+            # the signed rows twice, perhaps beside another row of its key: it has to cancel.
+            both = {item.block for item in change.deleted} & {i.block for i in change.restored}
+            is_joined = is_joined and not both
+        return diff_query(parts, comparison, shape, unique=is_joined)
 
     def counts_by_engine(self, session: RowSession) -> Counts:
         """Return the numbers of rows added, removed and modified; raises as `by_engine` does."""

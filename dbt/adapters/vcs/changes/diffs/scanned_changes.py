@@ -65,7 +65,7 @@ def scannable(
         shown: Lower-case names of the only columns of the shape that are read; None for all.
     """
     versions = [side for side in (before, after) if side is not None]
-    unique = bool(comparison.key) and all(version.is_key_enforced for version in versions)
+    unique = is_unique(before, after, comparison)
     if not _have_same_columns(versions, comparison) or (shape == "signed" and not unique):
         return None
     found = known_changes(
@@ -77,6 +77,14 @@ def scannable(
     if found is None:
         return None
     return _one_sided(found, comparison.fields, shown) if shape == "wide" else Scan(found)
+
+
+def is_unique(
+    before: Snapshot | None, after: Snapshot | None, comparison: VersionComparison
+) -> bool:
+    """Return whether each version has a key of the comparison at most once."""
+    versions = [side for side in (before, after) if side is not None]
+    return bool(comparison.key) and all(version.is_key_enforced for version in versions)
 
 
 def known_counts(delta: Delta, changes: Iterable[KnownChange]) -> Counts:

@@ -49,6 +49,16 @@ def test_zeros_keep_their_sign(session: LocalSession, text: str) -> None:
     assert held.count("[[-0.0]]") == 1 and held.count("[[0.0]]") == 1
 
 
+@pytest.mark.parametrize("joined", ["{} a join {} b", "{} b join {} a"], ids=["left", "right"])
+def test_a_join_meets_nan_and_both_zeros(session: LocalSession, joined: str) -> None:
+    # Of two sides DuckDB reads the smaller one first, and lets the other be filtered by it.
+    many = session.mount_arrow("many", pa.table({"k": [*map(float, range(100)), math.nan]}))
+    few = session.mount_arrow("few", pa.table({"k": [math.nan, 5.0, -0.0]}))
+    sides = (many, few) if joined.endswith("b") else (few, many)
+    found = session.query(f"select a.k from {joined.format(*sides)} on a.k = b.k").arrow()
+    assert sorted(map(repr, found.column("k").to_pylist())) == ["0.0", "5.0", "nan"]
+
+
 def test_text_that_is_not_utf_8_is_text_as_any_other(session: LocalSession) -> None:
     bad = pa.array([b"\xff\xfe", b"ok", b"\xff\xfe", None]).view(pa.string())
     name = session.mount_arrow("t", pa.table({"v": bad}))

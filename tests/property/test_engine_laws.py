@@ -28,6 +28,7 @@ from dbt.adapters.vcs.engines.local.local_session import LocalSession
 from dbt.adapters.vcs.engines.port import RowSession, Session
 from dbt.adapters.vcs.engines.row_sessions import ENGINE
 from dbt.adapters.vcs.engines.spark.engine import SparkEngine
+from dbt.adapters.vcs.table.compare.row_counts import Counts
 from dbt.adapters.vcs.table.limits import LIMITS, Limits
 from tests.property.histories import Shape, Writer, shapes
 from tests.property.merging import Fork
@@ -397,15 +398,31 @@ def test_a_row_that_both_deleted_is_no_difference(place: Place) -> None:
     # Each has a tombstone of its own for the row 3, and theirs has another row of its key.
     sides.ours = sides.changed([3, 4], rows([4], "ours"))
     sides.theirs = sides.changed([3, 5], rows([3], "theirs"))
-    check_difference(place, sides)
+    assert check_difference(place, sides) == (1, 1, 1)
 
 
-def check_difference(place: Place, fork: Fork) -> None:
-    """Check that an engine finds the rows that differ between two sides as this process does."""
+def test_a_row_that_one_deleted_from_a_copy_is_no_difference(place: Place) -> None:
+    sides = Sides(place, rows(range(4)))
+    world = sides.world
+    blocks = [block.path for block in world.blocks(sides.base)]
+    sides.ours = world.compact(sides.base, blocks, derive=True)
+    # Manifests tell of this update, but not which of its rows theirs deleted.
+    changed = {at: {**row, "v": "ours"} for at, row in world.located(sides.ours)}
+    sides.ours = world.replace(sides.ours, changed, ["v"])
+    sides.theirs = sides.changed([0, 2, 3], [])
+    assert check_difference(place, sides) == (0, 3, 1)
+
+
+def check_difference(place: Place, fork: Fork) -> Counts:
+    """Return how two sides differ; an engine finds the same rows as this process does."""
     difference = Difference(repository=place.repository, before=fork.ours, after=fork.theirs)
     found = place.rows.query(difference.by_engine(place.rows, "wide")).arrow()
     columns = found.column_names
     assert counts_of(found.to_pylist(), columns) == counts_of(
         difference.table("wide").to_pylist(), columns
     )
-    assert difference.counts_by_engine(place.rows) == difference.counts()
+    counts = difference.counts()
+    assert difference.counts_by_engine(place.rows) == counts
+    kinds = found.column("diff_type").to_pylist()
+    assert tuple(map(kinds.count, Counts._fields)) == counts
+    return counts

@@ -148,10 +148,7 @@ class Difference:
         else:
             change = delta(before, after, self.repository.objects.segment)
             parts = delta_parts(session, change, comparison)
-            # A row that each version deletes by a tombstone of its own is in neither, but among
-            # the signed rows twice, perhaps beside another row of its key: it has to cancel.
-            both = {item.block for item in change.deleted} & {i.block for i in change.restored}
-            is_joined = is_joined and not both
+            is_joined = is_joined and not change.may_delete_twice
         return diff_query(parts, comparison, shape, unique=is_joined)
 
     def counts_by_engine(self, session: RowSession) -> Counts:

@@ -50,6 +50,8 @@ class Delta(NamedTuple):
         restored: Deletions that only the first one has.
         updates: Updates that segments of the second one tell of; parts of them may be missing.
         undone: Updates that segments of the first one tell of; the same.
+        copied: Paths of blocks that cancelled because some are copies of the others, so that a
+            row has a place in several of them.
     """
 
     added: tuple[Block, ...]
@@ -58,11 +60,24 @@ class Delta(NamedTuple):
     restored: tuple[Deletion, ...]
     updates: tuple[Replacement, ...] = ()
     undone: tuple[Replacement, ...] = ()
+    copied: frozenset[str] = frozenset()
 
     @property
     def is_empty(self) -> bool:
         """Whether both snapshots hold the same rows, as far as manifests show."""
         return not (self.added or self.removed or self.deleted or self.restored)
+
+    @property
+    def may_delete_twice(self) -> bool:
+        """Whether both snapshots may delete the same row, by a tombstone each.
+
+        It is in neither then, but among the signed rows twice, and has to cancel.
+        """
+        new, old = self._holes()
+        deleted = {item.block for item in self.deleted} - new
+        restored = {item.block for item in self.restored} - old
+        both = deleted & restored
+        return bool(both or (deleted & self.copied and restored & self.copied))
 
     @property
     def stones(self) -> tuple[Tombstone, ...]:
@@ -115,9 +130,9 @@ def delta(
         del gone.blocks[path], come.blocks[path]
     for key in gone.deletions.keys() & come.deletions.keys():
         del gone.deletions[key], come.deletions[key]
+    copied: set[str] = set()
     if not with_moves:
-        _cancel_derived(come, gone)
-        _cancel_derived(gone, come)
+        copied = _cancel_derived(come, gone) | _cancel_derived(gone, come)
     return Delta(
         added=tuple(come.blocks.values()),
         removed=tuple(gone.blocks.values()),
@@ -125,6 +140,7 @@ def delta(
         restored=tuple(gone.deletions.values()),
         updates=tuple(come.replacements),
         undone=tuple(gone.replacements),
+        copied=frozenset(copied),
     )
 
 
@@ -145,16 +161,18 @@ class _Side:
             self.replacements += segment.replacements
 
 
-def _cancel_derived(written: _Side, other: _Side) -> None:
-    """Cancel the blocks of a rewrite with the blocks that they replace.
+def _cancel_derived(written: _Side, other: _Side) -> set[str]:
+    """Cancel the blocks of a rewrite with the blocks that they replace; return their paths.
 
     outputs = inputs - tombstones, so `- tombstones` is left on the rewritten side. A deletion from
     the inputs that the other side also has is no difference.
     """
+    copied: set[str] = set()
     for item in written.derivations:
         inputs = set(item.inputs)
         if not (inputs <= other.blocks.keys() and set(item.outputs) <= written.blocks.keys()):
             continue
+        copied.update(inputs, item.outputs)
         for path in item.outputs:
             del written.blocks[path]
         for path in inputs:
@@ -164,3 +182,4 @@ def _cancel_derived(written: _Side, other: _Side) -> None:
                 if other.deletions.pop((stone.path, block), None) is None:
                     key = stone.path, block
                     written.deletions[key] = Deletion(*key, rows, stone)
+    return copied

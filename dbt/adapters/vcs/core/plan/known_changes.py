@@ -50,11 +50,10 @@ def known_changes(
         key: Field ids of the key by which rows are paired; none for a table without one.
         compared: Field ids of the columns that are compared.
     """
+    if delta.may_delete_twice:
+        return None
     come = _Side.of(delta.added, delta.deleted, delta.updates)
     go = _Side.of(delta.removed, delta.restored, delta.undone)
-    if come.targets & go.targets:
-        # A row may be deleted by both.
-        return None
     found: list[KnownChange] = []
     if unique and key:
         usable = _Usable(frozenset(key), frozenset(compared))
@@ -114,11 +113,6 @@ class _Side(NamedTuple):
         holed = {item.block for item in deletions}
         images = tuple(item for item in deletions if item.block not in paths)
         return cls(paths, paths - holed, images, updates)
-
-    @property
-    def targets(self) -> set[str]:
-        """Paths of the common blocks from which it deletes rows."""
-        return {item.block for item in self.images}
 
     def told(self, usable: _Usable, *, new: ChangeKind, old: ChangeKind) -> Iterator[KnownChange]:
         """Yield the changes of updates of which all rows are here."""

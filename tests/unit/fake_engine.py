@@ -13,8 +13,15 @@ import pyarrow.parquet as pq
 from dbt.adapters.vcs.core.errors import EngineError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.store import Blobs
-from dbt.adapters.vcs.engines.port import Analysing, Column, Destination, Session, Sign, Written
-from dbt.adapters.vcs.engines.version_mounts import TableMount
+from dbt.adapters.vcs.engines.port import (
+    Analysing,
+    Column,
+    Destination,
+    Session,
+    Sign,
+    TableMount,
+    Written,
+)
 
 _QUERY = re.compile(r"select \* from (\w+)\.(\w+)(?: limit (\d+))?")
 _TYPES = {"int64": "bigint", "string": "string"}

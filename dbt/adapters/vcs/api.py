@@ -19,9 +19,8 @@ from dbt.adapters.vcs.core.model import Origin
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.engines.factory import make_engine
-from dbt.adapters.vcs.engines.methods import method_of
+from dbt.adapters.vcs.engines.methods import REMOTE, method_of
 from dbt.adapters.vcs.engines.port import Engine
-from dbt.adapters.vcs.engines.server_address import REMOTE
 from dbt.adapters.vcs.reuse.circumstances import Circumstances
 from dbt.adapters.vcs.reuse.derivation_key import Surroundings
 from dbt.adapters.vcs.workspace.answer import Outcome

@@ -13,8 +13,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.secrets import shown_location
-from dbt.adapters.vcs.engines.methods import check_method
-from dbt.adapters.vcs.engines.server_address import with_remote
+from dbt.adapters.vcs.engines.methods import check_method, with_remote
 
 PUBLISH_MODES = ("on_success", "after_tests", "manual", "always")
 STORAGE_MODES = ("refuse", "ignore")

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.api import Client, connect
+from dbt.adapters.vcs.engines.port import TableParts
 from dbt.adapters.vcs.engines.spark.session import SparkView
-from dbt.adapters.vcs.engines.version_mounts import TableParts
 from dbt.adapters.vcs.sql.handlers.versions import diff_handler
 
 from .conftest import SPARK

@@ -7,10 +7,9 @@ from typing import Any
 
 from dbt.adapters.vcs.core.model import Block, Field, RelationName, Schema
 from dbt.adapters.vcs.core.store.local import LocalBlobs
-from dbt.adapters.vcs.engines.port import Destination, Written
+from dbt.adapters.vcs.engines.port import Destination, TableMount, Written
 from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 from dbt.adapters.vcs.engines.spark.session import SparkView
-from dbt.adapters.vcs.engines.version_mounts import TableMount
 from dbt.adapters.vcs.table.files.footers import read_blocks
 
 

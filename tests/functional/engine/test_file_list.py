@@ -13,9 +13,9 @@ from dbt.adapters.vcs.core.errors import DamagedError, EngineError, VcsError
 from dbt.adapters.vcs.core.model import Block, Field, RelationName
 from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.engines.engine_errors import StatementError
+from dbt.adapters.vcs.engines.port import TableMount
 from dbt.adapters.vcs.engines.spark import catalog as spark_catalog
 from dbt.adapters.vcs.engines.spark import engine as spark_engine
-from dbt.adapters.vcs.engines.version_mounts import TableMount
 from dbt.adapters.vcs.table.files.row_files import write_rows
 from dbt.adapters.vcs.table.files.tombstone_files import write_tombstone
 

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from dbt.adapters.vcs.core.model import Schema
 from dbt.adapters.vcs.core.model.field_number import field_number
-from dbt.adapters.vcs.engines.port import Destination
-from dbt.adapters.vcs.engines.version_mounts import TableMount
+from dbt.adapters.vcs.engines.port import Destination, TableMount
 from dbt.adapters.vcs.table.files.block_reader import Files
 from dbt.adapters.vcs.table.files.footers import read_blocks
 from dbt.adapters.vcs.table.files.parquet import arrow_schema

@@ -10,10 +10,9 @@ import pytest
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema
 from dbt.adapters.vcs.core.store.local import LocalBlobs
-from dbt.adapters.vcs.engines.dataframes.mounts import table_part
+from dbt.adapters.vcs.engines.dataframes import mounting
 from dbt.adapters.vcs.engines.engine_errors import StatementError
-from dbt.adapters.vcs.engines.port import Column, Destination
-from dbt.adapters.vcs.engines.version_mounts import TableMount
+from dbt.adapters.vcs.engines.port import Column, Destination, TableMount
 
 from .bench import Bench, schema_of
 from .conftest import EngineFactory
@@ -237,7 +236,7 @@ def test_threads_with_one_temporary_name_never_mix_rows(bench: Bench) -> None:
 def test_a_row_knows_its_file_by_its_place_among_few_or_by_its_path(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, method: str, limit: int
 ) -> None:
-    monkeypatch.setattr(table_part, "MAX_NAMED", limit)
+    monkeypatch.setattr(mounting, "MAX_NAMED", limit)
     written = bench.write("select id, id div 2 part from range(0, 6, 1, 3)")
     assert len(written.files) == 3
     fields = schema_of(written).fields

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dbt.adapters.vcs.core.model.field_number import field_number
-from dbt.adapters.vcs.engines.dataframes import numbered_frames
+from dbt.adapters.vcs.engines.dataframes import writes
 from tests.unit.rows.test_numbered_columns import numbers_in
 
 from .bench import Bench
@@ -46,7 +46,7 @@ def test_a_file_with_parts_that_spark_gives_no_numbers_has_none(bench: Bench, va
 def test_a_file_whose_numbers_collide_has_none(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(numbered_frames, "field_number", lambda *path: 1_000 + len(path))
+    monkeypatch.setattr(writes, "field_number", lambda *path: 1_000 + len(path))
     assert set(numbers_of(bench, "select 1 as a, 2 as b").values()) == {None}
 
 

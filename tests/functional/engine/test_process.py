@@ -18,7 +18,7 @@ pytestmark = pytest.mark.spark
 SCRIPT = """
 import logging, sys, threading
 from pathlib import Path
-from dbt.adapters.vcs.engines.version_mounts import TableMount
+from dbt.adapters.vcs.engines.port import TableMount
 from dbt.adapters.vcs.core.model import Field, RelationName
 from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.engines.spark.engine import SparkEngine

@@ -110,7 +110,7 @@ def test_what_a_killed_client_leaves_is_swept_by_a_later_one(
 ) -> None:
     from pyspark.sql.connect.session import SparkSession
 
-    from dbt.adapters.vcs.engines.connect import scratch_schema
+    from dbt.adapters.vcs.engines.connect import staged_insert
 
     process = subprocess.Popen(
         [sys.executable, "-c", PROGRAM, str(tmp_path / "w"), spark_server],
@@ -129,7 +129,7 @@ def test_what_a_killed_client_leaves_is_swept_by_a_later_one(
 
     before = left()
     assert before
-    monkeypatch.setattr(scratch_schema, "KEPT", -5)
+    monkeypatch.setattr(staged_insert, "KEPT", -5)
     remote = {"spark.remote": spark_server}
     with connect(str(tmp_path / "w"), spark=remote) as client:
         assert client.sql("select id, text from t").to_pylist() == [{"id": 1, "text": "x"}]

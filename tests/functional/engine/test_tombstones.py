@@ -13,18 +13,12 @@ import pytest
 from dbt.adapters.vcs.core.errors import DamagedError, EngineError
 from dbt.adapters.vcs.core.model import Field, RelationName, Tombstone
 from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
-from dbt.adapters.vcs.engines.dataframes.mounts import (
-    deleted_places,
-    deletions,
-    mounting,
-    table_part,
-)
-from dbt.adapters.vcs.engines.port import Destination, Written
+from dbt.adapters.vcs.engines.dataframes import deletions, mounting
+from dbt.adapters.vcs.engines.port import Destination, TableMount, Written
 from dbt.adapters.vcs.engines.spark import catalog_relations
 from dbt.adapters.vcs.engines.spark.catalog_relations import CatalogRelations
 from dbt.adapters.vcs.engines.spark.context import private_root
 from dbt.adapters.vcs.engines.spark.engine import SparkEngine
-from dbt.adapters.vcs.engines.version_mounts import TableMount
 from dbt.adapters.vcs.table import file_numbers
 from dbt.adapters.vcs.table.files.block_reader import Files
 from dbt.adapters.vcs.table.files.footers import read_blocks
@@ -48,9 +42,9 @@ def places_of_deleted_rows(
     if request.param in ("marked", "numbered") and method == "connect":
         pytest.skip("a server asks the store for the times of files, so they can't be set")
     if request.param != "marked":
-        monkeypatch.setattr(deleted_places, "_MAX_MARKED", -1)
+        monkeypatch.setattr(deletions, "_MAX_MARKED", -1)
     if request.param in ("numbered", "read"):
-        monkeypatch.setattr(deleted_places, "_MAX_WRITTEN", -1)
+        monkeypatch.setattr(deletions, "_MAX_WRITTEN", -1)
     if request.param in ("written", "read"):
         monkeypatch.setattr(CatalogRelations, "first_number", lambda self, layout, files: None)
     return str(request.param)
@@ -305,8 +299,7 @@ def test_a_row_without_a_position_fails_the_query(
     if places_of_deleted_rows not in ("marked", "numbered"):
         pytest.skip("their position is in _metadata")
     unknown = Field(id="unknown", name="unknown", type="bigint")
-    for module in (mounting, table_part):
-        monkeypatch.setattr(module, "POSITION_FIELD", unknown)
+    monkeypatch.setattr(mounting, "POSITION_FIELD", unknown)
     one, two = ids(bench, 5), ids(bench, 5, 10)
     stone = tombstone(bench, {one.files[0]: [0]})
     mounts = [
@@ -426,7 +419,7 @@ def test_other_sessions_of_an_adopted_catalog_look_deleted_rows_up(
 def test_files_are_told_apart_by_links_or_by_times(
     bench: Bench, limit: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (table_part, catalog_relations):
+    for module in (mounting, catalog_relations):
         monkeypatch.setattr(module, "MAX_NAMED", limit)
     written = [ids(bench, 100, 1_000 * n) for n in range(3)]
     files = [file for each in written for file in each.files]

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
-from dbt.adapters.vcs.engines.connect.mentioned_functions import is_plan_repeatable
+from dbt.adapters.vcs.engines.dataframes.repeatable import is_plan_repeatable
 from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 
 pytestmark = pytest.mark.spark

@@ -10,7 +10,7 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import EngineError
 from dbt.adapters.vcs.engines.dataframes.session_settings import JAVA_OPTIONS
-from dbt.adapters.vcs.engines.spark.process.class_archive import (
+from dbt.adapters.vcs.engines.spark.java import (
     archive_of,
     make_archive,
     with_archive,

@@ -7,8 +7,8 @@ import pytest
 from dbt.adapters.vcs.core.model import Block
 from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store import MemoryBlobs
-from dbt.adapters.vcs.engines.dataframes.mounts.deleted_places import DeletedPlaces
-from dbt.adapters.vcs.engines.version_mounts import TableMount
+from dbt.adapters.vcs.engines.dataframes.deletions import DeletedPlaces
+from dbt.adapters.vcs.engines.port import TableMount
 from dbt.adapters.vcs.table.file_numbers import FileNumbers
 from dbt.adapters.vcs.table.files.tombstone_files import write_tombstone
 

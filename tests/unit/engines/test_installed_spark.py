@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.vcs.engines.installed_spark import default_settings, installed_defaults
+from dbt.adapters.vcs.engines.methods import default_settings, installed_defaults
 
 FILE = "spark-defaults.conf"
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 from py4j.protocol import Py4JNetworkError
 
-from dbt.adapters.vcs.engines.spark.process.jobs import Jobs
+from dbt.adapters.vcs.engines.spark.jobs import Jobs
 
 
 class Job(NamedTuple):

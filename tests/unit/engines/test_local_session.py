@@ -12,8 +12,8 @@ import pytest
 from dbt.adapters.vcs.core.errors import DamagedError, EngineError
 from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
-from dbt.adapters.vcs.engines.local import local_session as local
-from dbt.adapters.vcs.engines.local.local_session import LocalSession
+from dbt.adapters.vcs.engines import local_session as local
+from dbt.adapters.vcs.engines.local_session import LocalSession
 from dbt.adapters.vcs.engines.port import Destination
 from dbt.adapters.vcs.table.files.block_reader import Files
 

@@ -1,7 +1,7 @@
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.engines.dataframes.location import exact_files, hadoop_root, spark_root
+from dbt.adapters.vcs.engines.dataframes.hadoop_storage import exact_files, hadoop_root, spark_root
 
 
 @pytest.mark.parametrize(

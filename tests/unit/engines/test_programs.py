@@ -13,7 +13,7 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Function, RelationName
-from dbt.adapters.vcs.engines.dataframes.programs import load
+from dbt.adapters.vcs.engines.dataframes.functions import load
 from dbt.adapters.vcs.engines.dataframes.worker_handlers import Aggregate, Scalar, fitted
 
 NAME = RelationName("shop", "f")
@@ -111,6 +111,6 @@ def test_what_workers_get_needs_the_standard_library_alone() -> None:
 
     cloudpickle.register_pickle_by_value(worker_handlers)
     sent = cloudpickle.dumps(Scalar(abs, str(NAME), "int"))
-    assert b"dbt.adapters.vcs.engines.dataframes.programs" not in sent
+    assert b"dbt.adapters.vcs.engines.dataframes.functions" not in sent
     assert b"def " not in sent
     assert pickle.loads(sent)(-2) == 2

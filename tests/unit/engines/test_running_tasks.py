@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.vcs.engines.running_tasks import running_tasks
+from dbt.adapters.vcs.engines.factory import running_tasks
 
 
 @pytest.mark.parametrize(

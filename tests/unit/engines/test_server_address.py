@@ -3,7 +3,7 @@
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.engines.server_address import ServerAddress, address_of, url_of, with_remote
+from dbt.adapters.vcs.engines.methods import ServerAddress, address_of, url_of, with_remote
 
 NOTHING = {"host": None, "port": None, "token": None, "user": None, "use_ssl": False}
 

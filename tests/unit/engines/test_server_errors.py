@@ -8,9 +8,9 @@ from dbt.adapters.vcs.core.errors import EngineError, InputError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.engines.connect.connect_engine import _client
 from dbt.adapters.vcs.engines.connect.name_registry import NameRegistry, missing
-from dbt.adapters.vcs.engines.connect.server_errors import ServerErrors
+from dbt.adapters.vcs.engines.connect.tagged_jobs import ServerErrors
 from dbt.adapters.vcs.engines.engine_errors import StatementError
-from dbt.adapters.vcs.engines.server_address import ServerAddress
+from dbt.adapters.vcs.engines.methods import ServerAddress
 
 TOKEN = "s3cret-token"
 

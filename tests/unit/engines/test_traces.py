@@ -3,7 +3,7 @@
 import pytest
 
 from dbt.adapters.vcs.engines.engine_errors import StatementError, trace_of
-from dbt.adapters.vcs.engines.spark.process.spark_errors import translated, words_of
+from dbt.adapters.vcs.engines.spark.jobs import translated, words_of
 
 PYTHON = """[PYTHON_EXCEPTION] An exception was thrown from the Python worker: \
 Traceback (most recent call last):

@@ -1,8 +1,8 @@
 from dataclasses import replace
 
 from dbt.adapters.vcs.core.model import Block, Field, Tombstone
-from dbt.adapters.vcs.engines.dataframes.mounts.layouts import Layout, layouts
-from dbt.adapters.vcs.engines.version_mounts import TableMount
+from dbt.adapters.vcs.engines.dataframes.mounting import Layout, layouts
+from dbt.adapters.vcs.engines.port import TableMount
 from dbt.adapters.vcs.table.partition_values import (
     folders_like,
     partition_folder,

@@ -13,8 +13,7 @@ from dbt.adapters.vcs import variables
 from dbt.adapters.vcs.commands.options import Settings
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.store.opening import located
-from dbt.adapters.vcs.engines.methods import check_method
-from dbt.adapters.vcs.engines.server_address import with_remote
+from dbt.adapters.vcs.engines.methods import check_method, with_remote
 from dbt.adapters.vcs.yaml_text import load_yaml
 
 _HINT = "Set --repository <location> or DBT_VCS_REPOSITORY."

@@ -26,8 +26,7 @@ from dbt.adapters.vcs.core.model.schema import RESERVED
 from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.found_places import find_places
-from dbt.adapters.vcs.engines.port import VersionReader
-from dbt.adapters.vcs.engines.version_mounts import TableMount
+from dbt.adapters.vcs.engines.port import TableMount, VersionReader
 from dbt.adapters.vcs.sql.syntax.conditions import check_condition, where_clause
 from dbt.adapters.vcs.sql.syntax.conjuncts import Comparison, comparisons_of
 from dbt.adapters.vcs.sql.syntax.lexer import Kind, tokenize

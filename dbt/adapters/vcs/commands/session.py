@@ -229,7 +229,7 @@ class CommandSession:
         return ProgressLine(self._activity, is_quiet=is_watched and self.prints_json)
 
     def _activity(self, seconds: float) -> str:
-        from dbt.adapters.vcs.engines.running_tasks import running_tasks
+        from dbt.adapters.vcs.engines.factory import running_tasks
 
         return activity_text(seconds, self._files.counts, running_tasks())
 

@@ -12,7 +12,7 @@ from dbt.adapters.vcs.commands.options import json_option, limit_option
 from dbt.adapters.vcs.commands.output import RowSet, rows_text
 from dbt.adapters.vcs.commands.session import CommandSession, with_session
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.engines.server_address import named_server
+from dbt.adapters.vcs.engines.methods import named_server
 from dbt.adapters.vcs.reuse.circumstances import Circumstances
 from dbt.adapters.vcs.reuse.derivation_key import Surroundings
 from dbt.adapters.vcs.sql.parser import split

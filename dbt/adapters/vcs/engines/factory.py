@@ -1,16 +1,29 @@
-"""The choice of an engine by the profile's `method`."""
+"""Which engine computes: Spark by the profile's `method`, or DuckDB by the types of the columns.
+
+| the rows                                     | are computed by                                  |
+|----------------------------------------------|--------------------------------------------------|
+| few, of types that Arrow has                 | this process, column by column (`table.limits`)  |
+| more                                         | DuckDB in this process, spilling to disk         |
+| of types that only Spark has, or as asked    | Spark                                            |
+
+Nothing here loads Spark or DuckDB before rows are computed with it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.model import Field
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.engines.methods import check_method
-from dbt.adapters.vcs.engines.port import Engine
-from dbt.adapters.vcs.engines.server_address import REMOTE
+from dbt.adapters.vcs.engines.methods import REMOTE, check_method
+from dbt.adapters.vcs.engines.port import Engine, RowSession
+from dbt.adapters.vcs.table.files.block_reader import is_readable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -57,7 +70,7 @@ def archived_classes(env: Mapping[str, str]) -> Path | None:
     Raises:
         EngineError: There is no Java.
     """
-    from dbt.adapters.vcs.engines.spark.process.class_archive import archive_of
+    from dbt.adapters.vcs.engines.spark.java import archive_of
 
     return archive_of(env)
 
@@ -68,7 +81,7 @@ def archive_classes(work: Sequence[str], env: Mapping[str, str]) -> Path:
     Raises:
         EngineError: There is no folder for it, or no Java, or Java made none.
     """
-    from dbt.adapters.vcs.engines.spark.process.class_archive import make_archive
+    from dbt.adapters.vcs.engines.spark.java import make_archive
 
     return make_archive(work, env)
 
@@ -118,3 +131,75 @@ _MAKERS: Final[Mapping[str, Callable[..., Engine]]] = {
     "session": _spark_here,
     "connect": _spark_there,
 }
+
+
+ENGINE: Final = "DBT_VCS_ENGINE"
+"""Variable of the environment: `spark` to compute there what DuckDB could, too."""
+
+_ENGINES: Final = ("duckdb", "spark")
+
+
+@contextmanager
+def row_session(
+    blobs: Blobs, fields: Sequence[Field], sessions: Callable[[], RowSession] | None
+) -> Iterator[RowSession]:
+    """Yield the session that computes rows with some columns.
+
+    Args:
+        blobs: The repository's store.
+        fields: The columns that are read.
+        sessions: Returns Spark's session; None if there is none.
+
+    Raises:
+        UnsupportedError: Only Spark has the type of a column, and there is no session of it.
+        InputError: A setting of the engine can't be used.
+    """
+    if not _is_for_spark(fields):
+        # DuckDB takes a twentieth of a second to load: only where rows are computed.
+        from dbt.adapters.vcs.engines.local_session import LocalSession
+
+        with LocalSession(blobs) as session:
+            yield session
+        return
+    if sessions is None:
+        only = ", ".join(f"{f.name} ({f.type})" for f in fields if not is_readable(f))
+        raise UnsupportedError(
+            f"Expected columns that can be computed without Spark, found {only or 'a request'} "
+            f"for Spark where there is none. Use a connection that has Spark."
+        )
+    yield sessions()
+
+
+def _is_for_spark(fields: Sequence[Field]) -> bool:
+    asked = os.environ.get(ENGINE, "").strip().lower() or _ENGINES[0]
+    if asked not in _ENGINES:
+        raise InputError(
+            f"Expected {' or '.join(_ENGINES)} in {ENGINE}, found {asked!r}. Set it to one of "
+            "them, or unset it."
+        )
+    return asked == "spark" or not all(map(is_readable, fields))
+
+
+def running_tasks() -> tuple[int, int] | None:
+    """Return how many tasks of the running stages are done, and how many there are.
+
+    Returns:
+        None if no stage runs, or this process has no Spark of its own. Spark is not loaded.
+    """
+    # Another thread may be importing pyspark or starting Spark: each may be there in part only.
+    spark = getattr(sys.modules.get("pyspark"), "SparkContext", None)
+    context = getattr(spark, "_active_spark_context", None)
+    if context is None or getattr(context, "_jsc", None) is None:
+        return None
+    from py4j.protocol import Py4JError
+
+    try:
+        tracker = context.statusTracker()
+        found = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+    except (Py4JError, OSError):
+        # Spark is about to end, and nothing more can be said of its tasks.
+        return None
+    stages = [stage for stage in found if stage is not None]
+    if not stages:
+        return None
+    return sum(s.numCompletedTasks for s in stages), sum(s.numTasks for s in stages)

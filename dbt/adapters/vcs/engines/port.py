@@ -6,15 +6,13 @@ Every method may raise EngineError with the engine's own message.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
-from dbt.adapters.vcs.core.model import Function, RelationName
+from dbt.adapters.vcs.core.model import Block, Field, Function, RelationName, Tombstone
 from dbt.adapters.vcs.engines.engine_errors import UnfitError
-from dbt.adapters.vcs.engines.temporaries import SessionTemporaries
-from dbt.adapters.vcs.engines.version_mounts import TableMount, VersionMounts
 from dbt.adapters.vcs.table.python_values import python_values
 
 if TYPE_CHECKING:
@@ -149,6 +147,136 @@ def told_rows(rows: Rows) -> list[tuple[Any, ...]]:
     except UnfitError:
         columns = rows.arrow().columns
         return list(zip(*(python_values(column) for column in columns), strict=True))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableMount:
+    """One immutable table version, ready to be mounted.
+
+    Attributes:
+        id: A name unique to this version; letters, digits and underscores.
+        folder: `data/<table id>`, with the table's own writes. Files may be elsewhere.
+        files: Paths of the block files, relative to the repository.
+        fields: The columns, in order.
+        partition_by: Field ids of the partition columns, outermost first.
+        tombstones: The deleted rows of the files; targets are files of the version.
+        entries: Known entries of the files, whose digests the files must have.
+    """
+
+    id: str
+    folder: str
+    files: tuple[str, ...]
+    fields: tuple[Field, ...]
+    partition_by: tuple[str, ...] = ()
+    tombstones: tuple[Tombstone, ...] = ()
+    entries: tuple[Block | Tombstone, ...] = ()
+
+
+class TableParts(Protocol):
+    """Rows of this process that are gathered one part at a time."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Their columns."""
+
+    @property
+    def count(self) -> int:
+        """The number of rows."""
+
+    def parts(self) -> Iterator[pa.Table]:
+        """Yield the rows as tables, each built when it is requested."""
+
+
+class VersionMounts(Protocol):
+    """Makes versions readable without a name on the branch, and rows of this process, too."""
+
+    def mount_physical(self, mount: TableMount) -> str:
+        """Return the quoted name of a version's own relation, with field ids as column names.
+
+        It never changes. It may have more columns than the fields, so select by name.
+        """
+
+    def mount_located(self, mount: TableMount) -> str:
+        """Return the quoted name of what `mount_physical` shows, with the position of each row.
+
+        Two more columns: `__vcs_file`, the block's path relative to the repository, and
+        `__vcs_pos`, the row's position in it, from 0.
+        """
+
+    def mount_version(self, mount: TableMount) -> str:
+        """Return the quoted name of a version's own relation, with the table's column names.
+
+        It never changes.
+        """
+
+    def mount_arrow(self, name: str, rows: pa.Table | TableParts, *, lasting: bool = False) -> str:
+        """Return the quoted name of a temporary view of this session with rows of this process.
+
+        Mounting other rows under the same `name`, an identifier, replaces them. `lasting` allows
+        other views to read them for as long as the engine's session lives.
+        """
+
+    def mount_deleted(
+        self,
+        tombstones: Sequence[Tombstone],
+        files: Collection[str],
+        fields: Sequence[Field] = (),
+    ) -> tuple[str, str]:
+        """Mount the rows that tombstones delete from some files.
+
+        Returns the quoted name of a relation and a SQL condition that selects the rows in it.
+        The relation has `__vcs_file` and `__vcs_pos` as in `mount_located`, and the fields
+        whose values the tombstones store, by id. All tombstones must be at the same folder
+        depth.
+        """
+
+
+def whole_table(rows: pa.Table | TableParts) -> pa.Table:
+    """Return rows as one table."""
+    import pyarrow as pa
+
+    if isinstance(rows, pa.Table):
+        return rows
+    return pa.concat_tables([rows.schema.empty_table(), *rows.parts()])
+
+
+GLOBAL_TEMPORARY: Final = "global_temp"
+"""The schema of temporary views that all sessions of an engine share."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TemporaryDefinition:
+    """The definition of a temporary view or function.
+
+    Attributes:
+        text: The query, or the body of the function.
+        schema: The schema of its unqualified names, lower case; empty if they are in another
+            catalog.
+        views: Temporary views that it names, lower case, a global one as `global_temp.v`.
+            Other names in it don't refer to temporary views, even to later ones.
+        functions: The same for temporary functions.
+    """
+
+    text: str
+    schema: str
+    views: frozenset[str]
+    functions: frozenset[str]
+
+
+class SessionTemporaries(Protocol):
+    """Temporary views and functions of one session, which no branch knows."""
+
+    def temporary_views(self) -> frozenset[str]:
+        """Return the temporary views of this session, lower case, global ones with schema."""
+
+    def temporary_view(self, name: str) -> TemporaryDefinition | None:
+        """Return the definition of a temporary view; None if missing or not made by SQL."""
+
+    def temporary_functions(self) -> frozenset[str]:
+        """Return the temporary functions of this session, lower case."""
+
+    def temporary_function(self, name: str) -> TemporaryDefinition | None:
+        """Return the definition of a temporary function; None if missing or not made by SQL."""
 
 
 class Queries(Protocol):

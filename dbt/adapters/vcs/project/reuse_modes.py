@@ -8,7 +8,7 @@ from typing import Any, Final
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.origins.results import Results
 from dbt.adapters.vcs.credentials import VcsCredentials
-from dbt.adapters.vcs.engines.server_address import named_server
+from dbt.adapters.vcs.engines.methods import named_server
 from dbt.adapters.vcs.reuse.circumstances import Circumstances
 from dbt.adapters.vcs.reuse.derivation_key import Surroundings
 from dbt.adapters.vcs.reuse.reuser import Reuse, ReuseMode

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.model import Entry, RelationName
-from dbt.adapters.vcs.engines.port import Column, Rows
-from dbt.adapters.vcs.engines.temporaries import TemporaryDefinition
+from dbt.adapters.vcs.engines.port import Column, Rows, TemporaryDefinition
 from dbt.adapters.vcs.reuse.audit import check_answer, check_table
 from dbt.adapters.vcs.reuse.circumstances import SessionFacts, setting_of
 from dbt.adapters.vcs.reuse.derivation_key import (

@@ -14,7 +14,7 @@ from importlib.metadata import version
 from typing import Final
 
 from dbt.adapters.vcs.engines.factory import answering_settings
-from dbt.adapters.vcs.engines.installed_spark import default_settings
+from dbt.adapters.vcs.engines.methods import default_settings
 from dbt.adapters.vcs.sql.command import SparkCommand
 from dbt.adapters.vcs.sql.statement import Statement
 from dbt.adapters.vcs.sql.syntax.canonical import without_margins

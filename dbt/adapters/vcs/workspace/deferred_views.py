@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from dbt.adapters.vcs.core.model import Origin
-from dbt.adapters.vcs.engines.temporaries import TemporaryDefinition
+from dbt.adapters.vcs.engines.port import TemporaryDefinition
 from dbt.adapters.vcs.workspace.overlay import Overlay
 
 

@@ -12,7 +12,7 @@ from dbt.adapters.vcs.core.model import Block, Derivation, Field, Segment, Snaps
 from dbt.adapters.vcs.core.plan.compaction import Contents, carried_out, contents_of
 from dbt.adapters.vcs.core.plan.delta import ReadSegment
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.engines.version_mounts import TableMount
+from dbt.adapters.vcs.engines.port import TableMount
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.core.model import RelationName
-from dbt.adapters.vcs.engines.port import PRIVATE
-from dbt.adapters.vcs.engines.temporaries import (
+from dbt.adapters.vcs.engines.port import (
     GLOBAL_TEMPORARY,
+    PRIVATE,
     SessionTemporaries,
     TemporaryDefinition,
 )

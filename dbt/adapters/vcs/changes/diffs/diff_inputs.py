@@ -12,8 +12,7 @@ from dbt.adapters.vcs.changes.diffs.difference import Difference
 from dbt.adapters.vcs.changes.diffs.three_way import ThreeWay
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Input
-from dbt.adapters.vcs.engines.port import Queries, VersionReader
-from dbt.adapters.vcs.engines.version_mounts import VersionMounts
+from dbt.adapters.vcs.engines.port import Queries, VersionMounts, VersionReader
 from dbt.adapters.vcs.sql.syntax.conditions import check_condition, where_clause
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference, DiffShape, TwoWayShape
 from dbt.adapters.vcs.table.limits import LIMITS, Limits, in_process_first

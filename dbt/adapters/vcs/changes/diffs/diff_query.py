@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from dbt.adapters.vcs.core.model import Block, Field, Tombstone
 from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.delta import Deletion, Delta
-from dbt.adapters.vcs.engines.version_mounts import TableMount, VersionMounts
+from dbt.adapters.vcs.engines.port import TableMount, VersionMounts
 from dbt.adapters.vcs.sql.syntax.conditions import where_clause
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffShape
 from dbt.adapters.vcs.table.compare.comparison import VersionComparison

@@ -31,9 +31,8 @@ from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Field, Snapshot
 from dbt.adapters.vcs.core.plan.delta import Delta, delta
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.engines.port import RowSession
-from dbt.adapters.vcs.engines.row_sessions import row_session
-from dbt.adapters.vcs.engines.version_mounts import TableParts, VersionMounts
+from dbt.adapters.vcs.engines.factory import row_session
+from dbt.adapters.vcs.engines.port import RowSession, TableParts, VersionMounts
 from dbt.adapters.vcs.sql.syntax.diff_call import TwoWayShape
 from dbt.adapters.vcs.table.compare.comparison import VersionComparison
 from dbt.adapters.vcs.table.compare.row_counts import Counts
@@ -42,7 +41,7 @@ from dbt.adapters.vcs.table.quoting import quoted, sql_type
 from dbt.adapters.vcs.workspace.table_version import Version
 
 if TYPE_CHECKING:
-    from dbt.adapters.vcs.engines.local.local_session import LocalSession
+    from dbt.adapters.vcs.engines.local_session import LocalSession
 
 _OWN: Final[dict[TwoWayShape, str]] = {"signed": "diff_count", "changes": "_change_type"}
 

@@ -9,7 +9,7 @@ from dbt.adapters.vcs.changes.diffs.diff_query import files_mount, image_relatio
 from dbt.adapters.vcs.core.model import Field, Snapshot
 from dbt.adapters.vcs.core.plan.delta import Delta
 from dbt.adapters.vcs.core.plan.known_changes import ChangeKind, KnownChange, known_changes
-from dbt.adapters.vcs.engines.version_mounts import VersionMounts
+from dbt.adapters.vcs.engines.port import VersionMounts
 from dbt.adapters.vcs.sql.syntax.conditions import where_clause
 from dbt.adapters.vcs.sql.syntax.diff_call import TwoWayShape
 from dbt.adapters.vcs.table.compare.comparison import VersionComparison

@@ -22,7 +22,7 @@ from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Snapshot
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.engines.version_mounts import VersionMounts
+from dbt.adapters.vcs.engines.port import VersionMounts
 from dbt.adapters.vcs.table.compare.comparison import VersionComparison
 from dbt.adapters.vcs.table.compare.row_bases import merge_base
 from dbt.adapters.vcs.table.equality import group_ids

@@ -13,8 +13,7 @@ from dbt.adapters.vcs.changes.writes.tombstone_ranges import write_tombstones
 from dbt.adapters.vcs.core.model import Tombstone
 from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.engines.port import Destination, Rewriter, told_rows
-from dbt.adapters.vcs.engines.version_mounts import TableMount
+from dbt.adapters.vcs.engines.port import Destination, Rewriter, TableMount, told_rows
 from dbt.adapters.vcs.sql.staging_sql import ACTION, MATCHED
 from dbt.adapters.vcs.sql.syntax.conditions import where_clause
 from dbt.adapters.vcs.table.equality_sql import differs

@@ -17,15 +17,18 @@ from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.header import PATH
 from dbt.adapters.vcs.engines.connect.connect_session import ConnectView
 from dbt.adapters.vcs.engines.connect.name_registry import NameRegistry
-from dbt.adapters.vcs.engines.connect.scratch_schema import ScratchSchema
-from dbt.adapters.vcs.engines.connect.server_errors import ServerErrors
-from dbt.adapters.vcs.engines.connect.tagged_jobs import OperationGate, TaggedJobs
-from dbt.adapters.vcs.engines.dataframes.hadoop_storage import storage_settings
-from dbt.adapters.vcs.engines.dataframes.location import exact_files, hadoop_root, spark_root
-from dbt.adapters.vcs.engines.dataframes.numbered_frames import NUMBERING
+from dbt.adapters.vcs.engines.connect.staged_insert import ScratchSchema
+from dbt.adapters.vcs.engines.connect.tagged_jobs import OperationGate, ServerErrors, TaggedJobs
+from dbt.adapters.vcs.engines.dataframes.hadoop_storage import (
+    check_shared,
+    exact_files,
+    hadoop_root,
+    spark_root,
+    storage_settings,
+)
 from dbt.adapters.vcs.engines.dataframes.session_settings import server_settings
-from dbt.adapters.vcs.engines.dataframes.shared_folder import check_shared
-from dbt.adapters.vcs.engines.server_address import address_of
+from dbt.adapters.vcs.engines.dataframes.writes import NUMBERING
+from dbt.adapters.vcs.engines.methods import address_of
 
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Final
@@ -10,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Function, RelationName
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.engines.connect.mentioned_functions import is_plan_repeatable
 from dbt.adapters.vcs.engines.connect.name_registry import (
     PREFIX,
     Mounted,
@@ -18,26 +19,36 @@ from dbt.adapters.vcs.engines.connect.name_registry import (
     MountedFunction,
     MountedView,
     NameRegistry,
+    OwnTemporaries,
 )
-from dbt.adapters.vcs.engines.connect.own_temporaries import OwnTemporaries
-from dbt.adapters.vcs.engines.connect.scratch_schema import ScratchSchema
-from dbt.adapters.vcs.engines.connect.server_frames import ServerFrames
-from dbt.adapters.vcs.engines.connect.session_functions import SessionFunctions
-from dbt.adapters.vcs.engines.connect.session_text import SessionText
+from dbt.adapters.vcs.engines.connect.session_text import SessionFunctions, SessionText
 from dbt.adapters.vcs.engines.connect.session_views import SessionViews
-from dbt.adapters.vcs.engines.connect.staged_insert import StagedInsert, parsed_insert
-from dbt.adapters.vcs.engines.connect.tagged_jobs import TaggedJobs
+from dbt.adapters.vcs.engines.connect.staged_insert import (
+    ScratchSchema,
+    StagedInsert,
+    parsed_insert,
+)
+from dbt.adapters.vcs.engines.connect.tagged_jobs import ServerErrors, TaggedJobs
 from dbt.adapters.vcs.engines.dataframes.frame_session import FrameSession
-from dbt.adapters.vcs.engines.dataframes.spark_messages import renamed
-from dbt.adapters.vcs.engines.dataframes.spark_rows import SparkRows, columns_of_schema
+from dbt.adapters.vcs.engines.dataframes.repeatable import is_plan_repeatable
+from dbt.adapters.vcs.engines.dataframes.spark_rows import SparkRows, columns_of_schema, is_remote
+from dbt.adapters.vcs.engines.dataframes.statement_jobs import renamed
 from dbt.adapters.vcs.engines.dataframes.writes import write_frame
 from dbt.adapters.vcs.engines.engine_errors import sending
-from dbt.adapters.vcs.engines.port import PRIVATE, Analysing, Column, Destination, Sign, Written
-from dbt.adapters.vcs.engines.version_mounts import TableMount, TableParts
+from dbt.adapters.vcs.engines.port import (
+    PRIVATE,
+    Analysing,
+    Column,
+    Destination,
+    Sign,
+    TableMount,
+    TableParts,
+    Written,
+)
 from dbt.adapters.vcs.sql.parser import parse
 from dbt.adapters.vcs.sql.syntax.lexer import tokenize
 from dbt.adapters.vcs.sql.syntax.query import Query
-from dbt.adapters.vcs.table.quoting import quoted_relation, sql_type
+from dbt.adapters.vcs.table.quoting import quoted, quoted_relation, sql_type
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -349,3 +360,72 @@ def _named(frame: Any, registry: NameRegistry) -> Any:
     if not any(PREFIX in name for name in names):
         return frame
     return frame.toDF(*map(registry.own_words, names))
+
+
+_MODE: Final = "SPARK_CONNECT_MODE_ENABLED"
+
+
+class ServerFrames:
+    """`Frames` over a session of a server; a model runs as one statement."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        jobs: TaggedJobs,
+        texts: SessionText,
+        temporaries: OwnTemporaries,
+        errors: ServerErrors,
+    ) -> None:
+        self.handle = spark
+        self._jobs = jobs
+        self._texts = texts
+        self._temporaries = temporaries
+        self._errors = errors
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Run a block as one statement that `Session.cancel` can stop."""
+        _prefer_server()
+        try:
+            with self._jobs.run():
+                yield
+        finally:
+            # The model has the session itself.
+            self._temporaries.forget()
+
+    def read(self, name: str) -> Any:
+        """Return a relation as a frame."""
+        return self.handle.sql(self._texts.sent(f"select * from {name}"))
+
+    def show(self, name: str, frame: object) -> bool:
+        """Make a frame of Spark, or of pandas on Spark, a temporary view."""
+        found: Any = frame
+        if type(found).__module__.startswith("pyspark.pandas"):
+            found = found.to_spark()
+        if not hasattr(found, "createOrReplaceTempView") or not is_remote(found):
+            return False
+        found.createOrReplaceTempView(name)
+        self._temporaries.forget()
+        return True
+
+    def hide(self, name: str) -> None:
+        """Drop a temporary view."""
+        with self._jobs.run():
+            self.handle.sql(f"drop view if exists {quoted(name)}")
+        self._temporaries.mounted.discard(name)
+        self._temporaries.forget()
+
+    def words_of(self, error: Exception) -> str:
+        """Return the message of a model's exception."""
+        return self._errors.words_of(error)
+
+
+def _prefer_server() -> None:
+    """Let `pyspark.sql.functions` in a model make columns of the server.
+
+    PySpark does this itself where a session is built by its `builder`. A process that runs Spark
+    as well keeps its own functions.
+    """
+    context: Any = getattr(sys.modules.get("pyspark.core.context"), "SparkContext", None)
+    if getattr(context, "_active_spark_context", None) is None:
+        os.environ[_MODE] = "1"

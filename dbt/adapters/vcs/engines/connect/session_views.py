@@ -21,15 +21,17 @@ from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.model.segment import FILE_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.each import each
-from dbt.adapters.vcs.engines.connect.name_registry import PREFIX, MountedFiles, NameRegistry
-from dbt.adapters.vcs.engines.connect.sent_text import rewritten
-from dbt.adapters.vcs.engines.dataframes.location import escaped_path
-from dbt.adapters.vcs.engines.dataframes.mounts.deletions import written_array
-from dbt.adapters.vcs.engines.dataframes.mounts.layouts import Layout
-from dbt.adapters.vcs.engines.dataframes.mounts.mounting import Mounting, lost_files
+from dbt.adapters.vcs.engines.connect.name_registry import (
+    PREFIX,
+    MountedFiles,
+    NameRegistry,
+    rewritten,
+)
+from dbt.adapters.vcs.engines.dataframes.deletions import written_array
+from dbt.adapters.vcs.engines.dataframes.hadoop_storage import escaped_path
+from dbt.adapters.vcs.engines.dataframes.mounting import Layout, Mounting, lost_files
 from dbt.adapters.vcs.engines.engine_errors import StatementError
-from dbt.adapters.vcs.engines.port import PRIVATE
-from dbt.adapters.vcs.engines.version_mounts import TableMount
+from dbt.adapters.vcs.engines.port import PRIVATE, TableMount
 from dbt.adapters.vcs.sql.syntax.lexer import tokenize
 from dbt.adapters.vcs.sql.syntax.query import query_of
 from dbt.adapters.vcs.table.files.footers import check_footers

@@ -7,17 +7,18 @@ table of its own, and its rows are what is there.
 
 from __future__ import annotations
 
+import re
+import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.errors import UnsupportedError, VcsError
 from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.engines.connect.scratch_schema import ScratchSchema
 from dbt.adapters.vcs.engines.connect.session_text import SessionText
-from dbt.adapters.vcs.engines.dataframes.location import escaped_path
+from dbt.adapters.vcs.engines.dataframes.hadoop_storage import escaped_path
 from dbt.adapters.vcs.engines.dataframes.spark_rows import columns_of_schema
 from dbt.adapters.vcs.engines.port import Column, Destination
 from dbt.adapters.vcs.sql.insert import Insert
@@ -154,3 +155,49 @@ def _stage_ddl(stage: str, columns: Sequence[Column], place: str) -> str:
     is_plain = escaped_path(place) == place
     options = f" options (path {literal(place)})" if is_plain else ""
     return f"create table {stage} ({declared}) using parquet{options}"
+
+
+_PREFIX: Final = "vcs_scratch_"
+_NAME: Final = re.compile(rf"{_PREFIX}(\d+)_[0-9a-f]+")
+KEPT: Final = 24 * 60 * 60
+"""Seconds after which a schema of an engine that was killed is dropped by another."""
+
+
+class ScratchSchema:
+    """A schema that is created when it is first needed, and dropped at the end.
+
+    Its name tells when it was made, so that a later engine can drop what one left that was
+    killed. The tables are empty for all but the time of one statement, and their files are the
+    repository's: dropping a schema loses nothing.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        """Take a clock in seconds."""
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._name: str | None = None
+
+    def table(self, spark: SparkSession) -> str:
+        """Return the quoted name of a new table, which doesn't exist yet."""
+        with self._lock:
+            if self._name is None:
+                self._sweep(spark)
+                self._name = f"{_PREFIX}{int(self._clock())}_{uuid.uuid4().hex[:12]}"
+            # Somebody may have taken it for one that was left.
+            spark.sql(f"create schema if not exists {quoted(self._name)}")
+            return f"{quoted(self._name)}.{quoted(f't_{uuid.uuid4().hex}')}"
+
+    def drop(self, spark: SparkSession) -> None:
+        """Drop the schema; a server that is gone keeps it for a later engine to drop."""
+        with self._lock:
+            if self._name is not None:
+                spark.sql(f"drop schema if exists {quoted(self._name)} cascade")
+                self._name = None
+
+    def _sweep(self, spark: SparkSession) -> None:
+        for row in spark.sql(f"show schemas like '{_PREFIX}*'").collect():
+            found = _NAME.fullmatch(str(row[0]))
+            if found is not None and int(found[1]) < self._clock() - KEPT:
+                # Another engine may be dropping it, too.
+                with suppress(VcsError):
+                    spark.sql(f"drop schema if exists {quoted(str(row[0]))} cascade")

@@ -1,16 +1,20 @@
-"""The running statements of a session on a server, each with a tag by which it is cancelled."""
+"""The statements of a session on a server: tags by which they are cancelled, and their errors."""
 
 from __future__ import annotations
 
+import re
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from dbt.adapters.vcs.core.errors import EngineError
-from dbt.adapters.vcs.engines.connect.server_errors import ServerErrors
-from dbt.adapters.vcs.engines.dataframes.statement_jobs import StatementJobs
+from dbt.adapters.vcs.core.errors import EngineError, VcsError
+from dbt.adapters.vcs.core.secrets import without_secrets
+from dbt.adapters.vcs.engines.dataframes.statement_jobs import StatementJobs, statement_error
+from dbt.adapters.vcs.engines.engine_errors import MAX_CAUSES, StatementError
+from dbt.adapters.vcs.engines.methods import ServerAddress
 
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
@@ -81,3 +85,100 @@ class TaggedJobs(StatementJobs):
         with self.errors.translated():
             for mark in marks:
                 self._spark.interruptTag(mark)
+
+
+_STACK: Final = re.compile(r"\n+JVM stacktrace:\n.*", re.DOTALL)
+_PLAN: Final = re.compile(r"(?<=pos \d);\n.*|(?<=pos \d\d);\n.*|(?<=pos \d\d\d);\n.*", re.DOTALL)
+_CAUSE: Final = re.compile(r"^Caused by: (?:[\w$]+\.)*[\w$]+: (.*?)(?=\n\tat |\nCaused by: |\Z)")
+_WORKER: Final = re.compile(
+    r"\A\s*An exception was thrown from the Python worker\. Please see the stack trace below\.\n"
+)
+_REASON: Final = re.compile(r"\A\((?:[\w$]+\.)+[\w$]+\) ")
+_GONE: Final = re.compile(r"INVALID_HANDLE\.SESSION|SESSION_NOT_FOUND|SESSION_CLOSED")
+_REFUSED: Final = ("UNAUTHENTICATED", "PERMISSION_DENIED")
+
+
+class ServerErrors:
+    """Errors of one server, in the words of its users."""
+
+    def __init__(self, server: ServerAddress, own_words: Callable[[str], str]) -> None:
+        """Take the server, and a function that replaces internal names in a message."""
+        self._server = server
+        self._own_words = own_words
+
+    @contextmanager
+    def translated(self) -> Iterator[None]:
+        """Convert exceptions of PySpark and gRPC inside the block into ours.
+
+        Raises:
+            StatementError: The server refused or failed to run a statement.
+            EngineError: There is no server, it knows the session no more, or it refused the
+                caller.
+        """
+        try:
+            yield
+        except StatementError as error:
+            message = self._own_words(str(error))
+            if message == str(error):
+                raise
+            raise StatementError(message, error.condition, error.sent) from error.__cause__
+        except VcsError:
+            raise
+        except Exception as error:
+            if type(error).__module__.partition(".")[0] not in ("pyspark", "grpc"):
+                raise
+            raise self._converted(error) from error
+
+    def words_of(self, error: Exception) -> str:
+        """Return an exception's message; the server's without stack and class."""
+        if type(error).__module__.partition(".")[0] in ("pyspark", "grpc"):
+            return str(self._converted(error))
+        return "".join(traceback.format_exception_only(error)).strip()
+
+    def _converted(self, error: Any) -> EngineError:
+        code = _code(error)
+        text = without_secrets(str(error).partition("\n")[0], [self._server.token])
+        if code in _REFUSED:
+            return EngineError(
+                f"The Spark Connect server at {self._server} refused the caller ({code}). Check "
+                "token and user in the profile."
+            )
+        if code == "UNAVAILABLE":
+            return EngineError(
+                f"The Spark Connect server at {self._server} does not answer. Check host, port "
+                "and use_ssl in the profile, and that the server runs."
+            )
+        if _GONE.search(str(error)):
+            return EngineError(
+                f"The Spark Connect server at {self._server} no longer knows this session: it was "
+                f"idle for too long, or the server was restarted. Run the command again. ({text})"
+            )
+        said = [self._own_words(item) for item in _chain(error)]
+        return statement_error([without_secrets_of(item, self._server) for item in said])
+
+
+def without_secrets_of(text: str, server: ServerAddress) -> str:
+    """Return a text without the server's token."""
+    return text.replace(server.token, "***") if server.token else text
+
+
+def _code(error: Any) -> str:
+    """Return the name of gRPC's status; empty if there is none."""
+    for name in ("getGrpcStatusCode", "code"):
+        found = getattr(error, name, None)
+        if callable(found):
+            return str(getattr(found(), "name", ""))
+    return ""
+
+
+def _chain(error: Any) -> list[str]:
+    """Return the messages of an exception and its causes, outermost first."""
+    message = _WORKER.sub("", _REASON.sub("", str(error))).strip()
+    found = [_PLAN.sub("", _STACK.sub("", message)).strip()]
+    getter = getattr(error, "getStackTrace", None)
+    stack = (getter() if callable(getter) else None) or ""
+    for part in re.split(r"\n(?=Caused by: )", stack)[1:MAX_CAUSES]:
+        cause = re.match(_CAUSE.pattern, part, re.DOTALL)
+        if cause is not None and cause[1].strip():
+            found.append(cause[1].strip())
+    return found

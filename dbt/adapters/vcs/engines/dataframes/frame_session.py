@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import Field, RelationName, Tombstone
-from dbt.adapters.vcs.engines.dataframes.mounts.deletions import deletions_mount, is_listed
+from dbt.adapters.vcs.engines.dataframes.deletions import deletions_mount, is_listed
 from dbt.adapters.vcs.engines.dataframes.spark_rows import columns_of_schema
 from dbt.adapters.vcs.engines.dataframes.statement_jobs import StatementJobs
-from dbt.adapters.vcs.engines.port import Column
-from dbt.adapters.vcs.engines.temporaries import TemporaryDefinition
-from dbt.adapters.vcs.engines.version_mounts import TableMount, TableParts, whole_table
+from dbt.adapters.vcs.engines.port import (
+    Column,
+    TableMount,
+    TableParts,
+    TemporaryDefinition,
+    whole_table,
+)
 from dbt.adapters.vcs.sql.syntax.lexer import tokenize
 from dbt.adapters.vcs.table.quoting import quoted, quoted_relation
 

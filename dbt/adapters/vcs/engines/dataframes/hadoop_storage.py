@@ -1,13 +1,102 @@
-"""An object store as Hadoop reaches it: the connector that Spark needs, and its settings."""
+"""The repository as Spark finds it: its URI, Hadoop's settings to reach it, and who sees it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.store.opening import SCHEME_OPTION
+from dbt.adapters.vcs.engines.engine_errors import StatementError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_GLOB: Final = re.compile(r"([\\{},*?\[\]])")
+_S3_SCHEMES: Final = ("s3a", "s3")
+_ACCOUNT_NAMES: Final = ("account_name", "azure_storage_account_name", "azure_account_name")
+
+
+def spark_root(uri: str, storage_options: Mapping[str, str] = {}) -> str:
+    """Return the repository's location in Hadoop's spelling, without a trailing `/`.
+
+    Args:
+        uri: The repository's location.
+        storage_options: The store's options; `spark_scheme` is Spark's scheme for S3, and Azure
+            needs `account_name`.
+
+    Raises:
+        InputError: Spark can't reach such a store.
+    """
+    scheme, colon, rest = uri.partition("://")
+    if not colon:
+        return "file:" + os.path.abspath(uri)
+    if scheme == "file":
+        return "file:" + os.path.abspath(rest)
+    if scheme in ("s3", "s3a"):
+        return f"{_s3_scheme(storage_options)}://{rest.rstrip('/')}"
+    if scheme in ("gs", "abfs", "abfss", "hdfs"):
+        return uri.rstrip("/")
+    if scheme in ("az", "azure", "adl"):
+        return _azure_root(uri, storage_options)
+    raise InputError(
+        f"Spark can't read a repository at {uri}; put it in a local folder or at s3://, gs:// "
+        "or az://."
+    )
+
+
+def hadoop_root(uri: str, storage_options: Mapping[str, str]) -> str:
+    """Return the same; empty for a repository in memory, which has no file for Spark to read.
+
+    Raises:
+        InputError: As `spark_root` does, for any other store that Spark can't reach.
+    """
+    return "" if uri.startswith("memory:") else spark_root(uri, storage_options)
+
+
+def exact_files(root: str, folder: str, files: Iterable[str]) -> str:
+    """Return one path pattern for files below `<root>/<folder>`, given relative to that folder.
+
+    Characters in names that are wildcards for Hadoop are escaped.
+    """
+    base = f"{root}/{folder}" if folder else root
+    inside = ",".join(map(escaped_path, files))
+    return f"{escaped_path(base)}/{{{inside}}}"
+
+
+def escaped_path(text: str) -> str:
+    """Return a path pattern that only one path matches."""
+    return _GLOB.sub(r"\\\1", text)
+
+
+def _s3_scheme(storage_options: Mapping[str, str]) -> str:
+    scheme = storage_options.get(SCHEME_OPTION, _S3_SCHEMES[0])
+    if scheme not in _S3_SCHEMES:
+        raise InputError(
+            f"The storage option {SCHEME_OPTION} is not one of {', '.join(_S3_SCHEMES)}: Spark "
+            "has a repository on S3 under s3a://, and on EMR under s3://."
+        )
+    return scheme
+
+
+def _azure_root(uri: str, storage_options: Mapping[str, str]) -> str:
+    # As for the store itself, the environment says what the options don't.
+    known = {**os.environ, **storage_options}
+    lower = {key.lower(): value for key, value in known.items()}
+    account = next((lower[key] for key in _ACCOUNT_NAMES if key in lower), None)
+    parts = urlsplit(uri)
+    if account is None:
+        raise InputError(
+            f"The storage account of {uri} is not known; add `account_name` to `storage_options`."
+        )
+    path = parts.path.rstrip("/")
+    return f"abfss://{parts.netloc}@{account}.dfs.core.windows.net{path}"
+
 
 PACKAGES: Final = "spark.jars.packages"
 
@@ -161,3 +250,60 @@ def _azure(options: Mapping[str, str], host: str) -> dict[str, str]:
 
 def _is_yes(value: str) -> bool:
     return value.lower() in ("true", "1", "yes", "on")
+
+
+_UNSEEN: Final = ("FAILED_READ_FILE", "PATH_NOT_FOUND")
+
+SHARE: Final = (
+    "Every machine of the cluster must see the repository's folder under this name: put the "
+    "repository on a file system that all of them mount, or in an object store (s3://, gs://, "
+    "az://), or run Spark on this machine only (spark.master: local[*])."
+)
+"""The next step where one doesn't."""
+
+
+def check_shared(
+    spark: SparkSession,
+    root: str,
+    path: str,
+    text: str,
+    *,
+    where: str,
+    tasks: int,
+    translated: Callable[[], AbstractContextManager[None]],
+) -> None:
+    """Check that the executors of a cluster find a file of a repository; one job reads it.
+
+    There should be more tasks than cores. An executor that starts later has no task here; the
+    rows of each write are counted anyway.
+
+    Args:
+        spark: A session.
+        root: The repository as Spark names it.
+        path: A pattern that only the file matches.
+        text: What the file holds.
+        where: Where Spark runs, for the error.
+        tasks: How many tasks read the file.
+        translated: Returns a block in which Spark's exceptions become ours.
+
+    Raises:
+        InputError: A task didn't find the file, or found another.
+        StatementError: The job failed for another reason.
+    """
+    try:
+        with translated():
+            # Spark's own tasks read the file: Python may be missing on the workers.
+            reader = spark.read.option("wholetext", True).option("ignoreMissingFiles", False)
+            rows = reader.text([path] * tasks).collect()
+    except StatementError as error:
+        if not (error.condition or "").startswith(_UNSEEN):
+            raise
+        reason = "an executor doesn't find its header"
+    else:
+        if [row.value for row in rows] == [text] * tasks:
+            return
+        reason = "an executor finds another repository"
+    raise InputError(
+        f"The repository is the folder {root} of this machine, and Spark runs {where}, "
+        f"where {reason}. Nothing was computed. {SHARE}"
+    )

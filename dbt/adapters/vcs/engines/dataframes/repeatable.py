@@ -1,8 +1,9 @@
-"""Whether running a query again gives the same rows."""
+"""Whether running a query again gives the same rows, by Spark's text of its plan."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Final
 
 _HARMLESS: Final = re.compile(r"[\s:+-]*(SubqueryAlias|View|Project)\b")
@@ -30,3 +31,36 @@ def is_repeatable(plan: str, *, deterministic: bool) -> bool:
     while lines and _HARMLESS.match(lines[0]):
         del lines[0]
     return not any(map(_MOMENT.search, lines))
+
+
+# fmt: off
+_VARYING: Final = frozenset({
+    "rand", "random", "randn", "randstr", "uniform", "uuid", "shuffle",
+    "monotonically_increasing_id", "spark_partition_id", "input_file_name",
+    "input_file_block_start", "input_file_block_length", "reflect", "java_method", "try_reflect",
+    "first", "first_value", "last", "last_value", "any_value", "collect_list", "collect_set",
+    "array_agg", "listagg", "string_agg", "mode", "approx_top_k",
+})
+# fmt: on
+"""Spark's functions that are not deterministic, or depend on the order of rows."""
+
+_CALL: Final = re.compile(r"(\w+)\(")
+_ANALYSED: Final = "== Analyzed Logical Plan =="
+_OPTIMIZED: Final = "== Optimized Logical Plan =="
+
+
+def is_plan_repeatable(explained: str, others: Collection[str]) -> bool:
+    """Return whether running a query twice surely gives the same rows.
+
+    A server doesn't tell Spark's own verdict on expressions, so the names in the plan decide.
+
+    Args:
+        explained: What `explain extended` returns; views and SQL functions are spelled out in it.
+        others: Functions of users, lower case, that may vary.
+    """
+    plan = explained.partition(_ANALYSED)[2].partition(_OPTIMIZED)[0].strip()
+    # The first line lists the columns of the result.
+    lines = plan.partition("\n")[2]
+    called = {name.lower() for name in _CALL.findall(lines)}
+    varying = not called.isdisjoint(_VARYING) or not called.isdisjoint(others)
+    return bool(lines) and is_repeatable(lines, deterministic=not varying)

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.engines.installed_spark import default_settings
-from dbt.adapters.vcs.engines.server_address import REMOTE
+from dbt.adapters.vcs.engines.methods import REMOTE, default_settings
 
 COMMIT_PROTOCOL: Final = {
     "spark.sql.sources.commitProtocolClass": (

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dbt.adapters.vcs.engines.dataframes.frame_api import functions_for
 from dbt.adapters.vcs.engines.engine_errors import UnfitError, sending
 from dbt.adapters.vcs.engines.port import Column
 from dbt.adapters.vcs.table.types import field_type_text
@@ -186,3 +185,36 @@ def _key(value: Any) -> Any:
     if isinstance(plain, dict):
         return tuple(plain.items())
     return tuple(plain) if isinstance(plain, list) else plain
+
+
+_CONNECT = "pyspark.sql.connect."
+
+
+def is_remote(frame: DataFrame) -> bool:
+    """Return whether a frame is a server's."""
+    return type(frame).__module__.startswith(_CONNECT)
+
+
+def functions_for(frame: DataFrame) -> Any:
+    """Return the module of functions whose columns fit a frame.
+
+    PySpark's own choice depends on the process's environment, and not on the frame.
+    """
+    if is_remote(frame):
+        from pyspark.sql.connect import functions as remote
+
+        return remote
+    from pyspark.sql import functions
+
+    return functions
+
+
+def observation_for(frame: DataFrame) -> Any:
+    """Return a new observation for a frame."""
+    if is_remote(frame):
+        from pyspark.sql.connect.observation import Observation as Remote
+
+        return Remote()
+    from pyspark.sql import Observation
+
+    return Observation()

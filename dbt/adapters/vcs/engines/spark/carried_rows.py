@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dbt.adapters.vcs.engines.dataframes.session_settings import is_local
-from dbt.adapters.vcs.engines.version_mounts import TableParts, whole_table
+from dbt.adapters.vcs.engines.port import TableParts, whole_table
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

@@ -18,15 +18,13 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.engines.dataframes.mounts.mounting import Mounting, lost_files
+from dbt.adapters.vcs.engines.dataframes.mounting import Mounting, lost_files
 from dbt.adapters.vcs.engines.engine_errors import StatementError
-from dbt.adapters.vcs.engines.port import PRIVATE, Sign
-from dbt.adapters.vcs.engines.spark.bypassed import SHOWN, Bypassed, sentence
+from dbt.adapters.vcs.engines.port import PRIVATE, Sign, TableMount
 from dbt.adapters.vcs.engines.spark.catalog_relations import CatalogRelations, VersionNames
-from dbt.adapters.vcs.engines.spark.catalog_signs import Signs
-from dbt.adapters.vcs.engines.spark.process.spark_errors import translated
-from dbt.adapters.vcs.engines.spark.shared_arrays import SharedArrays
-from dbt.adapters.vcs.engines.version_mounts import TableMount
+from dbt.adapters.vcs.engines.spark.catalog_signs import SHOWN, Bypassed, Signs, sentence
+from dbt.adapters.vcs.engines.spark.function_registry import SharedArrays
+from dbt.adapters.vcs.engines.spark.jobs import translated
 from dbt.adapters.vcs.table.files.footers import check_footers
 from dbt.adapters.vcs.table.quoting import literal, options_clause, quoted, quoted_relation
 

@@ -19,16 +19,14 @@ from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.model.schema import RESERVED
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.each import each
-from dbt.adapters.vcs.engines.dataframes.location import exact_files
-from dbt.adapters.vcs.engines.dataframes.mounts.deletions import written_array
-from dbt.adapters.vcs.engines.dataframes.mounts.layouts import Layout
-from dbt.adapters.vcs.engines.dataframes.mounts.mounting import lost_files
-from dbt.adapters.vcs.engines.dataframes.mounts.table_part import MAX_NAMED
+from dbt.adapters.vcs.engines.dataframes.deletions import written_array
+from dbt.adapters.vcs.engines.dataframes.hadoop_storage import exact_files
+from dbt.adapters.vcs.engines.dataframes.mounting import MAX_NAMED, Layout, lost_files
 from dbt.adapters.vcs.engines.dataframes.session_settings import is_local
 from dbt.adapters.vcs.engines.engine_errors import StatementError
-from dbt.adapters.vcs.engines.spark.process.spark_errors import translated
-from dbt.adapters.vcs.engines.spark.shared_arrays import SharedArrays
-from dbt.adapters.vcs.engines.version_mounts import TableMount
+from dbt.adapters.vcs.engines.port import TableMount
+from dbt.adapters.vcs.engines.spark.function_registry import SharedArrays
+from dbt.adapters.vcs.engines.spark.jobs import translated
 from dbt.adapters.vcs.table.quoting import (
     literal,
     options_clause,

@@ -15,10 +15,8 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.errors import EngineError, InputError
 from dbt.adapters.vcs.engines.dataframes.session_settings import is_local, without_secrets
-from dbt.adapters.vcs.engines.spark.process.class_archive import with_archive
-from dbt.adapters.vcs.engines.spark.process.home import ensure_spark_home
-from dbt.adapters.vcs.engines.spark.process.java import ensure_java
-from dbt.adapters.vcs.engines.spark.process.spark_errors import translated
+from dbt.adapters.vcs.engines.spark.java import ensure_java, ensure_spark_home, with_archive
+from dbt.adapters.vcs.engines.spark.jobs import translated
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

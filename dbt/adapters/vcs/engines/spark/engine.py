@@ -13,9 +13,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from dbt.adapters.vcs.core.errors import EngineError, InputError
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.header import PATH
-from dbt.adapters.vcs.engines.dataframes.hadoop_storage import storage_settings, with_connector
-from dbt.adapters.vcs.engines.dataframes.location import exact_files, hadoop_root, spark_root
-from dbt.adapters.vcs.engines.dataframes.numbered_frames import NUMBERING
+from dbt.adapters.vcs.engines.dataframes.hadoop_storage import (
+    check_shared,
+    exact_files,
+    hadoop_root,
+    spark_root,
+    storage_settings,
+    with_connector,
+)
 from dbt.adapters.vcs.engines.dataframes.session_settings import (
     COMMIT_PROTOCOL,
     VERIFY_PAGES,
@@ -23,7 +28,7 @@ from dbt.adapters.vcs.engines.dataframes.session_settings import (
     process_settings,
     session_settings,
 )
-from dbt.adapters.vcs.engines.dataframes.shared_folder import check_shared
+from dbt.adapters.vcs.engines.dataframes.writes import NUMBERING
 from dbt.adapters.vcs.engines.port import PRIVATE
 from dbt.adapters.vcs.engines.spark.catalog import Catalog
 from dbt.adapters.vcs.engines.spark.context import (
@@ -32,8 +37,8 @@ from dbt.adapters.vcs.engines.spark.context import (
     private_root,
     spark_context,
 )
-from dbt.adapters.vcs.engines.spark.process.home import spark_jars
-from dbt.adapters.vcs.engines.spark.process.spark_errors import translated
+from dbt.adapters.vcs.engines.spark.java import spark_jars
+from dbt.adapters.vcs.engines.spark.jobs import translated
 from dbt.adapters.vcs.engines.spark.session import SparkView
 from dbt.adapters.vcs.table.quoting import literal, quoted, quoted_relation
 

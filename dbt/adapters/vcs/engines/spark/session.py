@@ -13,21 +13,30 @@ from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import Function, RelationName
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.dataframes.frame_session import FrameSession
+from dbt.adapters.vcs.engines.dataframes.functions import function_definition
 from dbt.adapters.vcs.engines.dataframes.repeatable import is_repeatable
-from dbt.adapters.vcs.engines.dataframes.spark_messages import renamed
 from dbt.adapters.vcs.engines.dataframes.spark_rows import SparkRows, columns_of_schema
+from dbt.adapters.vcs.engines.dataframes.statement_jobs import renamed
 from dbt.adapters.vcs.engines.dataframes.writes import write_frame
 from dbt.adapters.vcs.engines.engine_errors import sending
-from dbt.adapters.vcs.engines.port import PRIVATE, Analysing, Column, Destination, Sign, Written
+from dbt.adapters.vcs.engines.port import (
+    GLOBAL_TEMPORARY,
+    PRIVATE,
+    Analysing,
+    Column,
+    Destination,
+    Sign,
+    TableMount,
+    TableParts,
+    TemporaryDefinition,
+    Written,
+)
 from dbt.adapters.vcs.engines.spark.carried_rows import CarriedRows
 from dbt.adapters.vcs.engines.spark.catalog import Catalog
 from dbt.adapters.vcs.engines.spark.catalog_signs import hidden
 from dbt.adapters.vcs.engines.spark.context import java_class
-from dbt.adapters.vcs.engines.spark.process.jobs import Jobs
-from dbt.adapters.vcs.engines.spark.process.spark_errors import words_of
-from dbt.adapters.vcs.engines.spark.spark_functions import SparkFunctions
-from dbt.adapters.vcs.engines.temporaries import GLOBAL_TEMPORARY, TemporaryDefinition
-from dbt.adapters.vcs.engines.version_mounts import TableMount, TableParts
+from dbt.adapters.vcs.engines.spark.function_registry import builder, identifier, register
+from dbt.adapters.vcs.engines.spark.jobs import Jobs, words_of
 from dbt.adapters.vcs.table.quoting import literal, quoted, quoted_relation, sql_type
 
 if TYPE_CHECKING:
@@ -461,3 +470,74 @@ def _definition(text: str, property_of: Properties) -> TemporaryDefinition:
 def _lines(names: Any) -> list[str]:
     """Return a Scala sequence of names, made in a single call."""
     return [name for name in str(names.mkString("\n")).split("\n") if name]
+
+
+_PLACEHOLDER: Final = "a.function.in.Python"
+"""The class of a Python function's catalog entry; it is never loaded."""
+
+
+class SparkFunctions:
+    """The functions that one session can call besides Spark's own."""
+
+    def __init__(self, spark: SparkSession, catalog: Catalog) -> None:
+        """Take the session, and the catalog that it shares with others."""
+        self._spark = spark
+        self._catalog = catalog
+        self._known: dict[RelationName, str] = {}
+        self._programs: set[str] = set()
+
+    def mount(self, name: RelationName, id: str, function: Function) -> None:
+        """Mount a function under a name."""
+        if function.shape == "aggregate":
+            if self._known.get(name) != id:
+                self._register(name, id, builder(self._spark, name, function))
+        else:
+            body = function.text
+            if function.language == "python":
+                body = self._program(name, id, function)
+            self._catalog.mount_function(
+                self._spark, name, id, function_definition(function, body)
+            )
+            # Spark looks it up again at the next call.
+            if self._known.get(name) != id:
+                self._forget(name)
+        self._known[name] = id
+
+    def unmount(self, name: RelationName) -> None:
+        """Remove the function of a name."""
+        self._catalog.unmount_function(self._spark, name)
+        if self._known.pop(name, None) is not None:
+            self._forget(name)
+
+    def has(self, identifier: str) -> bool:
+        """Return whether Spark has a built-in or temporary function of that name."""
+        catalog = self._state.catalog()
+        return bool(
+            catalog.lookupBuiltinOrTempFunction(identifier).isDefined()
+            or catalog.lookupBuiltinOrTempTableFunction(identifier).isDefined()
+        )
+
+    def _program(self, name: RelationName, id: str, function: Function) -> str:
+        """Register a Python function under an immutable name, and return a call of it."""
+        program = RelationName(PRIVATE, f"p_{id}")
+        if id not in self._programs:
+            self._register(program, id, builder(self._spark, name, function))
+            self._programs.add(id)
+        arguments = ", ".join(quoted(parameter.name) for parameter in function.parameters)
+        return f"{quoted_relation(program)}({arguments})"
+
+    def _register(self, name: RelationName, id: str, builder: Any) -> None:
+        # Spark checks the catalog for the function's existence and the registry for its
+        # definition.
+        self._catalog.mount_function(self._spark, name, id, f" as {literal(_PLACEHOLDER)}")
+        self._forget(name)
+        register(self._spark, name, builder)
+
+    def _forget(self, name: RelationName) -> None:
+        known = identifier(self._spark, name)
+        self._state.functionRegistry().dropFunction(known)
+        self._state.tableFunctionRegistry().dropFunction(known)
+
+    @property
+    def _state(self) -> Any:
+        return self._spark._jsparkSession.sessionState()

@@ -9,7 +9,7 @@ from dbt.adapters.vcs.core.model import Tombstone
 from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.delta import Deletion
 from dbt.adapters.vcs.core.plan.states import State
-from dbt.adapters.vcs.engines.version_mounts import VersionMounts
+from dbt.adapters.vcs.engines.port import VersionMounts
 from dbt.adapters.vcs.sql.syntax.conditions import where_clause
 
 _PLACE = f"{FILE_COLUMN}, {POSITION_COLUMN}"

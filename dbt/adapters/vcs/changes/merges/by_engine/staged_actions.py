@@ -22,8 +22,7 @@ from dbt.adapters.vcs.changes.merges.by_engine.row_decisions import (
 )
 from dbt.adapters.vcs.changes.writes.stage import unlimited
 from dbt.adapters.vcs.core.model import Field
-from dbt.adapters.vcs.engines.port import Destination, RowSession
-from dbt.adapters.vcs.engines.version_mounts import TableMount
+from dbt.adapters.vcs.engines.port import Destination, RowSession, TableMount
 from dbt.adapters.vcs.table.quoting import sql_type
 
 _OWN: Final[Mapping[str, str]] = {

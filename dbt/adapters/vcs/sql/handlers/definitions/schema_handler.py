@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.model import RelationName
-from dbt.adapters.vcs.engines.temporaries import GLOBAL_TEMPORARY
+from dbt.adapters.vcs.engines.port import GLOBAL_TEMPORARY
 from dbt.adapters.vcs.sql.definitions import CreateSchema, DropSchema, Use
 from dbt.adapters.vcs.sql.handlers.handler_registry import handles
 from dbt.adapters.vcs.workspace.answer import Outcome

@@ -4,29 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from dbt.adapters.vcs.core.errors import DamagedError
-from dbt.adapters.vcs.core.model import Field, RelationName, Tombstone
+from dbt.adapters.vcs.core.model import Block, Field, RelationName, Tombstone
 from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.engines.dataframes.mounts.deleted_places import LOST, DeletedPlaces
-from dbt.adapters.vcs.engines.dataframes.mounts.deletions import (
+from dbt.adapters.vcs.engines.dataframes.deletions import (
+    LOST,
     POSITION_FIELD,
+    DeletedPlaces,
     deleted_rows,
+    file_of,
     left_numbered_rows,
     left_rows,
+    position_of,
     unmarked_rows,
     written_rows,
 )
-from dbt.adapters.vcs.engines.dataframes.mounts.layouts import PLAIN, Layout, layouts
-from dbt.adapters.vcs.engines.dataframes.mounts.table_part import Part
-from dbt.adapters.vcs.engines.version_mounts import TableMount
+from dbt.adapters.vcs.engines.port import TableMount
+from dbt.adapters.vcs.table.file_numbers import FileNumbers
+from dbt.adapters.vcs.table.partition_values import WRITE_FOLDER, column_of, partition_folders
 from dbt.adapters.vcs.table.quoting import literal, quoted, quoted_relation
 
 _NOWHERE: Final = (
@@ -307,3 +310,127 @@ def lost_files(mount: TableMount, expected: int, found: int) -> DamagedError:
         f"A table version should have {expected} files below {literal(mount.folder)}; "
         f"{found} are there. {LOST}"
     )
+
+
+_MOST_INTACT: Final = 8
+"""Files with at most this part of the rows of those with deletions are read with them."""
+
+
+class Layout(NamedTuple):
+    """What files must share to be read as one Spark table.
+
+    Attributes:
+        base: The folder below which folder names are partition values; '' for files without
+            partitions, for which Spark ignores folder names.
+        columns: Names of the partition folders in the paths.
+        depth: The number of folders above the file.
+        holed: True if tombstones delete rows of these files, or of most of them.
+    """
+
+    base: str
+    columns: tuple[str, ...]
+    depth: int
+    holed: bool
+
+    @property
+    def is_one_write(self) -> bool:
+        """True if the folder of the write is no partition, unlike what Spark would think."""
+        return self.base.rpartition("/")[2].startswith(f"{WRITE_FOLDER}=")
+
+    @property
+    def held(self) -> dict[str, str]:
+        """The names of folders by the lower-case id of the column whose values they have."""
+        return {column_of(name).lower(): name for name in self.columns}
+
+    @property
+    def copied(self) -> dict[str, str]:
+        """Those that are not called like the column."""
+        return {id: name for id, name in self.held.items() if name.lower() != id}
+
+
+PLAIN: Final = Layout("", (), 0, False)
+
+
+def layouts(mount: TableMount) -> dict[Layout, list[str]]:
+    """Return the files of a version by layout; empty without files.
+
+    A table usually has one layout, or two with tombstones. Files from a cloned table, another
+    partitioning, or a column named like the write's own folder add more. A few files without
+    deleted rows, such as those of an update, join files with some: planning another scan takes
+    longer than looking up their rows.
+    """
+    groups: dict[Layout, list[str]] = {}
+    clash = any(field.id.lower() == WRITE_FOLDER for field in mount.fields)
+    holed = {target for stone in mount.tombstones for target in stone.targets}
+    for file in sorted(set(mount.files)):
+        write, folders = partition_folders(file)
+        columns = tuple(name for name, _ in folders)
+        base = "" if not columns else write if clash else write.rpartition("/")[0]
+        layout = Layout(base, columns, file.count("/"), file in holed)
+        groups.setdefault(layout, []).append(file)
+    for layout in [layout for layout in groups if layout.holed]:
+        intact = layout._replace(holed=False)
+        if intact in groups and _is_small_part(mount, groups[intact], groups[layout]):
+            groups[layout] = sorted([*groups[layout], *groups.pop(intact)])
+    return groups
+
+
+def _is_small_part(mount: TableMount, files: Collection[str], others: Collection[str]) -> bool:
+    """Return whether files have few rows compared with others."""
+    rows = {item.path: item.rows for item in mount.entries if isinstance(item, Block)}
+    if not rows.keys() >= {*files, *others}:
+        return False
+    few, many = (sum(rows[file] for file in part) for part in (files, others))
+    return _MOST_INTACT * few <= many
+
+
+MAX_NAMED: Final = 200
+"""Up to so many files are told apart by the number of their first row, others by their path."""
+
+
+class Part(NamedTuple):
+    """The files of one layout, as a table.
+
+    With the numbers of its rows it has the column of their positions, too.
+
+    Attributes:
+        name: The table's name.
+        layout: The layout.
+        files: The files.
+        numbers: The numbers of their rows; None if they have none.
+        first: SQL for the number of the first row of a file.
+        place: Without numbers, SQL for the place of a row's file in `files`; None if the table
+            doesn't know it.
+    """
+
+    name: RelationName
+    layout: Layout
+    files: tuple[str, ...]
+    numbers: FileNumbers | None
+    first: str
+    place: str | None = None
+
+    @property
+    def position(self) -> str:
+        """SQL for the position of a row of the table `kept` in its file."""
+        # Spark's reader fills one column of positions, so both can't be asked for.
+        return position_of("kept") if self.numbers is None else f"kept.{POSITION_FIELD.id}"
+
+    @property
+    def number(self) -> str:
+        """SQL for the number of a row of the table `kept`."""
+        return self.position if len(self.files) == 1 else f"({self.first} + {self.position})"
+
+    @property
+    def file(self) -> str:
+        """SQL for the path of the file of a row of the table `kept`, below the repository."""
+        if len(self.files) == 1:
+            return literal(self.files[0])
+        known = self.place if self.numbers is None else self.first
+        if known is None or len(self.files) > MAX_NAMED:
+            return file_of(self.files, "kept")
+        if self.numbers is None:
+            # Taking it from the path would search and copy a text for each row.
+            return f"array({', '.join(map(literal, self.files))})[cast({known} as int)]"
+        paths = (f"{number}L, {literal(path)}" for path, number in self.numbers.first.items())
+        return f"element_at(map({', '.join(paths)}), {self.first})"

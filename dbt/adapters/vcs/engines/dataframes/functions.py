@@ -1,4 +1,4 @@
-"""Python functions: loads and checks their source, and makes calls of it for Spark's workers."""
+"""A branch's functions as Spark reads them: definitions in SQL, and programs in Python."""
 
 from __future__ import annotations
 
@@ -9,9 +9,35 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.core.model import Function, RelationName
+from dbt.adapters.vcs.core.model import Function, Parameter, RelationName, ViewColumn
 from dbt.adapters.vcs.engines.dataframes import worker_handlers
-from dbt.adapters.vcs.table.quoting import sql_type
+from dbt.adapters.vcs.table.quoting import literal, quoted, sql_type
+
+
+def function_definition(function: Function, body: str) -> str:
+    """Return the text after the name in `create function`."""
+    parts = [f"({', '.join(map(_parameter, function.parameters))})"]
+    if function.shape == "table":
+        parts.append(f"returns table {_columns(function.columns)}")
+    elif function.returns is not None:
+        parts.append(f"returns {sql_type(function.returns)}")
+    if function.deterministic is not None:
+        parts.append("deterministic" if function.deterministic else "not deterministic")
+    if function.comment:
+        parts.append(f"comment {literal(function.comment)}")
+    return "\n".join([*parts, "return", body])
+
+
+def _parameter(parameter: Parameter) -> str:
+    default = f" default {parameter.default}" if parameter.default is not None else ""
+    return f"{quoted(parameter.name)} {sql_type(parameter.type)}{default}"
+
+
+def _columns(columns: tuple[ViewColumn, ...]) -> str:
+    if not columns:
+        return ""
+    return f"({', '.join(f'{quoted(column.name)} {sql_type(column.type)}' for column in columns)})"
+
 
 _PACKAGE: Final = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 

@@ -1,4 +1,4 @@
-"""Class archive: the classes of Spark as Java maps them into memory, instead of loading each anew.
+"""What Spark's process starts from: a Java, the installed Spark, and the archive of its classes.
 
 Java calls it class data sharing (JEP 350): a process writes the classes that it has loaded as it
 ends. Later ones take them from there if version of Java and jars are the same, which Java checks,
@@ -25,10 +25,106 @@ from dbt.adapters.vcs.engines.dataframes.session_settings import (
     SUBMIT_OPTIONS,
     java_options,
 )
-from dbt.adapters.vcs.engines.installed_spark import default_settings, installed_defaults
-from dbt.adapters.vcs.engines.spark.process.home import spark_jars
-from dbt.adapters.vcs.engines.spark.process.java import find_java
+from dbt.adapters.vcs.engines.methods import default_settings, installed_defaults
 from dbt.adapters.vcs.variables import cache_folder
+
+OLDEST: Final = 17
+"""Spark 4 runs on this version of Java and on later ones."""
+
+_VERSION: Final = re.compile(r'version "(\d+)(?:\.(\d+))?')
+_HOW: Final = (
+    f"Install Java {OLDEST} or later (Debian, Ubuntu: apt-get install openjdk-17-jre-headless; "
+    "macOS: brew install openjdk@17) and set JAVA_HOME to its folder or put `java` on the PATH."
+)
+
+
+def ensure_java(env: Mapping[str, str]) -> int:
+    """Return the major version of the Java that Spark's launcher would start.
+
+    It is the one in JAVA_HOME if that is set, else the first on the PATH.
+
+    Raises:
+        EngineError: There is no Java, it doesn't start, or it is older than 17.
+    """
+    java = find_java(env)
+    said = _ask(java, env)
+    match = _VERSION.search(said)
+    if match is None:
+        raise EngineError(
+            f"Spark needs Java {OLDEST} or later; `{java} -version` does not report its version. "
+            + _HOW
+        )
+    version = int(match[2] or 0) if match[1] == "1" else int(match[1])
+    if version < OLDEST:
+        raise EngineError(f"Spark needs Java {OLDEST} or later; {java} is Java {version}. " + _HOW)
+    return version
+
+
+def find_java(env: Mapping[str, str]) -> str:
+    """Return the Java that Spark's launcher would start.
+
+    Raises:
+        EngineError: There is none.
+    """
+    home = env.get("JAVA_HOME")
+    if home:
+        java = Path(home) / "bin" / "java"
+        if not java.exists():
+            raise EngineError(
+                f"Spark needs Java {OLDEST} or later; JAVA_HOME is {home}, where there is no "
+                "bin/java. " + _HOW
+            )
+        return str(java)
+    found = shutil.which("java", path=env.get("PATH", ""))
+    if found is None:
+        raise EngineError(
+            f"Spark needs Java {OLDEST} or later; JAVA_HOME is not set and there is no `java` "
+            "on the PATH. " + _HOW
+        )
+    return found
+
+
+def _ask(java: str, env: Mapping[str, str]) -> str:
+    try:
+        done = subprocess.run(
+            [java, "-version"], capture_output=True, text=True, timeout=60, env=dict(env)
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise EngineError(
+            f"Spark needs Java {OLDEST} or later; {java} does not start ({error}). " + _HOW
+        ) from error
+    return done.stderr + done.stdout
+
+
+def ensure_spark_home(env: Mapping[str, str], version: str) -> None:
+    """Check that SPARK_HOME, if set, is a Spark that this PySpark can use.
+
+    Raises:
+        EngineError: It is another minor version, or not a Spark at all.
+    """
+    home = env.get("SPARK_HOME")
+    if not home:
+        return
+    found = [jar.stem.rpartition("-")[2] for jar in spark_jars(env).glob("spark-core_*.jar")]
+    if any(_minor(one) == _minor(version) for one in found):
+        return
+    what = f"Spark {found[0]}" if found else "no Spark"
+    raise EngineError(
+        f"SPARK_HOME is {home}, where there is {what}; PySpark here is {version}. Unset "
+        "SPARK_HOME, or install the PySpark of that version."
+    )
+
+
+def spark_jars(env: Mapping[str, str]) -> Path:
+    """Return the folder of the jars of the Spark that PySpark would start."""
+    import pyspark
+
+    return Path(env.get("SPARK_HOME") or Path(pyspark.__file__).parent, "jars")
+
+
+def _minor(version: str) -> tuple[str, ...]:
+    return tuple(version.split(".")[:2])
+
 
 _CHOSEN: Final = re.compile(r"SharedArchiveFile|ArchiveClassesAtExit|AutoCreateShared|-Xshare")
 _UNUSED_DAYS: Final = 30

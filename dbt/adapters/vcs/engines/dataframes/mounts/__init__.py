@@ -1,1 +1,0 @@
-"""How one immutable version of a table becomes relations of Spark."""

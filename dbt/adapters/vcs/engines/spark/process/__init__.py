@@ -1,1 +1,0 @@
-"""The process that Spark runs in: Java, jobs and errors."""

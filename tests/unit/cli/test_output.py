@@ -54,8 +54,8 @@ def test_lines_are_printed_as_they_come() -> None:
 
 
 def test_the_help_of_the_list_is_that_of_the_commands() -> None:
-    for name, lazy in COMMANDS.items():
+    for name, help in COMMANDS.items():
         command = main.get_command(Context(main), name)
         assert command is not None
         assert command.name == name
-        assert (command.help or "").partition("\n")[0] == lazy.help
+        assert (command.help or "").partition("\n")[0] == help

@@ -112,6 +112,31 @@ def test_what_is_too_large_says_at_most(warehouse: Warehouse) -> None:  # noqa: 
     assert rows_text(changes) == "at most +21 -11 ~0"
 
 
+def test_a_merge_has_counted_what_a_summary_finds_too_large(
+    warehouse: Warehouse,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(summarize.__kwdefaults__, "budget", Limits(0, 0))
+    tables, rows = Tables(warehouse), dict.fromkeys(range(20), "old")
+    rebuilt(tables, "main", rows)
+    base = tables.shown(RelationName("shop", "t"))
+    warehouse.branch("feature")
+    for branch, changed in (("main", [1]), ("feature", [2, 3])):
+        block = tables.block(rows | dict.fromkeys(changed, "new"))
+        tables.put(branch, t=tables.entry([block], key=True, parents=[base]))
+    dry = MergeRequest(dry_run=True)
+    for report in (
+        merge(warehouse.repository, "feature", "main", dry, author="bob"),
+        merge(warehouse.repository, "feature", "main", author="bob"),
+    ):
+        (relation,) = report.relations
+        assert relation.how == "rewrite"
+        assert plain_lines(merge_text(report))[1:] == [
+            "  changed  table  shop.t  +0 -0 ~2",
+            "1 relation, +0 -0 ~2 rows",
+        ]
+
+
 def test_a_change_whose_rows_are_gone_is_told_from_its_manifests(
     warehouse: Warehouse,  # noqa: F811
 ) -> None:

@@ -8,7 +8,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
 
@@ -34,8 +34,8 @@ from dbt.adapters.vcs.commands.layout.styled import (
     line,
     short,
 )
-from dbt.adapters.vcs.commands.options import json_option
-from dbt.adapters.vcs.commands.session import CommandSession, with_session
+from dbt.adapters.vcs.commands.session import CommandSession
+from dbt.adapters.vcs.commands.verb import Option, verb
 from dbt.adapters.vcs.core.errors import DamagedError, InputError
 from dbt.adapters.vcs.core.history.bisection import Mark, first_bad
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
@@ -443,15 +443,18 @@ def _maker(
     return nodes.get(str(name))
 
 
-@click.command("bisect")
-@click.argument("good")
-@click.argument("bad", required=False)
-@click.option("--sql", metavar="CONDITION", help="What holds at GOOD and not at BAD.")
-@click.option("--test", metavar="NAME", help="A test of the dbt project that passes at GOOD only.")
-@json_option
-@with_session
+@verb()
 def bisect_command(
-    session: CommandSession, good: str, bad: str | None, sql: str | None, test: str | None
+    session: CommandSession,
+    good: str,
+    bad: str | None = None,
+    *,
+    sql: Annotated[
+        str | None, Option("What holds at GOOD and not at BAD.", metavar="CONDITION")
+    ] = None,
+    test: Annotated[
+        str | None, Option("A test of the dbt project that passes at GOOD only.", metavar="NAME")
+    ] = None,
 ) -> None:
     """Find the commit, run and model that broke a condition.
 
@@ -464,9 +467,7 @@ def bisect_command(
     such revision or test; 2 wrong usage, or an error.
     """
     settings = ProbeSettings(
-        schema=session.schema,
-        engine=session.engine,
-        open_table=_opener(session),
+        schema=session.schema, engine=session.engine, open_table=_opener(session)
     )
     report = bisect(
         session.repository,

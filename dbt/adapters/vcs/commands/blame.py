@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
-import click
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from dbt.adapters.vcs.commands.layout.styled import Block, Grid, Span, Style, age, entry, short
-from dbt.adapters.vcs.commands.options import Pair, json_option
+from dbt.adapters.vcs.commands.options import Pair
 from dbt.adapters.vcs.commands.revisions import parse_relation
-from dbt.adapters.vcs.commands.session import CommandSession, with_session
+from dbt.adapters.vcs.commands.session import CommandSession
+from dbt.adapters.vcs.commands.verb import Option, verb
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, datetime_of
 from dbt.adapters.vcs.core.model import RelationName, Schema, TableEntry
@@ -268,21 +268,16 @@ def _blamed_rows(report: BlameReport) -> Grid:
     )
 
 
-@click.command("blame")
-@click.argument("relation")
-@click.option(
-    "--key",
-    "-k",
-    multiple=True,
-    required=True,
-    type=Pair("COLUMN=VALUE", is_exact=True),
-    help="The row.",
-)
-@click.option("--at", metavar="REVISION", help="The revision to start from.")
-@json_option
-@with_session
+@verb()
 def blame_command(
-    session: CommandSession, relation: str, key: tuple[tuple[str, Given], ...], at: str | None
+    session: CommandSession,
+    relation: str,
+    *,
+    key: Annotated[
+        tuple[tuple[str, Given], ...],
+        Option("The row.", "-k", type=Pair("COLUMN=VALUE", is_exact=True)),
+    ],
+    at: Annotated[str | None, Option("The revision to start from.", metavar="REVISION")] = None,
 ) -> None:
     """Show which commit last changed a row.
 

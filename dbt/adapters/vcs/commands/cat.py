@@ -7,37 +7,40 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Annotated
 
 import click
 
-from dbt.adapters.vcs.commands.session import CommandSession, with_session
+from dbt.adapters.vcs.commands.session import CommandSession
+from dbt.adapters.vcs.commands.verb import Option, verb
 
 
-@click.command("cat")
-@click.argument("relation")
-@click.option("--at", metavar="REVISION", help="Which version.  [default: the branch's]")
-@click.option("--columns", metavar="A,B", help="Only these columns, in this order.")
-@click.option("--where", metavar="CONDITION", help="Only rows that meet it: id = 7 and day > '…'.")
-@click.option("--limit", "-n", type=click.IntRange(min=1), help="At most so many rows.")
-@click.option(
-    "--format",
-    type=click.Choice(("csv", "json", "arrow", "parquet")),
-    default="csv",
-    show_default=True,
-    help="json is one object a line.",
-)
-@click.option("--output", "-o", metavar="FILE", help="Write a file instead of standard output.")
-@with_session
+@verb(prints_json=False)
 def cat_command(
     session: CommandSession,
     relation: str,
-    at: str | None,
-    columns: str | None,
-    where: str | None,
-    limit: int | None,
-    format: str,
-    output: str | None,
+    *,
+    at: Annotated[
+        str | None, Option("Which version.  [default: the branch's]", metavar="REVISION")
+    ] = None,
+    columns: Annotated[
+        str | None, Option("Only these columns, in this order.", metavar="A,B")
+    ] = None,
+    where: Annotated[
+        str | None, Option("Only rows that meet it: id = 7 and day > '…'.", metavar="CONDITION")
+    ] = None,
+    limit: Annotated[
+        int | None, Option("At most so many rows.", "-n", type=click.IntRange(min=1))
+    ] = None,
+    format: Annotated[
+        str,
+        Option(
+            "json is one object a line.", type=click.Choice(("csv", "json", "arrow", "parquet"))
+        ),
+    ] = "csv",
+    output: Annotated[
+        str | None, Option("Write a file instead of standard output.", "-o", metavar="FILE")
+    ] = None,
 ) -> None:
     """Write the rows of RELATION, a table, as they are read.
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-
-import click
+from typing import Annotated
 
 from dbt.adapters.vcs.commands.layout.styled import Block, Span, counted, line, short
-from dbt.adapters.vcs.commands.options import json_option
 from dbt.adapters.vcs.commands.restore import head_of
 from dbt.adapters.vcs.commands.revisions import parse_relation
-from dbt.adapters.vcs.commands.session import CommandSession, with_session
+from dbt.adapters.vcs.commands.session import CommandSession
+from dbt.adapters.vcs.commands.verb import Option, verb
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.landing import Proposal
@@ -120,21 +119,17 @@ def clone_text(report: CloneReport) -> Iterator[Block]:
     )
 
 
-@click.command("clone")
-@click.argument("source")
-@click.argument("target")
-@click.argument("at", required=False)
-@click.option("--branch", "-b", metavar="NAME", help="The branch for the new table.")
-@click.option("--replace", is_flag=True, help="Replace an existing table.")
-@json_option
-@with_session
+@verb()
 def clone_command(
     session: CommandSession,
     source: str,
     target: str,
-    at: str | None,
-    branch: str | None,
-    replace: bool,
+    at: str | None = None,
+    *,
+    branch: Annotated[
+        str | None, Option("The branch for the new table.", "-b", metavar="NAME")
+    ] = None,
+    replace: Annotated[bool, "Replace an existing table."] = False,
 ) -> None:
     """Create a table from a version of another table.
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
-
-import click
+from typing import Annotated, Any, Final
 
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import OpenMerge, open_merges
 from dbt.adapters.vcs.commands.layout.styled import Block, Grid, Span, line
-from dbt.adapters.vcs.commands.options import check_only, json_option, limit_option
 from dbt.adapters.vcs.commands.output import RowSet, cell_of
-from dbt.adapters.vcs.commands.session import CommandSession, with_session
+from dbt.adapters.vcs.commands.session import CommandSession
+from dbt.adapters.vcs.commands.verb import Option, check_only, rows_limit, verb
 from dbt.adapters.vcs.core.errors import DamagedError, InputError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.repository import Repository
@@ -117,10 +115,7 @@ def list_open_merges(
 
 
 def _report(
-    repository: Repository,
-    merge: OpenMerge,
-    rows: RowSet | None = None,
-    key: tuple[str, ...] = (),
+    repository: Repository, merge: OpenMerge, rows: RowSet | None = None, key: tuple[str, ...] = ()
 ) -> OpenMergeReport:
     return OpenMergeReport(
         source=merge.source,
@@ -253,14 +248,15 @@ def _next(report: OpenMergeReport) -> Iterator[Block]:
         )
 
 
-@click.command("conflicts")
-@click.argument("target", required=False)
-@click.option("--relation", metavar="SCHEMA.TABLE", help="Show the rows of this table.")
-@limit_option(20)
-@json_option
-@with_session
+@verb()
 def conflicts_command(
-    session: CommandSession, target: str | None, relation: str | None, limit: int
+    session: CommandSession,
+    target: str | None = None,
+    *,
+    relation: Annotated[
+        str | None, Option("Show the rows of this table.", metavar="SCHEMA.TABLE")
+    ] = None,
+    limit: Annotated[int, rows_limit()] = 20,
 ) -> None:
     """Show the conflicts of a merge into TARGET.
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Final
-
-import click
+from typing import Annotated, Final
 
 from dbt.adapters.vcs.commands.fsck import DataCheck, check_repository, needed_now
 from dbt.adapters.vcs.commands.layout.styled import Block, counted, line, size
-from dbt.adapters.vcs.commands.options import json_option
-from dbt.adapters.vcs.commands.session import CommandSession, with_session
+from dbt.adapters.vcs.commands.session import CommandSession
+from dbt.adapters.vcs.commands.verb import Option, verb
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError, RetryError
 from dbt.adapters.vcs.core.ids import Clock, Micros, system_clock
 from dbt.adapters.vcs.core.repository import Repository
@@ -304,12 +302,12 @@ def copy_text(report: CopyReport) -> Iterator[Block]:
     )
 
 
-@click.command("copy")
-@click.argument("source", metavar="FROM")
-@click.argument("target", metavar="TO")
-@json_option
-@with_session
-def copy_command(session: CommandSession, source: str, target: str) -> None:
+@verb()
+def copy_command(
+    session: CommandSession,
+    source: Annotated[str, Option(metavar="FROM")],
+    target: Annotated[str, Option(metavar="TO")],
+) -> None:
     """Copy a repository, or bring a copy up to date.
 
     FROM and TO are folders or URIs; --storage-option applies to both if they are object stores.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, NamedTuple, get_args
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, get_args
 
 import click
 
@@ -20,14 +20,10 @@ from dbt.adapters.vcs.commands.diff_report import (
     diff_text,
 )
 from dbt.adapters.vcs.commands.failure import Failure
-from dbt.adapters.vcs.commands.options import (
-    NameList,
-    check_only,
-    json_option,
-    limit_option,
-)
+from dbt.adapters.vcs.commands.options import NameList
 from dbt.adapters.vcs.commands.output import RowSet
-from dbt.adapters.vcs.commands.session import CommandSession, with_session
+from dbt.adapters.vcs.commands.session import CommandSession
+from dbt.adapters.vcs.commands.verb import Option, check_only, rows_limit, verb
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError, UnsupportedError, VcsError
 from dbt.adapters.vcs.core.history.revision import Range, parse_range
 from dbt.adapters.vcs.core.ids import CommitId
@@ -376,10 +372,7 @@ class TablePair:
         from dbt.adapters.vcs.changes.diffs.difference import Difference
 
         difference = Difference(
-            repository=self.repository,
-            before=self.before,
-            after=self.after,
-            columns=self.columns,
+            repository=self.repository, before=self.before, after=self.after, columns=self.columns
         )
         return difference.counts(limits=limits)
 
@@ -480,33 +473,23 @@ def _in_sql(points: tuple[Point, Point]) -> str:
 DIFFERENT = 1
 
 
-@click.command("diff")
-@click.argument("points", nargs=-1, metavar="[A..B | A...B | A B] [SCHEMA.TABLE]")
-@click.option("--stat", is_flag=True, help="Show only row counts.")
-@click.option("--summary", is_flag=True, help="Show one line for everything.")
-@click.option("--schema", is_flag=True, help="Show only differences in columns.")
-@click.option(
-    "--columns", type=NameList(), metavar="A,B", help="Compare only these columns and the key."
-)
-@click.option(
-    "--shape",
-    type=click.Choice(get_args(DiffShape)),
-    default="changes",
-    show_default=True,
-    help="How to show the rows of a table.",
-)
-@limit_option(50)
-@json_option
-@with_session
+@verb()
 def diff_command(
     session: CommandSession,
-    points: tuple[str, ...],
-    stat: bool,
-    summary: bool,
-    schema: bool,
-    columns: tuple[str, ...] | None,
-    shape: DiffShape,
-    limit: int,
+    points: Annotated[tuple[str, ...], Option(metavar="[A..B | A...B | A B] [SCHEMA.TABLE]")] = (),
+    *,
+    stat: Annotated[bool, "Show only row counts."] = False,
+    summary: Annotated[bool, "Show one line for everything."] = False,
+    schema: Annotated[bool, "Show only differences in columns."] = False,
+    columns: Annotated[
+        tuple[str, ...] | None,
+        Option("Compare only these columns and the key.", type=NameList(), metavar="A,B"),
+    ] = None,
+    shape: Annotated[
+        DiffShape,
+        Option("How to show the rows of a table.", type=click.Choice(get_args(DiffShape))),
+    ] = "changes",
+    limit: Annotated[int, rows_limit()] = 50,
 ) -> None:
     """Show how two commits differ.
 

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Annotated
 
 import click
 
 from dbt.adapters.vcs.commands.exports import export
 from dbt.adapters.vcs.commands.layout.styled import Block, Span, counted, line
-from dbt.adapters.vcs.commands.options import json_option
-from dbt.adapters.vcs.commands.session import CommandSession, with_session
+from dbt.adapters.vcs.commands.session import CommandSession
+from dbt.adapters.vcs.commands.verb import Option, verb
 from dbt.adapters.vcs.iceberg.branch_export import BranchExport, Registration
 
 
-@click.command("export")
-@click.option("--branch", "-b", metavar="NAME", help="The branch.  [default: the profile's]")
-@click.option("--all", is_flag=True, help="Write tables that did not change, too.")
-@click.option(
-    "--format-version",
-    type=click.Choice(["2", "3"]),
-    help="Version of Iceberg's format.  [default: that of vcs.yml, else 2]",
-)
-@json_option
-@with_session
+@verb()
 def export_command(
-    session: CommandSession, branch: str | None, all: bool, format_version: str | None
+    session: CommandSession,
+    *,
+    branch: Annotated[
+        str | None, Option("The branch.  [default: the profile's]", "-b", metavar="NAME")
+    ] = None,
+    all: Annotated[bool, "Write tables that did not change, too."] = False,
+    format_version: Annotated[
+        str | None,
+        Option(
+            "Version of Iceberg's format.  [default: that of vcs.yml, else 2]",
+            type=click.Choice(["2", "3"]),
+        ),
+    ] = None,
 ) -> None:
     """Let other engines read a branch's tables, without a server.
 

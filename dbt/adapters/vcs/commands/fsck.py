@@ -8,14 +8,15 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import click
 
 from dbt.adapters.vcs.commands.failure import ShownFailure
 from dbt.adapters.vcs.commands.layout.styled import Block, Span, counted, line, size
-from dbt.adapters.vcs.commands.options import Percent, json_option
-from dbt.adapters.vcs.commands.session import CommandSession, with_session
+from dbt.adapters.vcs.commands.options import Percent
+from dbt.adapters.vcs.commands.session import CommandSession
+from dbt.adapters.vcs.commands.verb import Option, verb
 from dbt.adapters.vcs.core.codec import decode
 from dbt.adapters.vcs.core.collection import names_of, roots_of
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
@@ -411,24 +412,27 @@ def progress_text(done: DataProgress) -> str:
 _SEEDS = 1_000_000
 
 
-@click.command("fsck")
-@click.option("--data", is_flag=True, help="Also read data files, and check every byte of them.")
-@click.option(
-    "--sample",
-    type=Percent(),
-    metavar="PERCENT",
-    help="With --data: read only a share of the files, such as 1%, chosen at random.",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="With --sample: read the files that the check with this seed read.",
-)
-@json_option
-@with_session
+@verb()
 def fsck_command(
-    session: CommandSession, data: bool, sample: float | None, seed: int | None
+    session: CommandSession,
+    *,
+    data: Annotated[bool, "Also read data files, and check every byte of them."] = False,
+    sample: Annotated[
+        float | None,
+        Option(
+            "With --data: read only a share of the files, such as 1%, chosen at random.",
+            type=Percent(),
+            metavar="PERCENT",
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        Option(
+            "With --sample: read the files that the check with this seed read.",
+            type=click.IntRange(min=0),
+            metavar="N",
+        ),
+    ] = None,
 ) -> None:
     """Check for missing or damaged files.
 

@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
+from typing import Annotated, Final
 
 import click
 
 from dbt.adapters.vcs.commands.layout.styled import Block, Span, counted, line, size
-from dbt.adapters.vcs.commands.options import check_only, json_option
-from dbt.adapters.vcs.commands.session import CommandSession, with_session
+from dbt.adapters.vcs.commands.session import CommandSession
+from dbt.adapters.vcs.commands.verb import Option, check_only, verb
 from dbt.adapters.vcs.core.collection import (
     EXPIRED,
     Listed,
@@ -721,19 +721,16 @@ def retention_text(days: float) -> Iterator[Block]:
     yield line(f"Unnamed history is kept for {days:g} days.")
 
 
-@click.command("gc")
-@click.option("--dry-run", is_flag=True, help="Show what would be deleted, and delete nothing.")
-@click.option(
-    "--retention",
-    type=float,
-    metavar="DAYS",
-    help="Set how long unnamed history is kept, and delete nothing yet.",
-)
-@click.option("--force", is_flag=True, help="Shorten the retention without confirmation.")
-@json_option
-@with_session
+@verb()
 def gc_command(
-    session: CommandSession, dry_run: bool, retention: float | None, force: bool
+    session: CommandSession,
+    *,
+    dry_run: Annotated[bool, "Show what would be deleted, and delete nothing."] = False,
+    retention: Annotated[
+        float | None,
+        Option("Set how long unnamed history is kept, and delete nothing yet.", metavar="DAYS"),
+    ] = None,
+    force: Annotated[bool, "Shorten the retention without confirmation."] = False,
 ) -> None:
     """Delete files that are no longer needed.
 

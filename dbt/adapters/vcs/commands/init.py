@@ -4,26 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 import click
 
 from dbt.adapters.vcs.commands.layout.styled import Block, Span, line
-from dbt.adapters.vcs.commands.options import json_option
-from dbt.adapters.vcs.commands.session import CommandSession, with_session
+from dbt.adapters.vcs.commands.session import CommandSession
+from dbt.adapters.vcs.commands.verb import Option, verb
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.header import ADDED, FORMAT_VERSION, upgrade_header
 from dbt.adapters.vcs.core.store.opening import open_blobs
 
 
-@click.command("init")
-@click.argument("location", required=False)
-@click.option(
-    "--default-branch", metavar="NAME", help="Branch that others start from.  [default: main]"
-)
-@with_session
+@verb(prints_json=False)
 def init_command(
-    session: CommandSession, location: str | None, default_branch: str | None
+    session: CommandSession,
+    location: str | None = None,
+    *,
+    default_branch: Annotated[
+        str | None, Option("Branch that others start from.  [default: main]", metavar="NAME")
+    ] = None,
 ) -> None:
     """Create an empty repository.
 
@@ -66,11 +67,12 @@ class Upgrade:
     dry_run: bool
 
 
-@click.command("upgrade")
-@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
-@json_option
-@with_session
-def upgrade_command(session: CommandSession, dry_run: bool) -> None:
+@verb()
+def upgrade_command(
+    session: CommandSession,
+    *,
+    dry_run: Annotated[bool, "Show what would change, and change nothing."] = False,
+) -> None:
     """Give a repository of an older version the newest format.
 
     Only vcs.json is written; all commits, rows and names stay as they are. Versions of dbt-vcs

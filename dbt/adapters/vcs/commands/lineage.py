@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 
 import click
 
 from dbt.adapters.vcs.commands.layout.styled import Block, Span, age, counted, entry, line, short
-from dbt.adapters.vcs.commands.options import json_option
 from dbt.adapters.vcs.commands.revisions import parse_relation
-from dbt.adapters.vcs.commands.session import CommandSession, with_session
+from dbt.adapters.vcs.commands.session import CommandSession
+from dbt.adapters.vcs.commands.verb import Option, verb
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, datetime_of, short_sha
 from dbt.adapters.vcs.core.model import Input, RelationName
@@ -168,15 +169,16 @@ def _node_text(node: LineageNode, now: datetime, indent: str) -> Iterator[Block]
         yield from _node_text(below, now, f"{indent}    ")
 
 
-@click.command("lineage")
-@click.argument("relation", metavar="RELATION[@REVISION]")
-@click.option("--forward", "-f", is_flag=True, help="Show what was built from it, on the branch.")
-@click.option("--depth", type=click.IntRange(min=0), metavar="N", help="Number of levels.")
-@click.option("--branch", "-b", metavar="NAME", help="The branch.")
-@json_option
-@with_session
+@verb()
 def lineage_command(
-    session: CommandSession, relation: str, forward: bool, depth: int | None, branch: str | None
+    session: CommandSession,
+    relation: Annotated[str, Option(metavar="RELATION[@REVISION]")],
+    *,
+    forward: Annotated[bool, Option("Show what was built from it, on the branch.", "-f")] = False,
+    depth: Annotated[
+        int | None, Option("Number of levels.", type=click.IntRange(min=0), metavar="N")
+    ] = None,
+    branch: Annotated[str | None, Option("The branch.", "-b", metavar="NAME")] = None,
 ) -> None:
     """Show what a version was built from.
 
@@ -190,10 +192,6 @@ def lineage_command(
             "or the part from the @ on."
         )
     found = read_lineage(
-        session.repository,
-        relation,
-        branch=branch or session.branch,
-        forward=forward,
-        depth=depth,
+        session.repository, relation, branch=branch or session.branch, forward=forward, depth=depth
     )
     session.show(found, lineage_text(found, session.now, forward=forward))

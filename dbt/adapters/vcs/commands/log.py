@@ -6,13 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-
-import click
+from typing import Annotated
 
 from dbt.adapters.vcs.commands.layout.styled import Block, Span, age, entry, line, short
-from dbt.adapters.vcs.commands.options import json_option, limit_option
 from dbt.adapters.vcs.commands.revisions import names_by_commit, parse_relation
-from dbt.adapters.vcs.commands.session import CommandSession, with_session
+from dbt.adapters.vcs.commands.session import CommandSession
+from dbt.adapters.vcs.commands.verb import Option, rows_limit, verb
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.model import Commit, RelationName
@@ -55,22 +54,14 @@ class LogEntry:
 
 
 def read_log(
-    repository: Repository,
-    revision: str,
-    *,
-    limit: int | None = None,
-    relation: str | None = None,
+    repository: Repository, revision: str, *, limit: int | None = None, relation: str | None = None
 ) -> list[LogEntry]:
     """Return what `iter_log` yields; raises the same errors."""
     return list(iter_log(repository, revision, limit=limit, relation=relation))
 
 
 def iter_log(
-    repository: Repository,
-    revision: str,
-    *,
-    limit: int | None = None,
-    relation: str | None = None,
+    repository: Repository, revision: str, *, limit: int | None = None, relation: str | None = None
 ) -> Iterator[LogEntry]:
     """Yield a revision and its ancestors, newest first, or those of `a..b`: in b and not in a.
 
@@ -140,16 +131,15 @@ def log_text(entries: Iterable[LogEntry], now: datetime) -> Iterator[Block]:
         yield entry(short(item.id), names, " ", item.summary, Span(when, "faint"), gives=3)
 
 
-@click.command("log")
-@click.argument("revision", required=False)
-@limit_option(20, "Commits to list")
-@click.option(
-    "--relation", metavar="SCHEMA.TABLE", help="Only commits that changed this table or view."
-)
-@json_option
-@with_session
+@verb()
 def log_command(
-    session: CommandSession, revision: str | None, limit: int, relation: str | None
+    session: CommandSession,
+    revision: str | None = None,
+    *,
+    limit: Annotated[int, rows_limit("Commits to list")] = 20,
+    relation: Annotated[
+        str | None, Option("Only commits that changed this table or view.", metavar="SCHEMA.TABLE")
+    ] = None,
 ) -> None:
     """List the commits of a revision, newest first.
 

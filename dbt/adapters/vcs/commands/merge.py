@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, TypeVar
+from typing import Annotated, Final, TypeAlias
 
 import click
 
@@ -40,10 +40,11 @@ from dbt.adapters.vcs.changes.merges.trees import Merged
 from dbt.adapters.vcs.commands.conflicts import shown_name
 from dbt.adapters.vcs.commands.failure import ShownFailure
 from dbt.adapters.vcs.commands.layout.styled import Block, Span, counted, line, short
-from dbt.adapters.vcs.commands.options import Pair, check_only, json_option
+from dbt.adapters.vcs.commands.options import Pair
 from dbt.adapters.vcs.commands.output import changes_text
 from dbt.adapters.vcs.commands.revisions import named_branch, resolve_source
-from dbt.adapters.vcs.commands.session import CommandSession, sessions_of, with_session
+from dbt.adapters.vcs.commands.session import CommandSession, sessions_of
+from dbt.adapters.vcs.commands.verb import DryRun, Message, Option, check_only, verb
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import RelationName
@@ -234,21 +235,15 @@ def _report_of_plan(
     check = request.check_of(repository, work)
     if check is not None:
         check(plan)
-    changes = differing(planned_changes(repository, plan))
-    stale = NewlyStale() if plan.conflicts else stale_after(repository, plan)
     how, after = _end_of(plan, terms)
-    return MergeReport(
-        source=plan.work.source,
-        target=plan.target.name,
-        how=how,
+    return _report(
+        plan,
+        how,
+        branch.head,
+        after,
+        planned_changes(repository, plan),
+        NewlyStale() if plan.conflicts else stale_after(repository, plan),
         dry_run=True,
-        before=plan.target.head,
-        after=after,
-        changes=changes,
-        relations=_relations(plan, changes),
-        conflicts=plan.conflicts,
-        stale=stale.tables,
-        stale_unknown=stale.unknown,
     )
 
 
@@ -262,55 +257,79 @@ def _end_of(plan: MergePlan, terms: Terms) -> tuple[How, CommitId | None]:
     return ("merge", None) if terms.metadata else (plan.how, plan.work.commit)
 
 
-def _relations(plan: MergePlan, changes: Iterable[ChangeSummary]) -> tuple[Merged, ...]:
-    """Return how each relation was merged, with row counts for those taken from one side."""
-    if plan.combination is None:
-        return ()
-    told = {change.name: change for change in changes}
-
-    def completed(item: Merged) -> Merged:
-        change = told.get(str(item.name))
-        if item.how != "fast_forward" or change is None:
-            return item
-        return replace(
-            item,
-            added=change.rows_added,
-            removed=change.rows_removed,
-            modified=change.rows_modified,
-            is_exact=change.is_exact,
-        )
-
-    return tuple(map(completed, plan.combination.merged))
-
-
 def _report_of_arrival(repository: Repository, arrival: Arrival) -> MergeReport:
     plan, before, after = arrival
     is_moved = after == plan.work.commit or not plan.work.joins
     # Others may have moved the target since the plan was made: then it was no fast-forward.
     how: How = plan.how if before == plan.target.head and is_moved else "merge"
-    changes = differing(list_changes(repository, before, after))
-    stale = _stale_since(repository, plan, before, after)
+    changes = list_changes(repository, before, after)
+    stale = NewlyStale()
+    if before == after:
+        how = "up_to_date"
+    else:
+        old, new = (entries_of(repository.tree(commit)) for commit in (before, after))
+        stale = newly_stale(repository, old, new, changed_by_target(repository, plan))
+    return _report(plan, how, before, after, changes, stale, dry_run=False)
+
+
+def _report(
+    plan: MergePlan,
+    how: How,
+    before: CommitId,
+    after: CommitId | None,
+    found: Iterable[ChangeSummary],
+    stale: NewlyStale,
+    *,
+    dry_run: bool,
+) -> MergeReport:
+    """Return the report of a plan; relations and changes lend each other their row counts.
+
+    | relation              | counted by                                              |
+    |-----------------------|---------------------------------------------------------|
+    | taken from one side   | the summary of the changes                              |
+    | merged                | the merge, relative to the head that it was planned for |
+    """
+    merged = () if plan.combination is None else plan.combination.merged
+    by_name = {str(item.name): item for item in merged if before == plan.target.head}
+    # A summary reads little, so of a large table it knows no more than its files say.
+    changes = {change.name: _as_merged(change, by_name.get(change.name)) for change in found}
     return MergeReport(
         source=plan.work.source,
         target=plan.target.name,
-        how="up_to_date" if before == after else how,
-        dry_run=False,
+        how=how,
+        dry_run=dry_run,
         before=before,
         after=after,
-        changes=changes,
-        relations=_relations(plan, changes),
+        changes=differing(changes.values()),
+        relations=tuple(_as_changed(item, changes.get(str(item.name))) for item in merged),
+        conflicts=plan.conflicts,
         stale=stale.tables,
         stale_unknown=stale.unknown,
     )
 
 
-def _stale_since(
-    repository: Repository, plan: MergePlan, before: CommitId, after: CommitId
-) -> NewlyStale:
-    if before == after:
-        return NewlyStale()
-    old, new = (entries_of(repository.tree(commit)) for commit in (before, after))
-    return newly_stale(repository, old, new, changed_by_target(repository, plan))
+def _as_merged(change: ChangeSummary, item: Merged | None) -> ChangeSummary:
+    if change.is_exact or item is None or item.how not in ("graft", "rewrite"):
+        return change
+    return replace(
+        change,
+        rows_added=item.added,
+        rows_removed=item.removed,
+        rows_modified=item.modified,
+        is_exact=True,
+    )
+
+
+def _as_changed(item: Merged, change: ChangeSummary | None) -> Merged:
+    if item.how != "fast_forward" or change is None:
+        return item
+    return replace(
+        item,
+        added=change.rows_added,
+        removed=change.rows_removed,
+        modified=change.rows_modified,
+        is_exact=change.is_exact,
+    )
 
 
 def promote(
@@ -325,18 +344,9 @@ def promote(
     """Publish everything that a branch changed to another branch, in one step or not at all.
 
     This is the only kind of merge that a protected branch accepts. If the branch requires tests,
-    they must have passed on exactly the versions that are published (`workspace.evidence`). The
-    engine is created for tables with more rows changed on both sides than fit into this process; a
-    local Spark if None.
-
-    Raises:
-        NotFoundError: The source or the target does not exist.
-        InputError: The target is the branch of a run, or the two have no common history; or
-            `force` is set, which would take a run that did not succeed.
-        ConflictError: The source belongs to a run that did not succeed; or tests are missing; or
-            both sides changed a row differently, and the policy doesn't decide. The target was not
-            changed.
-        RetryError: Others moved the target on every attempt; nothing was changed.
+    they must have passed on exactly the versions that are published (`workspace.evidence`);
+    otherwise it is a ConflictError. A run that did not succeed can't be promoted. The rest is as
+    for `merge`.
     """
     request = request or MergeRequest()
     promotes = replace(request, terms=replace(request.terms, promotes=True))
@@ -344,11 +354,7 @@ def promote(
 
 
 def continue_merge(
-    repository: Repository,
-    target: str,
-    *,
-    author: str,
-    engine: Callable[[], Engine] | None = None,
+    repository: Repository, target: str, *, author: str, engine: Callable[[], Engine] | None = None
 ) -> MergeReport:
     """Finish a merge whose conflicts are resolved, and delete its conflict branch.
 
@@ -448,44 +454,31 @@ def aborted_text(merge: OpenMerge) -> Iterator[Block]:
     yield line("Aborted the merge of ", source, " into ", target, ", which is unchanged.")
 
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def on_conflict_option(command: F) -> F:
-    """Add the option --on-conflict to a command."""
-    return click.option(
-        "--on-conflict",
-        type=click.Choice([mode.value for mode in Mode]),
-        help="What to do if both sides changed a row differently.  [default: vcs.yml, else the "
+OnConflict: TypeAlias = Annotated[
+    str | None,
+    Option(
+        "What to do if both sides changed a row differently.  [default: vcs.yml, else the "
         "table's own setting, else fail]",
-    )(command)
+        type=click.Choice([mode.value for mode in Mode]),
+    ),
+]
 
 
-@click.command("merge")
-@click.argument("source", required=False)
-@click.argument("target", required=False)
-@on_conflict_option
-@click.option(
-    "--continue", "go_on", is_flag=True, help="Finish a merge whose conflicts are resolved."
-)
-@click.option("--abort", is_flag=True, help="Abort a merge that is waiting for its conflicts.")
-@click.option("--ff-only", is_flag=True, help="Refuse unless the merge is a fast-forward.")
-@click.option("--dry-run", is_flag=True, help="Show what would happen, and change nothing.")
-@click.option("--message", "-m", metavar="TEXT", help="Message of the merge commit.")
-@click.option("--force", is_flag=True, help="Also merge a run that failed or is still running.")
-@json_option
-@with_session
+@verb()
 def merge_command(
     session: CommandSession,
-    source: str | None,
-    target: str | None,
-    on_conflict: str | None,
-    go_on: bool,
-    abort: bool,
-    ff_only: bool,
-    dry_run: bool,
-    message: str | None,
-    force: bool,
+    source: str | None = None,
+    target: str | None = None,
+    *,
+    on_conflict: OnConflict = None,
+    go_on: Annotated[
+        bool, Option("Finish a merge whose conflicts are resolved.", "--continue")
+    ] = False,
+    abort: Annotated[bool, "Abort a merge that is waiting for its conflicts."] = False,
+    ff_only: Annotated[bool, "Refuse unless the merge is a fast-forward."] = False,
+    dry_run: DryRun = False,
+    message: Annotated[str | None, Option("Message of the merge commit.", "-m")] = None,
+    force: Annotated[bool, "Also merge a run that failed or is still running."] = False,
 ) -> None:
     """Merge a branch, with all its relations in one step.
 
@@ -498,9 +491,24 @@ def merge_command(
         return
     if source is None:
         raise click.UsageError("Missing argument 'SOURCE'.")
+    terms = Terms(message=message, ff_only=ff_only)
+    _merge(session, source, target, terms, on_conflict, force=force, dry_run=dry_run)
+
+
+def _merge(
+    session: CommandSession,
+    source: str,
+    target: str | None,
+    terms: Terms,
+    on_conflict: str | None,
+    *,
+    force: bool = False,
+    dry_run: bool,
+) -> None:
+    """Merge or promote, and show the report."""
     target = target or session.branch
     request = MergeRequest(
-        terms=Terms(message=message, ff_only=ff_only),
+        terms=terms,
         policy=session.policy(on_conflict),
         force=force,
         dry_run=dry_run,
@@ -508,12 +516,7 @@ def merge_command(
         on_stale=session.rules.on_stale,
     )
     report = merge(
-        session.repository,
-        source,
-        target,
-        request,
-        author=session.author,
-        engine=session.engine,
+        session.repository, source, target, request, author=session.author, engine=session.engine
     )
     session.show(report, merge_text(report))
     if report.how == "conflict":
@@ -538,28 +541,22 @@ def _end(session: CommandSession, source: str | None, target: str | None, *, abo
     session.show(done, merge_text(done))
 
 
-@click.command("promote")
-@click.argument("source")
-@click.argument("target", required=False)
-@on_conflict_option
-@click.option("--dry-run", is_flag=True, help="Show what would happen, and change nothing.")
-@click.option("--message", "-m", metavar="TEXT", help="Message of the commit.")
-@click.option(
-    "--metadata",
-    multiple=True,
-    type=Pair("KEY=VALUE"),
-    help="Extra metadata for the commit, such as ticket=SHOP-12; can be repeated.",
-)
-@json_option
-@with_session
+@verb()
 def promote_command(
     session: CommandSession,
     source: str,
-    target: str | None,
-    on_conflict: str | None,
-    dry_run: bool,
-    message: str | None,
-    metadata: tuple[tuple[str, str], ...],
+    target: str | None = None,
+    *,
+    on_conflict: OnConflict = None,
+    dry_run: DryRun = False,
+    message: Message = None,
+    metadata: Annotated[
+        tuple[tuple[str, str], ...],
+        Option(
+            "Extra metadata for the commit, such as ticket=SHOP-12; can be repeated.",
+            type=Pair("KEY=VALUE"),
+        ),
+    ] = (),
 ) -> None:
     """Publish a branch, all of its relations or none.
 
@@ -567,22 +564,5 @@ def promote_command(
     profile, else the default branch; it can be protected. If it requires tests, they must have
     passed on exactly the versions that are published.
     """
-    target = target or session.branch
-    request = MergeRequest(
-        terms=Terms(message=message, metadata=dict(metadata)),
-        policy=session.policy(on_conflict),
-        dry_run=dry_run,
-        protection=session.protection_of(target),
-        on_stale=session.rules.on_stale,
-    )
-    report = promote(
-        session.repository,
-        source,
-        target,
-        request,
-        author=session.author,
-        engine=session.engine,
-    )
-    session.show(report, merge_text(report))
-    if report.how == "conflict":
-        raise ShownFailure(ConflictError)
+    terms = Terms(message=message, metadata=dict(metadata), promotes=True)
+    _merge(session, source, target, terms, on_conflict, dry_run=dry_run)

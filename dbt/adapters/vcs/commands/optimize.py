@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
-
-import click
+from typing import Annotated, Final
 
 from dbt.adapters.vcs.commands.layout.styled import Block, Grid, Span, counted, line, short, size
-from dbt.adapters.vcs.commands.options import NameList, json_option
+from dbt.adapters.vcs.commands.options import NameList
 from dbt.adapters.vcs.commands.revisions import parse_relation
-from dbt.adapters.vcs.commands.session import CommandSession, sessions_of, with_session
+from dbt.adapters.vcs.commands.session import CommandSession, sessions_of
+from dbt.adapters.vcs.commands.verb import Option, verb
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.landing import Proposal
@@ -214,34 +213,27 @@ def _summary(name: RelationName, before: Snapshot, after: Snapshot) -> Optimized
     )
 
 
-@click.command("optimize")
-@click.argument("relation", nargs=-1, type=NameList(), metavar="[RELATIONS]...")
-@click.option("--schema", metavar="NAME", help="All tables of a schema.")
-@click.option("--all", is_flag=True, help="All tables of the branch.")
-@click.option("--branch", metavar="NAME", help="The branch.  [default: the profile's]")
-@click.option(
-    "--target-size",
-    metavar="SIZE",
-    default="128MB",
-    show_default=True,
-    help="Target size of files.",
-)
-@click.option(
-    "--cluster-by",
-    type=NameList(),
-    metavar="COLUMNS",
-    help="Sort all rows by these columns, separated by commas; needs Spark.",
-)
-@json_option
-@with_session
+@verb()
 def optimize_command(
     session: CommandSession,
-    relation: tuple[tuple[str, ...], ...],
-    schema: str | None,
-    all: bool,
-    branch: str | None,
-    target_size: str,
-    cluster_by: tuple[str, ...] | None,
+    relation: Annotated[
+        tuple[tuple[str, ...], ...], Option(type=NameList(), metavar="[RELATIONS]...")
+    ] = (),
+    *,
+    schema: Annotated[str | None, Option("All tables of a schema.", metavar="NAME")] = None,
+    all: Annotated[bool, "All tables of the branch."] = False,
+    branch: Annotated[
+        str | None, Option("The branch.  [default: the profile's]", metavar="NAME")
+    ] = None,
+    target_size: Annotated[str, Option("Target size of files.", metavar="SIZE")] = "128MB",
+    cluster_by: Annotated[
+        tuple[str, ...] | None,
+        Option(
+            "Sort all rows by these columns, separated by commas; needs Spark.",
+            type=NameList(),
+            metavar="COLUMNS",
+        ),
+    ] = None,
 ) -> None:
     """Combine small files of tables.
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import click
-from click.core import ParameterSource
 
-F = TypeVar("F", bound=Callable[..., Any])
 _KEY: Final = "dbt.adapters.vcs.commands.options"
 
 
@@ -47,29 +44,12 @@ def current_settings(ctx: click.Context) -> Settings:
     return found
 
 
-def common_options(command: F) -> F:
-    """Add the options that select the repository to a command."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
-
-def json_option(command: F) -> F:
-    """Add the options --json and --jsonl to a command."""
-    command = _flag("--jsonl", help="Print JSON, one line per row or item.")(command)
-    return _flag("--json", help="Print JSON.")(command)
-
-
-def limit_option(default: int, noun: str = "Rows to show") -> Callable[[F], F]:
-    """Return a decorator that adds the option --limit, where 0 means all."""
-    return click.option(
-        "--limit",
-        "-n",
-        type=click.IntRange(min=0),
-        default=default,
-        show_default=True,
-        help=f"{noun}, at most; 0 for all.",
-    )
+def json_options() -> list[click.Parameter]:
+    """Return the options --json and --jsonl."""
+    return [
+        _flag("--json", help="Print JSON."),
+        _flag("--jsonl", help="Print JSON, one line per row or item."),
+    ]
 
 
 def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
@@ -94,50 +74,52 @@ def _keep_storage_options(
     ctx.meta[_KEY] = replace(current_settings(ctx), storage_options=known)
 
 
-def _text(*names: str, metavar: str, help: str) -> Callable[[F], F]:
-    return click.option(*names, metavar=metavar, help=help, expose_value=False, callback=_keep)
+def _text(*names: str, metavar: str, help: str) -> click.Option:
+    return click.Option(names, metavar=metavar, help=help, expose_value=False, callback=_keep)
 
 
-def _flag(name: str, *, help: str) -> Callable[[F], F]:
-    return click.option(name, is_flag=True, help=help, expose_value=False, callback=_keep)
+def _flag(name: str, *, help: str) -> click.Option:
+    return click.Option([name], is_flag=True, help=help, expose_value=False, callback=_keep)
 
 
-_OPTIONS: Final[tuple[Callable[[Any], Any], ...]] = (
-    _text(
-        "--repository",
-        "-r",
-        metavar="LOCATION",
-        help="Folder or URI of the repository.  [default: DBT_VCS_REPOSITORY, else the dbt "
-        "project's profile]",
-    ),
-    click.option(
-        "--storage-option",
-        multiple=True,
-        metavar="KEY=VALUE",
-        help="Setting of the object store; can be repeated.",
-        expose_value=False,
-        callback=_keep_storage_options,
-    ),
-    _text(
-        "--project-dir",
-        metavar="FOLDER",
-        help="Folder of the dbt project.  [default: the current one or a parent]",
-    ),
-    _text(
-        "--profiles-dir",
-        metavar="FOLDER",
-        help="Folder of profiles.yml.  [default: the current one, else ~/.dbt]",
-    ),
-    _text("--profile", metavar="NAME", help="Profile, if not the one named in the project."),
-    _text(
-        "--target",
-        "-t",
-        "profile_target",
-        metavar="NAME",
-        help="Target, if not the profile's default.",
-    ),
-    _flag("--debug", help="Show the traceback of an error."),
-)
+def common_options() -> list[click.Parameter]:
+    """Return the options that select the repository, which every command has."""
+    return [
+        _text(
+            "--repository",
+            "-r",
+            metavar="LOCATION",
+            help="Folder or URI of the repository.  [default: DBT_VCS_REPOSITORY, else the dbt "
+            "project's profile]",
+        ),
+        click.Option(
+            ["--storage-option"],
+            multiple=True,
+            metavar="KEY=VALUE",
+            help="Setting of the object store; can be repeated.",
+            expose_value=False,
+            callback=_keep_storage_options,
+        ),
+        _text(
+            "--project-dir",
+            metavar="FOLDER",
+            help="Folder of the dbt project.  [default: the current one or a parent]",
+        ),
+        _text(
+            "--profiles-dir",
+            metavar="FOLDER",
+            help="Folder of profiles.yml.  [default: the current one, else ~/.dbt]",
+        ),
+        _text("--profile", metavar="NAME", help="Profile, if not the one named in the project."),
+        _text(
+            "--target",
+            "-t",
+            "profile_target",
+            metavar="NAME",
+            help="Target, if not the profile's default.",
+        ),
+        _flag("--debug", help="Show the traceback of an error."),
+    ]
 
 
 # Generic from click 8.5 on, which mypy then wants to see.
@@ -211,83 +193,3 @@ class Percent(click.ParamType):  # type: ignore[type-arg, unused-ignore]
                 ctx,
             )
         return share
-
-
-_SOURCES: Final = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
-"""Sources of parameters that the caller gave: a command line, or arguments of an operation."""
-
-
-def check_only(form: str, *known: str, hint: str = "") -> None:
-    """Check that the current command was given no parameters other than these.
-
-    Args:
-        form: The form of the command, for the message: `--continue`.
-        known: The names of the parameters that this form accepts.
-        hint: What to do instead, added to the message.
-
-    Raises:
-        click.UsageError: Another parameter was given.
-    """
-    ctx = click.get_current_context()
-    for param in _given_params(ctx):
-        if param.expose_value and param.name not in known:
-            raise click.UsageError(
-                f"{_spelling(param)} can't be used with {form}. Leave it out. {hint}".rstrip(), ctx
-            )
-
-
-def check_before(ctx: click.Context, command: click.Command) -> None:
-    """Check that a command of a group accepts the options given before its name.
-
-    Raises:
-        click.UsageError: It doesn't, or accepts them only after its name.
-    """
-    for param in _given_params(ctx):
-        takes = any(set(param.opts) & set(own.opts) for own in command.params)
-        if not takes:
-            raise click.UsageError(
-                f"{_spelling(param)} can't be used with {command.name}. Leave it out.", ctx
-            )
-        if param.expose_value:
-            raise click.UsageError(f"Put {_spelling(param)} after {command.name}.", ctx)
-
-
-def _given_params(ctx: click.Context) -> Iterator[click.Parameter]:
-    for param in ctx.command.params:
-        name = str(param.name)
-        # Click before 8.3 says of a list without words that it was given.
-        if ctx.get_parameter_source(name) in _SOURCES and ctx.params.get(name) != ():
-            yield param
-
-
-def _spelling(param: click.Parameter) -> str:
-    return param.opts[0] if isinstance(param, click.Option) else param.human_readable_name
-
-
-class DefaultGroup(click.Group):
-    """Commands with a default, used if the first argument names none of them.
-
-    Attributes:
-        fallback: Name of the default; None to refuse such an argument.
-    """
-
-    def __init__(self, *args: Any, fallback: str | None = None, **kwargs: Any) -> None:
-        super().__init__(*args, **{"invoke_without_command": True, **kwargs})
-        self.fallback = fallback
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command to run, and its arguments.
-
-        Raises:
-            click.UsageError: There is none, or it doesn't accept the options given before its
-            name.
-        """
-        if self.fallback and args[0] not in self.commands:
-            # `dbt-vcs tag NAME` creates a tag, as git does.
-            args = [self.fallback, *args]
-        found = super().resolve_command(ctx, args)
-        if found[1] is not None:
-            check_before(ctx, found[1])
-        return found

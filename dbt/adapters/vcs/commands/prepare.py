@@ -6,14 +6,12 @@ import os
 import sys
 import tempfile
 from dataclasses import dataclass
-from typing import Final
-
-import click
+from typing import Annotated, Final
 
 from dbt.adapters.vcs.api import connect
 from dbt.adapters.vcs.commands.layout.styled import line, size
-from dbt.adapters.vcs.commands.options import json_option
-from dbt.adapters.vcs.commands.session import CommandSession, with_session
+from dbt.adapters.vcs.commands.session import CommandSession
+from dbt.adapters.vcs.commands.verb import verb
 from dbt.adapters.vcs.engines.factory import archive_classes, archived_classes, end_process
 
 _WORK = ("-m", "dbt.adapters.vcs.commands.prepare")
@@ -34,11 +32,10 @@ class Prepared:
     is_new: bool
 
 
-@click.command("prepare")
-@click.option("--force", is_flag=True, help="Make the archive again.")
-@json_option
-@with_session
-def prepare_command(session: CommandSession, force: bool) -> None:
+@verb()
+def prepare_command(
+    session: CommandSession, *, force: Annotated[bool, "Make the archive again."] = False
+) -> None:
     """Let Spark start sooner on this machine.
 
     Half of what a command's first statement waits for is Java, which reads and checks the same

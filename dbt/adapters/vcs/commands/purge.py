@@ -11,22 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
-import click
 import msgspec
 
 from dbt.adapters.vcs.commands.layout.styled import Span, counted, line
-from dbt.adapters.vcs.commands.options import json_option
 from dbt.adapters.vcs.commands.purged_files import NewFiles
-from dbt.adapters.vcs.commands.purged_history import (
-    ID,
-    History,
-    Named,
-    Reached,
-    reach,
-    related,
-)
+from dbt.adapters.vcs.commands.purged_history import ID, History, Named, Reached, reach, related
 from dbt.adapters.vcs.commands.purged_rows import (
     ToErase,
     check_purge_condition,
@@ -34,7 +25,8 @@ from dbt.adapters.vcs.commands.purged_rows import (
     texts_in,
 )
 from dbt.adapters.vcs.commands.revisions import parse_relation
-from dbt.adapters.vcs.commands.session import CommandSession, sessions_of, with_session
+from dbt.adapters.vcs.commands.session import CommandSession, sessions_of
+from dbt.adapters.vcs.commands.verb import Option, verb
 from dbt.adapters.vcs.core.branches import is_protected
 from dbt.adapters.vcs.core.codec import encode_record
 from dbt.adapters.vcs.core.errors import NotFoundError, ProtectedError
@@ -319,9 +311,7 @@ def _moves(reached: Reached, history: History) -> Iterator[_Move]:
 
 
 def _check_open(
-    repository: Repository,
-    moves: Sequence[_Move],
-    guard: Callable[[str], object],
+    repository: Repository, moves: Sequence[_Move], guard: Callable[[str], object]
 ) -> None:
     """Check that every name that is to move may be moved.
 
@@ -486,22 +476,16 @@ def _history_text(report: PurgeReport) -> Iterator[Block]:
         yield line("  ", Span(name, "name"))
 
 
-@click.command("purge")
-@click.argument("relation")
-@click.option(
-    "--where", required=True, metavar="CONDITION", help="Erase the rows for which this is true."
-)
-@click.option(
-    "--redact",
-    multiple=True,
-    metavar="TEXT",
-    help="Take a text out of commit messages; can be repeated.",
-)
-@click.option("--dry-run", is_flag=True, help="Show what would be erased, and change nothing.")
-@json_option
-@with_session
+@verb()
 def purge_command(
-    session: CommandSession, relation: str, where: str, redact: tuple[str, ...], dry_run: bool
+    session: CommandSession,
+    relation: str,
+    *,
+    where: Annotated[str, Option("Erase the rows for which this is true.", metavar="CONDITION")],
+    redact: Annotated[
+        tuple[str, ...], "Take a text out of commit messages; can be repeated."
+    ] = (),
+    dry_run: Annotated[bool, "Show what would be erased, and change nothing."] = False,
 ) -> None:
     """Erase rows of RELATION, schema.table, from all versions on all branches.
 

@@ -325,11 +325,7 @@ class History:
             inputs = self._inputs(consumed.inputs)
             consumed = msgspec.structs.replace(consumed, inputs=inputs)
         new = msgspec.structs.replace(
-            old,
-            segments=refs,
-            parents=parents,
-            origin=origin,
-            consumption=consumed,
+            old, segments=refs, parents=parents, origin=origin, consumption=consumed
         )
         self.snapshots[id] = id if new == old else SnapshotId(self.put(new))
 

@@ -6,13 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import Final
-
-import click
+from typing import Annotated, Final
 
 from dbt.adapters.vcs.commands.layout.styled import Block, Span, age, entry, line, short
-from dbt.adapters.vcs.commands.options import json_option, limit_option
-from dbt.adapters.vcs.commands.session import CommandSession, with_session
+from dbt.adapters.vcs.commands.session import CommandSession
+from dbt.adapters.vcs.commands.verb import rows_limit, verb
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.repository import Repository
@@ -114,12 +112,13 @@ def _entry(ago: int, ref: Ref) -> ReflogEntry:
     )
 
 
-@click.command("reflog")
-@click.argument("name", required=False)
-@limit_option(20, "Moves to list")
-@json_option
-@with_session
-def reflog_command(session: CommandSession, name: str | None, limit: int) -> None:
+@verb()
+def reflog_command(
+    session: CommandSession,
+    name: str | None = None,
+    *,
+    limit: Annotated[int, rows_limit("Moves to list")] = 20,
+) -> None:
     """List the moves of a branch or tag, newest first.
 
     Each with its author, and the machine and process that wrote it. NAME defaults to the branch in

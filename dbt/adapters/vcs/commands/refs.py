@@ -8,14 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import click
 
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import open_merge_of, open_merges
 from dbt.adapters.vcs.commands.failure import ShownFailure
 from dbt.adapters.vcs.commands.layout.styled import Block, Grid, Span, age, line, short
-from dbt.adapters.vcs.commands.options import DefaultGroup, common_options, json_option
 from dbt.adapters.vcs.commands.revisions import (
     check_free,
     check_unreserved,
@@ -23,7 +22,8 @@ from dbt.adapters.vcs.commands.revisions import (
     parse_relation,
     resolve_source,
 )
-from dbt.adapters.vcs.commands.session import CommandSession, with_session
+from dbt.adapters.vcs.commands.session import CommandSession
+from dbt.adapters.vcs.commands.verb import Note, Option, verb, verbs
 from dbt.adapters.vcs.core.branches import is_protected
 from dbt.adapters.vcs.core.collection import EXPIRED
 from dbt.adapters.vcs.core.errors import (
@@ -124,12 +124,7 @@ def iter_branches(
 
 
 def create_branch(
-    repository: Repository,
-    name: str,
-    at: str | None = None,
-    *,
-    author: str,
-    force: bool = False,
+    repository: Repository, name: str, at: str | None = None, *, author: str, force: bool = False
 ) -> BranchSummary:
     """Create a branch at a revision, by default at the default branch.
 
@@ -436,13 +431,7 @@ def list_snapshots(repository: Repository, relation: str | None = None) -> list[
 
 
 def create_snapshot(
-    repository: Repository,
-    relation: str,
-    name: str,
-    at: str,
-    *,
-    author: str,
-    note: str = "",
+    repository: Repository, relation: str, name: str, at: str, *, author: str, note: str = ""
 ) -> SnapshotSummary:
     """Name the version of a table that a revision shows.
 
@@ -569,25 +558,23 @@ def _runs_to_follow(repository: Repository, name: str) -> list[RunBranch]:
     return found
 
 
-@click.group("branch", cls=DefaultGroup)
-@click.option("--all", "-a", "with_runs", is_flag=True, help="Include the branches of dbt runs.")
-@json_option
-@common_options
-@click.pass_context
-def branch_command(ctx: click.Context, with_runs: bool) -> None:
+@verbs()
+def branch_command(
+    *,
+    with_runs: Annotated[bool, Option("Include the branches of dbt runs.", "--all", "-a")] = False,
+) -> None:
     """List, create, rename and delete branches.
 
     Without a command: list them.
     """
-    if ctx.invoked_subcommand is None:
-        ctx.invoke(branch_list, with_runs=with_runs)
 
 
-@branch_command.command("list")
-@click.option("--all", "-a", "with_runs", is_flag=True, help="Include the branches of dbt runs.")
-@json_option
-@with_session
-def branch_list(session: CommandSession, with_runs: bool) -> None:
+@verb(branch_command)
+def branch_list(
+    session: CommandSession,
+    *,
+    with_runs: Annotated[bool, Option("Include the branches of dbt runs.", "--all", "-a")] = False,
+) -> None:
     """List branches by name.
 
     AHEAD counts the commits that the branch has and the default branch lacks, BEHIND the reverse.
@@ -600,14 +587,14 @@ def branch_list(session: CommandSession, with_runs: bool) -> None:
         raise ShownFailure(DamagedError)
 
 
-@branch_command.command("create")
-@click.argument("name")
-@click.argument("at", required=False)
-@click.option(
-    "--force", is_flag=True, help="Also start from a run that failed or is still running."
-)
-@with_session
-def branch_create(session: CommandSession, name: str, at: str | None, force: bool) -> None:
+@verb(branch_command, prints_json=False)
+def branch_create(
+    session: CommandSession,
+    name: str,
+    at: str | None = None,
+    *,
+    force: Annotated[bool, "Also start from a run that failed or is still running."] = False,
+) -> None:
     """Create the branch NAME.
 
     It starts at the revision AT, which defaults to the default branch. No data is copied, however
@@ -617,11 +604,10 @@ def branch_create(session: CommandSession, name: str, at: str | None, force: boo
     session.say([line("Created branch ", Span(name, "name"), " at ", short(made.head), ".")])
 
 
-@branch_command.command("rename")
-@click.argument("name")
-@click.argument("to", metavar="NEW")
-@with_session
-def branch_rename(session: CommandSession, name: str, to: str) -> None:
+@verb(branch_command, prints_json=False)
+def branch_rename(
+    session: CommandSession, name: str, to: Annotated[str, Option(metavar="NEW")]
+) -> None:
     """Rename the branch NAME to NEW.
 
     Runs that are waiting to be published to it follow the new name. Update profiles that name the
@@ -631,9 +617,7 @@ def branch_rename(session: CommandSession, name: str, to: str) -> None:
     session.say([_rename_line("branch", name, to, made.head)])
 
 
-@branch_command.command("undelete")
-@click.argument("name")
-@with_session
+@verb(branch_command, prints_json=False)
 def branch_undelete(session: CommandSession, name: str) -> None:
     """Restore the deleted branch NAME.
 
@@ -643,13 +627,13 @@ def branch_undelete(session: CommandSession, name: str) -> None:
     session.say([line("Restored branch ", Span(name, "name"), " at ", short(made.head), ".")])
 
 
-@branch_command.command("delete")
-@click.argument("name", nargs=-1, required=True, metavar="NAME...")
-@click.option(
-    "--force", is_flag=True, help="Also delete the branch of a run that is still running."
-)
-@with_session
-def branch_delete(session: CommandSession, name: tuple[str, ...], force: bool) -> None:
+@verb(branch_command, prints_json=False)
+def branch_delete(
+    session: CommandSession,
+    name: Annotated[tuple[str, ...], Option(metavar="NAME...")],
+    *,
+    force: Annotated[bool, "Also delete the branch of a run that is still running."] = False,
+) -> None:
     """Delete branches.
 
     Their content stays in the repository for the retention period: `dbt-vcs branch undelete NAME`
@@ -667,16 +651,16 @@ def branch_delete(session: CommandSession, name: tuple[str, ...], force: bool) -
         )
 
 
-@branch_command.command("protect")
-@click.argument("name")
-@click.option(
-    "--require",
-    multiple=True,
-    type=click.Choice(DEMANDS),
-    help="What every promotion needs; can be repeated.",
-)
-@with_session
-def branch_protect(session: CommandSession, name: str, require: tuple[str, ...]) -> None:
+@verb(branch_command, prints_json=False)
+def branch_protect(
+    session: CommandSession,
+    name: str,
+    *,
+    require: Annotated[
+        tuple[str, ...],
+        Option("What every promotion needs; can be repeated.", type=click.Choice(DEMANDS)),
+    ] = (),
+) -> None:
     """Protect the branch NAME, so that it accepts only promotions.
 
     With --require tests, tests must have passed on the versions that are promoted. `vcs.yml` can
@@ -686,9 +670,7 @@ def branch_protect(session: CommandSession, name: str, require: tuple[str, ...])
     session.say(_branch_protected_text(made))
 
 
-@branch_command.command("unprotect")
-@click.argument("name")
-@with_session
+@verb(branch_command, prints_json=False)
 def branch_unprotect(session: CommandSession, name: str) -> None:
     """Let the branch NAME accept any change again."""
     made = unprotect_branch(session.repository, name, author=session.author)
@@ -727,34 +709,25 @@ def _branch_protected_text(branch: BranchSummary) -> Iterator[Block]:
     yield line(name, f" is protected: it accepts only promotions{what}.")
 
 
-@click.group("tag", cls=DefaultGroup, fallback="create")
-@json_option
-@common_options
-@click.pass_context
-def tag_command(ctx: click.Context) -> None:
+@verbs("create")
+def tag_command() -> None:
     """List, create, rename and delete tags.
 
     Without a command: list them; `dbt-vcs tag NAME [AT]` creates one.
     """
-    if ctx.invoked_subcommand is None:
-        ctx.invoke(tag_list)
 
 
-@tag_command.command("list")
-@json_option
-@with_session
+@verb(tag_command)
 def tag_list(session: CommandSession) -> None:
     """List tags."""
     found = list_tags(session.repository)
     session.show(found, _tags_text(found, session.now))
 
 
-@tag_command.command("create")
-@click.argument("name")
-@click.argument("at", required=False)
-@click.option("--message", "-m", "note", default="", metavar="TEXT", help="A note about it.")
-@with_session
-def tag_create(session: CommandSession, name: str, at: str | None, note: str) -> None:
+@verb(tag_command, prints_json=False)
+def tag_create(
+    session: CommandSession, name: str, at: str | None = None, *, note: Note = ""
+) -> None:
     """Create a tag for the commit of the revision AT.
 
     AT defaults to the branch in the dbt profile, else the default branch.
@@ -765,20 +738,19 @@ def tag_create(session: CommandSession, name: str, at: str | None, note: str) ->
     session.say([line("Created tag ", Span(name, "name"), " at ", short(made.commit), ".")])
 
 
-@tag_command.command("rename")
-@click.argument("name")
-@click.argument("to", metavar="NEW")
-@with_session
-def tag_rename(session: CommandSession, name: str, to: str) -> None:
+@verb(tag_command, prints_json=False)
+def tag_rename(
+    session: CommandSession, name: str, to: Annotated[str, Option(metavar="NEW")]
+) -> None:
     """Rename the tag NAME to NEW."""
     made = rename_tag(session.repository, name, to, author=session.author)
     session.say([_rename_line("tag", name, to, made.commit)])
 
 
-@tag_command.command("delete")
-@click.argument("name", nargs=-1, required=True, metavar="NAME...")
-@with_session
-def tag_delete(session: CommandSession, name: tuple[str, ...]) -> None:
+@verb(tag_command, prints_json=False)
+def tag_delete(
+    session: CommandSession, name: Annotated[tuple[str, ...], Option(metavar="NAME...")]
+) -> None:
     """Delete tags, but not their commits."""
     for item in name:
         commit = delete_tag(session.repository, item, author=session.author)
@@ -786,18 +758,14 @@ def tag_delete(session: CommandSession, name: tuple[str, ...]) -> None:
         session.say([line("Deleted tag ", Span(item, "name"), where)])
 
 
-@tag_command.command("protect")
-@click.argument("name")
-@with_session
+@verb(tag_command, prints_json=False)
 def tag_protect(session: CommandSession, name: str) -> None:
     """Protect the tag NAME, so that it can't be deleted or renamed."""
     kept = protect_tag(session.repository, name, True, author=session.author)
     session.say(_tag_protected_text(kept))
 
 
-@tag_command.command("unprotect")
-@click.argument("name")
-@with_session
+@verb(tag_command, prints_json=False)
 def tag_unprotect(session: CommandSession, name: str) -> None:
     """Let the tag NAME be deleted and renamed again."""
     freed = protect_tag(session.repository, name, False, author=session.author)
@@ -833,80 +801,56 @@ def _tag_protected_text(tag: TagSummary) -> Iterator[Block]:
     yield line("The tag ", Span(tag.name, "name"), f" {can} be deleted or renamed{end}")
 
 
-@click.group("snapshot", cls=DefaultGroup)
-@json_option
-@common_options
-@click.pass_context
-def snapshot_command(ctx: click.Context) -> None:
+@verbs()
+def snapshot_command() -> None:
     """List, create and delete named snapshots of tables.
 
     Each names a version of one table and keeps it until it is deleted. Without a command: list
     them.
     """
-    if ctx.invoked_subcommand is None:
-        ctx.invoke(snapshot_list)
 
 
-@snapshot_command.command("list")
-@click.argument("relation", required=False)
-@json_option
-@with_session
+@verb(snapshot_command)
 def snapshot_list(session: CommandSession, relation: str | None = None) -> None:
     """List named snapshots, or only those of the table RELATION."""
     found = list_snapshots(session.repository, relation)
     session.show(found, _snapshots_text(found, session.now))
 
 
-@snapshot_command.command("create")
-@click.argument("relation")
-@click.argument("name")
-@click.argument("at", required=False)
-@click.option("--message", "-m", "note", default="", metavar="TEXT", help="A note about it.")
-@json_option
-@with_session
+@verb(snapshot_command)
 def snapshot_create(
-    session: CommandSession, relation: str, name: str, at: str | None, note: str
+    session: CommandSession, relation: str, name: str, at: str | None = None, *, note: Note = ""
 ) -> None:
     """Name the version of the table RELATION that the revision AT shows.
 
     AT defaults to the branch in the dbt profile, else the default branch.
     """
     made = create_snapshot(
-        session.repository,
-        relation,
-        name,
-        at or session.branch,
-        author=session.author,
-        note=note,
+        session.repository, relation, name, at or session.branch, author=session.author, note=note
     )
     session.show(made, [_snapshot_line("Created", made, " at version ")])
 
 
-@snapshot_command.command("delete")
-@click.argument("relation")
-@click.argument("name", nargs=-1, required=True, metavar="NAME...")
-@with_session
-def snapshot_delete(session: CommandSession, relation: str, name: tuple[str, ...]) -> None:
+@verb(snapshot_command, prints_json=False)
+def snapshot_delete(
+    session: CommandSession,
+    relation: str,
+    name: Annotated[tuple[str, ...], Option(metavar="NAME...")],
+) -> None:
     """Delete named snapshots of the table RELATION."""
     for item in name:
         gone = delete_snapshot(session.repository, relation, item, author=session.author)
         session.say([_snapshot_line("Deleted", gone, ", which was version ")])
 
 
-@snapshot_command.command("protect")
-@click.argument("relation")
-@click.argument("name")
-@with_session
+@verb(snapshot_command, prints_json=False)
 def snapshot_protect(session: CommandSession, relation: str, name: str) -> None:
     """Protect the snapshot NAME of the table RELATION, so that it can't be deleted."""
     kept = protect_snapshot(session.repository, relation, name, True, author=session.author)
     session.say(_snapshot_protected_text(kept))
 
 
-@snapshot_command.command("unprotect")
-@click.argument("relation")
-@click.argument("name")
-@with_session
+@verb(snapshot_command, prints_json=False)
 def snapshot_unprotect(session: CommandSession, relation: str, name: str) -> None:
     """Let the snapshot NAME of the table RELATION be deleted again."""
     freed = protect_snapshot(session.repository, relation, name, False, author=session.author)

@@ -6,27 +6,21 @@ import shlex
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Annotated, NamedTuple, TypeAlias
 
 import click
 
 from dbt.adapters.vcs.commands.failure import ShownFailure
 from dbt.adapters.vcs.commands.fsck import KINDS, SPACES, DataCheck, check_repository, read_files
 from dbt.adapters.vcs.commands.layout.styled import Block, Span, counted, line
-from dbt.adapters.vcs.commands.options import json_option
-from dbt.adapters.vcs.commands.session import CommandSession, with_session
+from dbt.adapters.vcs.commands.session import CommandSession
+from dbt.adapters.vcs.commands.verb import DryRun, Option, verb
 from dbt.adapters.vcs.core.branches import Branch, Names
 from dbt.adapters.vcs.core.codec import decode
 from dbt.adapters.vcs.core.collection import names_of, roots_of
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId, datetime_of
-from dbt.adapters.vcs.core.model import (
-    Entry,
-    FunctionEntry,
-    RefMove,
-    RelationName,
-    TableEntry,
-)
+from dbt.adapters.vcs.core.model import Entry, FunctionEntry, RefMove, RelationName, TableEntry
 from dbt.adapters.vcs.core.plan.collect import Needed, NeededFile, Roots, files_of, needed
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import GRACE, read_retention
@@ -421,27 +415,20 @@ def repair_text(report: RepairReport) -> Iterator[Block]:
         yield line("Of data files only the sizes were looked at; dbt-vcs fsck can read them.")
 
 
-@click.command("repair")
-@click.option(
-    "--from-copy", metavar="LOCATION", help="Take what is damaged from a copy of the repository."
-)
-@click.option(
-    "--to-last-whole",
-    metavar="NAME",
-    help="Move a branch or a tag back to its last state that is whole.",
-)
-@click.option(
-    "--data", is_flag=True, help="Also read data files, to list those that are damaged inside."
-)
-@click.option("--dry-run", is_flag=True, help="Show what would happen, and change nothing.")
-@json_option
-@with_session
+@verb()
 def repair_command(
     session: CommandSession,
-    from_copy: str | None,
-    to_last_whole: str | None,
-    data: bool,
-    dry_run: bool,
+    *,
+    from_copy: Annotated[
+        str | None,
+        Option("Take what is damaged from a copy of the repository.", metavar="LOCATION"),
+    ] = None,
+    to_last_whole: Annotated[
+        str | None,
+        Option("Move a branch or a tag back to its last state that is whole.", metavar="NAME"),
+    ] = None,
+    data: Annotated[bool, "Also read data files, to list those that are damaged inside."] = False,
+    dry_run: DryRun = False,
 ) -> None:
     """Show what is damaged and what can be done about it, or do it.
 

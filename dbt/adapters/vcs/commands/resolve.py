@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import click
 import pyarrow as pa
@@ -14,8 +15,9 @@ from dbt.adapters.vcs.changes.merges.conflicts.open_merges import find_open_merg
 from dbt.adapters.vcs.changes.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.commands.conflicts import relation_of, summarize_conflicts
 from dbt.adapters.vcs.commands.layout.styled import Block, counted, line
-from dbt.adapters.vcs.commands.options import Pair, json_option
-from dbt.adapters.vcs.commands.session import CommandSession, with_session
+from dbt.adapters.vcs.commands.options import Pair
+from dbt.adapters.vcs.commands.session import CommandSession
+from dbt.adapters.vcs.commands.verb import Option, verb
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.table.exact_values import Given
@@ -39,12 +41,7 @@ class Resolution:
 
 
 def resolve(
-    repository: Repository,
-    target: str,
-    relation: str | None,
-    chosen: RowChoice,
-    *,
-    author: str,
+    repository: Repository, target: str, relation: str | None, chosen: RowChoice, *, author: str
 ) -> Resolution:
     """Resolve conflicts of a relation, only those of a key, or all.
 
@@ -123,48 +120,41 @@ def resolved_text(resolution: Resolution) -> Iterator[Block]:
     )
 
 
-@click.command("resolve")
-@click.argument("relation", required=False)
-@click.option(
-    "--with",
-    "choice",
-    type=click.Choice([choice.value for choice in Choice if choice is not Choice.CUSTOM]),
-    help="Keep ours, take theirs, go back to the base, or delete.",
-)
-@click.option(
-    "--key",
-    multiple=True,
-    type=Pair("COLUMN=VALUE", is_exact=True),
-    help="Only rows with this value; can be repeated.",
-)
-@click.option(
-    "--set",
-    multiple=True,
-    type=Pair("COLUMN=VALUE", is_exact=True),
-    help="Value for a column of these rows; can be repeated.",
-)
-@click.option(
-    "--set-null",
-    "nulls",
-    multiple=True,
-    metavar="COLUMN",
-    help="Set a column of these rows to NULL.",
-)
-@click.option("--all", is_flag=True, help="All unresolved conflicts of every relation.")
-@click.option("--again", is_flag=True, help="Also change earlier choices.")
-@click.option("--into", "target", metavar="BRANCH", help="The branch that is merged into.")
-@json_option
-@with_session
+@verb()
 def resolve_command(
     session: CommandSession,
-    relation: str | None,
-    choice: str | None,
-    key: tuple[tuple[str, Given], ...],
-    set: tuple[tuple[str, Given], ...],
-    nulls: tuple[str, ...],
-    all: bool,
-    again: bool,
-    target: str | None,
+    relation: str | None = None,
+    *,
+    choice: Annotated[
+        str | None,
+        Option(
+            "Keep ours, take theirs, go back to the base, or delete.",
+            "--with",
+            type=click.Choice([choice.value for choice in Choice if choice is not Choice.CUSTOM]),
+        ),
+    ] = None,
+    key: Annotated[
+        tuple[tuple[str, Given], ...],
+        Option(
+            "Only rows with this value; can be repeated.", type=Pair("COLUMN=VALUE", is_exact=True)
+        ),
+    ] = (),
+    set: Annotated[
+        tuple[tuple[str, Given], ...],
+        Option(
+            "Value for a column of these rows; can be repeated.",
+            type=Pair("COLUMN=VALUE", is_exact=True),
+        ),
+    ] = (),
+    nulls: Annotated[
+        tuple[str, ...],
+        Option("Set a column of these rows to NULL.", "--set-null", metavar="COLUMN"),
+    ] = (),
+    all: Annotated[bool, "All unresolved conflicts of every relation."] = False,
+    again: Annotated[bool, "Also change earlier choices."] = False,
+    target: Annotated[
+        str | None, Option("The branch that is merged into.", "--into", metavar="BRANCH")
+    ] = None,
 ) -> None:
     """Resolve conflicts of RELATION with one side, or with values for a row.
 
@@ -182,11 +172,7 @@ def resolve_command(
         again=again,
     )
     done = resolve(
-        session.repository,
-        target or session.branch,
-        relation,
-        chosen,
-        author=session.author,
+        session.repository, target or session.branch, relation, chosen, author=session.author
     )
     session.show(done, resolved_text(done))
 

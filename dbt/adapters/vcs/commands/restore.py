@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import click
 
@@ -11,10 +12,10 @@ from dbt.adapters.vcs.changes.diffs.change_summary import ChangeSummary
 from dbt.adapters.vcs.changes.diffs.summaries import summarize
 from dbt.adapters.vcs.changes.writes.versions import version_again
 from dbt.adapters.vcs.commands.layout.styled import Block, Span, line, short
-from dbt.adapters.vcs.commands.options import json_option
 from dbt.adapters.vcs.commands.output import changes_text
 from dbt.adapters.vcs.commands.revisions import parse_relation
-from dbt.adapters.vcs.commands.session import CommandSession, with_session
+from dbt.adapters.vcs.commands.session import CommandSession
+from dbt.adapters.vcs.commands.verb import DryRun, Message, Option, ToChange, verb
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.ids import CommitId, TreeId
 from dbt.adapters.vcs.core.landing import Proposal
@@ -138,8 +139,7 @@ def restore_branch(
     # Before the commit names them: a collection that is under way spares what is held.
     hold(repository, commit, versions, author=author, known=head, dry_run=dry_run)
     tree = repository.edit(
-        repository.tree(commit).id,
-        TreeChanges(relations=entries_again(repository, changes)),
+        repository.tree(commit).id, TreeChanges(relations=entries_again(repository, changes))
     )
     said = message or f"Restore all to {to}"
     after = None if dry_run else _land(repository, branch, head, tree, author, said)
@@ -199,12 +199,7 @@ def head_of(repository: Repository, branch: str) -> CommitId:
 
 
 def _land(
-    repository: Repository,
-    branch: str,
-    head: CommitId,
-    tree: TreeId,
-    author: str,
-    message: str,
+    repository: Repository, branch: str, head: CommitId, tree: TreeId, author: str, message: str
 ) -> CommitId:
     landed = repository.land(
         Proposal(
@@ -249,23 +244,18 @@ def restore_text(report: RestoreReport) -> Iterator[Block]:
         yield line(f"To restore all of them: dbt-vcs restore --all --to {report.revision}")
 
 
-@click.command("restore")
-@click.argument("relation", required=False)
-@click.option("--all", "-a", is_flag=True, help="Restore the whole branch.")
-@click.option("--to", metavar="REVISION", help="The state to restore; also a named snapshot.")
-@click.option("--branch", "-b", metavar="NAME", help="The branch to change.")
-@click.option("--message", "-m", metavar="TEXT", help="Message of the commit.")
-@click.option("--dry-run", is_flag=True, help="Show what would happen, and change nothing.")
-@json_option
-@with_session
+@verb()
 def restore_command(
     session: CommandSession,
-    relation: str | None,
-    all: bool,
-    to: str | None,
-    branch: str | None,
-    message: str | None,
-    dry_run: bool,
+    relation: str | None = None,
+    *,
+    all: Annotated[bool, Option("Restore the whole branch.", "-a")] = False,
+    to: Annotated[
+        str | None, Option("The state to restore; also a named snapshot.", metavar="REVISION")
+    ] = None,
+    branch: ToChange = None,
+    message: Message = None,
+    dry_run: DryRun = False,
 ) -> None:
     """Restore a relation or a branch to an earlier state.
 

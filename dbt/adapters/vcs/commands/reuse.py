@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Annotated, Final
 
 import click
 
 from dbt.adapters.vcs.commands.layout.styled import Block, Grid, Span, age, counted, line, size
-from dbt.adapters.vcs.commands.options import DefaultGroup, common_options, json_option
 from dbt.adapters.vcs.commands.remembered import (
     DropReport,
     RecordedNode,
@@ -23,7 +22,8 @@ from dbt.adapters.vcs.commands.remembered import (
     recorded_nodes,
     reuse_figures,
 )
-from dbt.adapters.vcs.commands.session import CommandSession, with_session
+from dbt.adapters.vcs.commands.session import CommandSession
+from dbt.adapters.vcs.commands.verb import Option, verb, verbs
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import datetime_of
 from dbt.adapters.vcs.core.model import Input
@@ -359,41 +359,31 @@ def dropped_text(report: DropReport) -> Iterator[Block]:
     )
 
 
-@click.group("reuse", cls=DefaultGroup)
-@json_option
-@common_options
-@click.pass_context
-def reuse_command(ctx: click.Context) -> None:
+@verbs()
+def reuse_command() -> None:
     """Show what is remembered of computed results, and why one was computed.
 
     Without a command: list them. NODE is a node's name or unique id.
     """
-    if ctx.invoked_subcommand is None:
-        ctx.invoke(list_)
 
 
-@reuse_command.command("list")
-@click.option("--node", metavar="NODE", help="Only the results of this node.")
-@json_option
-@with_session
-def list_(session: CommandSession, node: str | None = None) -> None:
+@verb(reuse_command)
+def reuse_list(
+    session: CommandSession,
+    *,
+    node: Annotated[str | None, Option("Only the results of this node.", metavar="NODE")] = None,
+) -> None:
     """List remembered results, newest first."""
     found = list_remembered(session.repository, node)
     session.show(found, results_text(found, session.now))
 
 
-@reuse_command.command("stats")
-@click.option(
-    "--days",
-    type=float,
-    default=30,
-    show_default=True,
-    metavar="DAYS",
-    help="How far back runs are counted.",
-)
-@json_option
-@with_session
-def stats(session: CommandSession, days: float) -> None:
+@verb(reuse_command)
+def reuse_stats(
+    session: CommandSession,
+    *,
+    days: Annotated[float, Option("How far back runs are counted.", metavar="DAYS")] = 30,
+) -> None:
     """Show how much is remembered, and what it saved.
 
     Runs are those of the branch in the dbt profile, else the default branch, and those that left a
@@ -403,23 +393,23 @@ def stats(session: CommandSession, days: float) -> None:
     session.show(found, figures_text(found, session.now))
 
 
-@reuse_command.command("why")
-@click.argument("node")
-@json_option
-@with_session
-def why(session: CommandSession, node: str) -> None:
+@verb(reuse_command)
+def reuse_why(session: CommandSession, node: str) -> None:
     """Show why results of NODE were computed when they last were."""
     found = reuse_reasons(session.repository, node, session.branch)
     session.show(found, reasons_text(found, session.now))
 
 
-@reuse_command.command("drop")
-@click.option("--node", metavar="NODE", help="The results of this node.")
-@click.option("--key", metavar="KEY", help="The result with this key, or its first digits.")
-@click.option("--all", is_flag=True, help="All results.")
-@json_option
-@with_session
-def drop(session: CommandSession, node: str | None, key: str | None, all: bool) -> None:
+@verb(reuse_command)
+def reuse_drop(
+    session: CommandSession,
+    *,
+    node: Annotated[str | None, Option("The results of this node.", metavar="NODE")] = None,
+    key: Annotated[
+        str | None, Option("The result with this key, or its first digits.", metavar="KEY")
+    ] = None,
+    all: Annotated[bool, "All results."] = False,
+) -> None:
     """Forget results, which are computed again when they are needed.
 
     No table, view or history loses anything.

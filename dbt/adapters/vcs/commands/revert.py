@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 import click
 
@@ -19,10 +20,10 @@ from dbt.adapters.vcs.changes.merges.table_merge import TableMerge, merge_tables
 from dbt.adapters.vcs.changes.merges.trees import Combination
 from dbt.adapters.vcs.changes.writes.versions import version_again
 from dbt.adapters.vcs.commands.layout.styled import Block, Span, line, short
-from dbt.adapters.vcs.commands.options import json_option
 from dbt.adapters.vcs.commands.output import changes_text
 from dbt.adapters.vcs.commands.restore import entries_again, head_of
-from dbt.adapters.vcs.commands.session import CommandSession, sessions_of, with_session
+from dbt.adapters.vcs.commands.session import CommandSession, sessions_of
+from dbt.adapters.vcs.commands.verb import Message, Option, ToChange, verb
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Absent, Entry, RelationName, TableEntry
@@ -114,11 +115,7 @@ def revert(
 
 
 def _plan(
-    repository: Repository,
-    branch: Branch,
-    commit: CommitId,
-    parent: CommitId,
-    sessions: Rewriters,
+    repository: Repository, branch: Branch, commit: CommitId, parent: CommitId, sessions: Rewriters
 ) -> MergePlan:
     """Return the change that undoes a commit on the branch as it is now."""
     read = repository.objects
@@ -220,22 +217,21 @@ def revert_text(report: RevertReport) -> Iterator[Block]:
     yield from changes_text(report.changes)
 
 
-@click.command("revert")
-@click.argument("revision")
-@click.option("--branch", "-b", metavar="NAME", help="The branch to change.")
-@click.option("--message", "-m", metavar="TEXT", help="Message of the commit.")
-@click.option(
-    "--mainline",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="For a merge commit: the number of the parent to keep.",
-)
-@json_option
-@with_session
+@verb()
 def revert_command(
-    session: CommandSession, revision: str, branch: str | None, message: str | None, mainline: int
+    session: CommandSession,
+    revision: str,
+    *,
+    branch: ToChange = None,
+    message: Message = None,
+    mainline: Annotated[
+        int,
+        Option(
+            "For a merge commit: the number of the parent to keep.",
+            type=click.IntRange(min=1),
+            metavar="N",
+        ),
+    ] = 1,
 ) -> None:
     """Undo the changes of a commit.
 

@@ -13,13 +13,7 @@ from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.repository import Branch, Repository
 from dbt.adapters.vcs.core.store.branch_names import is_name
 from dbt.adapters.vcs.workspace.run_branch import PREFIX as RUNS
-from dbt.adapters.vcs.workspace.run_branch import (
-    RunBranch,
-    Status,
-    check_mergeable,
-    run_of,
-    runs,
-)
+from dbt.adapters.vcs.workspace.run_branch import RunBranch, Status, check_mergeable, run_of, runs
 
 _RESERVED: Final = ((RUNS, "dbt runs"), (MERGES, "merges with conflicts"))
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Annotated, Final
 
 import click
 
 from dbt.adapters.vcs.commands.layout.styled import Block, Grid, Span, Style, age, line
-from dbt.adapters.vcs.commands.options import DefaultGroup, check_only, common_options, json_option
-from dbt.adapters.vcs.commands.session import CommandSession, with_session
+from dbt.adapters.vcs.commands.session import CommandSession
+from dbt.adapters.vcs.commands.verb import Option, check_only, verb, verbs
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, Micros, datetime_of
 from dbt.adapters.vcs.core.repository import Repository
@@ -164,34 +164,29 @@ def discarded_text(runs: Sequence[RunSummary]) -> Iterator[Block]:
         yield line("No run has expired.")
 
 
-@click.group("runs", cls=DefaultGroup)
-@json_option
-@common_options
-@click.pass_context
-def runs_command(ctx: click.Context) -> None:
+@verbs()
+def runs_command() -> None:
     """List, discard and publish runs of dbt.
 
     Without a command: list them. RUN is a run's invocation id, its first digits, or its branch.
     """
-    if ctx.invoked_subcommand is None:
-        ctx.invoke(list_)
 
 
-@runs_command.command("list")
-@json_option
-@with_session
-def list_(session: CommandSession) -> None:
+@verb(runs_command)
+def runs_list(session: CommandSession) -> None:
     """List runs, newest first."""
     found = list_runs(session.repository)
     session.show(found, runs_text(found, session.now))
 
 
-@runs_command.command("discard")
-@click.argument("id", nargs=-1, metavar="[RUN]...")
-@click.option("--expired", is_flag=True, help="All runs older than the retention period.")
-@click.option("--force", is_flag=True, help="Also a run that is still running.")
-@with_session
-def discard(session: CommandSession, id: tuple[str, ...], expired: bool, force: bool) -> None:
+@verb(runs_command, prints_json=False)
+def runs_discard(
+    session: CommandSession,
+    id: Annotated[tuple[str, ...], Option(metavar="[RUN]...")] = (),
+    *,
+    expired: Annotated[bool, "All runs older than the retention period."] = False,
+    force: Annotated[bool, "Also a run that is still running."] = False,
+) -> None:
     """Delete the branches of runs.
 
     What they published is kept.
@@ -206,12 +201,13 @@ def discard(session: CommandSession, id: tuple[str, ...], expired: bool, force: 
         session.say(discarded_text([gone]))
 
 
-@runs_command.command("publish")
-@click.argument("id", metavar="RUN")
-@click.option("--force", is_flag=True, help="Also publish a run that failed or is still running.")
-@json_option
-@with_session
-def publish(session: CommandSession, id: str, force: bool) -> None:
+@verb(runs_command)
+def runs_publish(
+    session: CommandSession,
+    id: Annotated[str, Option(metavar="RUN")],
+    *,
+    force: Annotated[bool, "Also publish a run that failed or is still running."] = False,
+) -> None:
     """Merge a run into its target.
 
     The target is the branch that the run was started for; it gets one commit.

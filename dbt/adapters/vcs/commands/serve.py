@@ -6,69 +6,54 @@ import os
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Annotated
 
 import click
 
 from dbt.adapters.vcs.commands.layout.styled import Span, line
-from dbt.adapters.vcs.commands.options import json_option
-from dbt.adapters.vcs.commands.session import CommandSession, with_session
+from dbt.adapters.vcs.commands.session import CommandSession
+from dbt.adapters.vcs.commands.verb import Option, verb
 from dbt.adapters.vcs.core.errors import InputError
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _EXTRA = ("fastavro", "prometheus_client", "starlette", "uvicorn")
 
 
-@click.command("serve")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=8181,
-    show_default=True,
-    help="Port to listen on; 0 picks a free one.",
-)
-@click.option("--tokens", type=_FILE, metavar="FILE", help="YAML file of who may use it.")
-@click.option("--certificate", type=_FILE, metavar="FILE", help="PEM file of a chain, for TLS.")
-@click.option("--key", type=_FILE, metavar="FILE", help="PEM file of its private key.")
-@click.option(
-    "--vended", is_flag=True, help="Hand the credentials of the object store on to clients."
-)
-@click.option(
-    "--format-version",
-    type=click.Choice(["2", "3"]),
-    default="2",
-    show_default=True,
-    help="Iceberg's format version of tables whose property format-version is not set.",
-)
-@click.option(
-    "--max-connections",
-    type=click.IntRange(2),
-    default=1_000,
-    show_default=True,
-    help="Connections at once.",
-)
-@click.option(
-    "--max-per-address",
-    type=click.IntRange(1),
-    default=250,
-    show_default=True,
-    help="Connections at once from one address; half of all at most.",
-)
-@click.option("--check", is_flag=True, help="Show what clients need to type, and stop.")
-@json_option
-@with_session
+@verb()
 def serve_command(
     session: CommandSession,
-    host: str,
-    port: int,
-    tokens: Path | None,
-    certificate: Path | None,
-    key: Path | None,
-    vended: bool,
-    format_version: str,
-    max_connections: int,
-    max_per_address: int,
-    check: bool,
+    *,
+    host: Annotated[str, "Address to listen on."] = "127.0.0.1",
+    port: Annotated[
+        int, Option("Port to listen on; 0 picks a free one.", type=click.IntRange(0, 65535))
+    ] = 8181,
+    tokens: Annotated[
+        Path | None, Option("YAML file of who may use it.", type=_FILE, metavar="FILE")
+    ] = None,
+    certificate: Annotated[
+        Path | None, Option("PEM file of a chain, for TLS.", type=_FILE, metavar="FILE")
+    ] = None,
+    key: Annotated[
+        Path | None, Option("PEM file of its private key.", type=_FILE, metavar="FILE")
+    ] = None,
+    vended: Annotated[bool, "Hand the credentials of the object store on to clients."] = False,
+    format_version: Annotated[
+        str,
+        Option(
+            "Iceberg's format version of tables whose property format-version is not set.",
+            type=click.Choice(["2", "3"]),
+        ),
+    ] = "2",
+    max_connections: Annotated[
+        int, Option("Connections at once.", type=click.IntRange(2))
+    ] = 1_000,
+    max_per_address: Annotated[
+        int,
+        Option(
+            "Connections at once from one address; half of all at most.", type=click.IntRange(1)
+        ),
+    ] = 250,
+    check: Annotated[bool, "Show what clients need to type, and stop."] = False,
 ) -> None:
     """Serve the repository as an Iceberg REST catalog.
 
@@ -88,13 +73,7 @@ def serve_command(
 
     serving = Serving.of(
         session.repository,
-        Listening(
-            host=host,
-            port=port,
-            tokens=tokens,
-            certificate=certificate,
-            key=key,
-        ),
+        Listening(host=host, port=port, tokens=tokens, certificate=certificate, key=key),
         vended=vended,
         format_version=int(format_version),
         storage_options=session.storage_options,

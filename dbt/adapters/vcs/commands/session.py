@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property, update_wrapper
+from functools import cached_property
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
 from dbt.adapters.vcs import variables
 from dbt.adapters.vcs.commands.layout.styled import Block, counted, size
-from dbt.adapters.vcs.commands.options import Settings, common_options, current_settings
+from dbt.adapters.vcs.commands.options import Settings
 from dbt.adapters.vcs.commands.output import is_listing, print_blocks, print_json, print_jsonl
 from dbt.adapters.vcs.core.ids import CommitId, Micros, datetime_of
 from dbt.adapters.vcs.core.repository import Protection, Repository
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from dbt.adapters.vcs.changes.merges.protection import Rules
     from dbt.adapters.vcs.commands.profile import ProfileTarget
     from dbt.adapters.vcs.engines.port import Engine, Session, Sessions
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 
 class CommandSession:
@@ -241,27 +238,6 @@ class CommandSession:
     def spelled(self, text: str) -> str:
         """Return a sentence with its options written the way the caller passes them."""
         return text
-
-
-def with_session(command: Callable[Concatenate[CommandSession, P], R]) -> Callable[P, R]:
-    """Pass a session as the command's first argument, and add the options that select it.
-
-    A caller other than the command line passes its own session as the object of click's context.
-    """
-
-    def run(*args: P.args, **kwargs: P.kwargs) -> R:
-        ctx = click.get_current_context()
-        # An operation of dbt brings a session of its own, which collects the output.
-        session = ctx.find_object(CommandSession) or CommandSession(current_settings(ctx))
-        session.progress.begin()
-        try:
-            result = command(session, *args, **kwargs)
-            session.export_moved()
-        finally:
-            session.progress.end()
-        return result
-
-    return common_options(update_wrapper(run, command))
 
 
 def _find_author() -> str:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-import click
-
 from dbt.adapters.vcs.changes.diffs.change_summary import ChangeSummary
 from dbt.adapters.vcs.changes.diffs.summaries import list_changes
 from dbt.adapters.vcs.commands.layout.styled import (
@@ -21,11 +19,11 @@ from dbt.adapters.vcs.commands.layout.styled import (
     line,
     local_time,
 )
-from dbt.adapters.vcs.commands.options import json_option
 from dbt.adapters.vcs.commands.output import changes_text
 from dbt.adapters.vcs.commands.revisions import named_branch, names_by_commit
 from dbt.adapters.vcs.commands.runs import STATUS_STYLES, RunSummary, summarize_run
-from dbt.adapters.vcs.commands.session import CommandSession, with_session
+from dbt.adapters.vcs.commands.session import CommandSession
+from dbt.adapters.vcs.commands.verb import verb
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.model import NodeRun, Run
 from dbt.adapters.vcs.core.model.commit import reused_nodes
@@ -192,8 +190,7 @@ def _run_text(run: RunDetail) -> Iterator[Block]:
     reused, total, saved = reused_nodes(run.nodes)
     if reused:
         yield line(
-            "Reused:  ",
-            f"{reused:,} of {counted(total, 'node')}, {saved:.1f} s of work saved",
+            "Reused:  ", f"{reused:,} of {counted(total, 'node')}, {saved:.1f} s of work saved"
         )
     yield Grid(
         heads=("", "NODE", "STATUS", "SECONDS", "ROWS", *(("REUSED FROM",) if reused else ())),
@@ -220,11 +217,8 @@ def _node_style(status: str) -> Style:
     return "bad" if status in _BAD_NODES else "warn"
 
 
-@click.command("show")
-@click.argument("revision", required=False)
-@json_option
-@with_session
-def show_command(session: CommandSession, revision: str | None) -> None:
+@verb()
+def show_command(session: CommandSession, revision: str | None = None) -> None:
     """Show a commit: its run, and what it changed.
 
     REVISION defaults to the branch in the dbt profile, else the default branch. For the branch of

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 import warnings
+from typing import Annotated
 
 import click
 
 from dbt.adapters.vcs.api import Client
-from dbt.adapters.vcs.commands.options import json_option, limit_option
 from dbt.adapters.vcs.commands.output import RowSet, rows_text
-from dbt.adapters.vcs.commands.session import CommandSession, with_session
+from dbt.adapters.vcs.commands.session import CommandSession
+from dbt.adapters.vcs.commands.verb import Option, rows_limit, verb
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.engines.methods import named_server
 from dbt.adapters.vcs.reuse.circumstances import Circumstances
@@ -19,17 +20,16 @@ from dbt.adapters.vcs.sql.parser import split
 from dbt.adapters.vcs.workspace.lines.dispatch import may_change
 
 
-@click.command("sql")
-@click.argument("statement")
-@click.option(
-    "--branch", "-b", metavar="NAME", help="Branch or revision.  [default: the profile's]"
-)
-@click.option("--schema", metavar="NAME", help="Schema for unqualified names.")
-@limit_option(100)
-@json_option
-@with_session
+@verb()
 def sql_command(
-    session: CommandSession, statement: str, branch: str | None, schema: str | None, limit: int
+    session: CommandSession,
+    statement: str,
+    *,
+    branch: Annotated[
+        str | None, Option("Branch or revision.  [default: the profile's]", "-b", metavar="NAME")
+    ] = None,
+    schema: Annotated[str | None, Option("Schema for unqualified names.", metavar="NAME")] = None,
+    limit: Annotated[int, rows_limit()] = 100,
 ) -> None:
     """Run SQL on a branch, with Spark.
 

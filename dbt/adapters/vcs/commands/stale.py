@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-
-import click
+from typing import Annotated
 
 from dbt.adapters.vcs.commands.layout.styled import Block, Span, entry, line
-from dbt.adapters.vcs.commands.options import json_option
-from dbt.adapters.vcs.commands.session import CommandSession, with_session
+from dbt.adapters.vcs.commands.session import CommandSession
+from dbt.adapters.vcs.commands.verb import verb
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.origins.staleness import OnDamage, stale_tables
 from dbt.adapters.vcs.core.repository import Repository
@@ -84,12 +83,13 @@ def selection(stale: Sequence[StaleTable]) -> tuple[str, list[str]]:
     return " ".join(names), [item.relation for item in stale if not item.node]
 
 
-@click.command("stale")
-@click.argument("revision", required=False)
-@click.option("--select", is_flag=True, help="Print what dbt's --select takes to build them.")
-@json_option
-@with_session
-def stale_command(session: CommandSession, revision: str | None, select: bool) -> None:
+@verb()
+def stale_command(
+    session: CommandSession,
+    revision: str | None = None,
+    *,
+    select: Annotated[bool, "Print what dbt's --select takes to build them."] = False,
+) -> None:
     """List tables that were made from other versions than REVISION shows.
 
     Each comes after those that it was made from. REVISION defaults to the branch in the dbt

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-import click
-
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import open_merge_of
 from dbt.adapters.vcs.commands.conflicts import OpenMergeReport, list_open_merges
 from dbt.adapters.vcs.commands.layout.styled import (
@@ -21,9 +19,9 @@ from dbt.adapters.vcs.commands.layout.styled import (
     short,
     size,
 )
-from dbt.adapters.vcs.commands.options import json_option
 from dbt.adapters.vcs.commands.runs import RunSummary, list_runs, runs_text
-from dbt.adapters.vcs.commands.session import CommandSession, with_session
+from dbt.adapters.vcs.commands.session import CommandSession
+from dbt.adapters.vcs.commands.verb import verb
 from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, datetime_of
 from dbt.adapters.vcs.core.model import Commit, FunctionEntry, Snapshot, TableEntry, ViewEntry
@@ -164,11 +162,8 @@ def count_contents(
     )
 
 
-@click.command("status")
-@click.argument("branch", required=False)
-@json_option
-@with_session
-def status_command(session: CommandSession, branch: str | None) -> None:
+@verb()
+def status_command(session: CommandSession, branch: str | None = None) -> None:
     """Show the status of the repository and a branch.
 
     BRANCH defaults to the one in the dbt profile, else the default branch. Rows and bytes are

@@ -1,0 +1,229 @@
+"""Verbs: commands whose options and arguments are taken from a function's signature."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any, Concatenate, Final, Literal, TypeAlias, get_args, get_origin
+
+import click
+from click.core import ParameterSource
+
+from dbt.adapters.vcs.commands.options import common_options, current_settings, json_options
+from dbt.adapters.vcs.commands.session import CommandSession
+
+Run: TypeAlias = Callable[Concatenate[CommandSession, ...], None]
+
+
+class Option:
+    """What a signature doesn't say of an option or argument.
+
+    Attributes:
+        help: Its help, one sentence.
+        names: How it is spelled, if not as the parameter is; short names alone are added to that.
+        settings: More, as click takes it: `metavar`, `type`, `show_default`.
+    """
+
+    def __init__(self, help: str = "", *names: str, **settings: Any) -> None:
+        self.help = help
+        self.names = names
+        self.settings = settings
+
+
+def rows_limit(noun: str = "Rows to show") -> Option:
+    """Return the option --limit, where 0 means all."""
+    return Option(f"{noun}, at most; 0 for all.", "-n", type=click.IntRange(min=0))
+
+
+DryRun: TypeAlias = Annotated[bool, "Show what would happen, and change nothing."]
+Message: TypeAlias = Annotated[str | None, Option("Message of the commit.", "-m")]
+Note: TypeAlias = Annotated[str, Option("A note about it.", "--message", "-m")]
+ToChange: TypeAlias = Annotated[str | None, Option("The branch to change.", "-b", metavar="NAME")]
+
+
+def verb(
+    group: click.Group | None = None, *, prints_json: bool = True
+) -> Callable[[Run], click.Command]:
+    """Return a decorator that makes a command of a function.
+
+    The command is called as the function is, without `_command`, or without the group's name. Its
+    first argument is the session; positional parameters become arguments, keywords become
+    options. What the annotation doesn't say stands in `Annotated`: the help, or an `Option`.
+
+    | parameter         | on the command line                                  |
+    |-------------------|------------------------------------------------------|
+    | without a default | required                                             |
+    | `bool`            | a flag                                               |
+    | `tuple[...]`      | words at the end, or an option that can be repeated  |
+    | `Literal[...]`    | one of these                                         |
+
+    Args:
+        group: The group that the command is in; None if it stands by itself.
+        prints_json: True for the options --json and --jsonl.
+    """
+
+    def command_of(run: Run) -> click.Command:
+        name = run.__name__.removesuffix("_command")
+        if group is not None:
+            name = name.removeprefix(f"{group.name}_")
+
+        def callback(**given: Any) -> None:
+            ctx = click.get_current_context()
+            # An operation of dbt brings a session of its own, which collects the output.
+            session = ctx.find_object(CommandSession) or CommandSession(current_settings(ctx))
+            session.progress.begin()
+            try:
+                run(session, **given)
+                session.export_moved()
+            finally:
+                session.progress.end()
+
+        _, *own = inspect.signature(run, eval_str=True).parameters.values()
+        command = click.Command(
+            name, callback=callback, params=_params(own, prints_json), help=run.__doc__
+        )
+        if group is not None:
+            group.add_command(command)
+        return command
+
+    return command_of
+
+
+def verbs(fallback: str | None = None) -> Callable[[Callable[..., None]], VerbGroup]:
+    """Return a decorator that makes a group of a function, whose body does nothing.
+
+    Without a command, the group runs `list` with the options that the function declares.
+    `fallback` names the command that is meant if the first argument is none.
+    """
+
+    def group_of(about: Callable[..., None]) -> VerbGroup:
+        @click.pass_context
+        def callback(ctx: click.Context, /, **options: Any) -> None:
+            if ctx.invoked_subcommand is None:
+                ctx.invoke(group.commands["list"], **options)
+
+        own = list(inspect.signature(about, eval_str=True).parameters.values())
+        group = VerbGroup(
+            about.__name__.removesuffix("_command"),
+            callback=callback,
+            params=_params(own),
+            help=about.__doc__,
+            fallback=fallback,
+        )
+        return group
+
+    return group_of
+
+
+def _params(own: list[inspect.Parameter], prints_json: bool = True) -> list[click.Parameter]:
+    json = json_options() if prints_json else []
+    return [*map(_param, own), *json, *common_options()]
+
+
+def _param(parameter: inspect.Parameter) -> click.Parameter:
+    """Return a parameter of a function as click's."""
+    kind, more = parameter.annotation, Option()
+    if get_origin(kind) is Annotated:
+        kind, said = get_args(kind)
+        more = said if isinstance(said, Option) else Option(said)
+    is_list = get_origin(kind) is tuple
+    settings: dict[str, Any] = {"required": parameter.default is parameter.empty}
+    if get_origin(kind) is Literal:
+        settings["type"] = click.Choice(get_args(kind))
+    # `int | None`: None only says that it need not be given.
+    kind = next((each for each in get_args(kind) if each is not type(None)), kind)
+    if kind in (int, float):
+        settings["type"] = kind
+    if isinstance(parameter.default, str | int | float) and parameter.default is not False:
+        settings["default"] = parameter.default
+    if parameter.kind is not parameter.KEYWORD_ONLY:
+        settings["nargs"] = -1 if is_list else 1
+        return click.Argument([parameter.name], **{**settings, **more.settings})
+    names = more.names
+    if not any(name.startswith("--") for name in names):
+        names = (f"--{parameter.name.replace('_', '-')}", *names)
+    # An empty text as the default is nothing to show.
+    settings |= {"multiple": is_list, "show_default": bool(settings.get("default"))}
+    if kind is bool:
+        settings |= {"is_flag": True, "required": False}
+    return click.Option([*names, parameter.name], help=more.help, **{**settings, **more.settings})
+
+
+_SOURCES: Final = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)
+"""Sources of parameters that the caller gave: a command line, or arguments of an operation."""
+
+
+def check_only(form: str, *known: str, hint: str = "") -> None:
+    """Check that the current command was given no parameters other than these.
+
+    Args:
+        form: The form of the command, for the message: `--continue`.
+        known: The names of the parameters that this form accepts.
+        hint: What to do instead, added to the message.
+
+    Raises:
+        click.UsageError: Another parameter was given.
+    """
+    ctx = click.get_current_context()
+    for param in _given_params(ctx):
+        if param.expose_value and param.name not in known:
+            raise click.UsageError(
+                f"{_spelling(param)} can't be used with {form}. Leave it out. {hint}".rstrip(), ctx
+            )
+
+
+def check_before(ctx: click.Context, command: click.Command) -> None:
+    """Check that a command of a group accepts the options given before its name.
+
+    Raises:
+        click.UsageError: It doesn't, or accepts them only after its name.
+    """
+    for param in _given_params(ctx):
+        takes = any(set(param.opts) & set(own.opts) for own in command.params)
+        if not takes:
+            raise click.UsageError(
+                f"{_spelling(param)} can't be used with {command.name}. Leave it out.", ctx
+            )
+        if param.expose_value:
+            raise click.UsageError(f"Put {_spelling(param)} after {command.name}.", ctx)
+
+
+def _given_params(ctx: click.Context) -> Iterator[click.Parameter]:
+    for param in ctx.command.params:
+        name = str(param.name)
+        # Click before 8.3 says of a list without words that it was given.
+        if ctx.get_parameter_source(name) in _SOURCES and ctx.params.get(name) != ():
+            yield param
+
+
+def _spelling(param: click.Parameter) -> str:
+    return param.opts[0] if isinstance(param, click.Option) else param.human_readable_name
+
+
+class VerbGroup(click.Group):
+    """Commands with a default, used if the first argument names none of them.
+
+    Attributes:
+        fallback: Name of the default; None to refuse such an argument.
+    """
+
+    def __init__(self, *args: Any, fallback: str | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **{"invoke_without_command": True, **kwargs})
+        self.fallback = fallback
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command to run, and its arguments.
+
+        Raises:
+            click.UsageError: There is none, or it doesn't accept the options given before its
+            name.
+        """
+        if self.fallback and args[0] not in self.commands:
+            # `dbt-vcs tag NAME` creates a tag, as git does.
+            args = [self.fallback, *args]
+        found = super().resolve_command(ctx, args)
+        if found[1] is not None:
+            check_before(ctx, found[1])
+        return found

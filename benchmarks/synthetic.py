@@ -28,9 +28,11 @@ from dbt.adapters.vcs.core.model import (
     Snapshot,
     TableEntry,
 )
-from dbt.adapters.vcs.core.model.segment import MAX_BLOCKS
-from dbt.adapters.vcs.core.repository import Repository, SchemaInfo, TreeChanges
+from dbt.adapters.vcs.core.model.snapshot import MAX_BLOCKS
+from dbt.adapters.vcs.core.plan.tree_merge import SchemaInfo
+from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store import open_blobs
+from dbt.adapters.vcs.core.treereader import TreeChanges
 
 AUTHOR = "benchmark"
 SCHEMA = "analytics"

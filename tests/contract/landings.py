@@ -1,14 +1,11 @@
 """Small trees of numbered tables, and ways to put them on a branch."""
 
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
-from dbt.adapters.vcs.core.landing import Proposal
+from dbt.adapters.vcs.core.landing import Landed, Proposal
 from dbt.adapters.vcs.core.model import Absent, RelationName, TableEntry
-from dbt.adapters.vcs.core.repository import (
-    Landed,
-    Repository,
-    SchemaInfo,
-    TreeChanges,
-)
+from dbt.adapters.vcs.core.plan.tree_merge import SchemaInfo
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.treereader import TreeChanges
 
 
 def table(number: int) -> TableEntry:

@@ -8,10 +8,12 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError, RetryError, StorageError
 from dbt.adapters.vcs.core.ids import SnapshotId
-from dbt.adapters.vcs.core.landing import Proposal
+from dbt.adapters.vcs.core.landing import Landed, Proposal
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
-from dbt.adapters.vcs.core.repository import Landed, Repository, SchemaInfo, TreeChanges
+from dbt.adapters.vcs.core.plan.tree_merge import SchemaInfo
+from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store import Blobs, open_blobs
+from dbt.adapters.vcs.core.treereader import TreeChanges
 from tests.contract.conftest import OpenBlobs
 from tests.contract.faulty import Crash, FaultyBlobs, at, lost, under
 

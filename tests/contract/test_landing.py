@@ -7,14 +7,10 @@ from dbt.adapters.vcs.core.errors import (
     DamagedError,
     NotFoundError,
 )
-from dbt.adapters.vcs.core.landing import Proposal
+from dbt.adapters.vcs.core.landing import Landed, Proposal, TreeConflictError
 from dbt.adapters.vcs.core.model import Absent
-from dbt.adapters.vcs.core.repository import (
-    Landed,
-    Repository,
-    TreeChanges,
-    TreeConflictError,
-)
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.treereader import TreeChanges
 from tests.contract.landings import land, name, shown
 
 

@@ -35,7 +35,7 @@ from dbt.adapters.vcs.core.model import (
     ViewColumn,
     ViewEntry,
 )
-from dbt.adapters.vcs.core.model.value import Value
+from dbt.adapters.vcs.core.model.tree import Value
 
 text = st.text(max_size=20)
 ids = st.text(alphabet="0123456789abcdef", min_size=64, max_size=64)

@@ -13,7 +13,7 @@ from dbt.adapters.vcs.changes.merges.rowwise.row_policy import Decided, Pick
 from dbt.adapters.vcs.core.errors import ConflictError, DamagedError, InputError, UnsupportedError
 from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.model import Field, Schema
-from dbt.adapters.vcs.core.model.segment import POSITION_COLUMN
+from dbt.adapters.vcs.core.model.snapshot import POSITION_COLUMN
 from dbt.adapters.vcs.table.limits import Limits, TooLargeError
 from tests.property.merging import result_of
 from tests.property.oracle import Table

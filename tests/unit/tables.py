@@ -22,7 +22,7 @@ from dbt.adapters.vcs.core.model import (
     TableEntry,
     Tombstone,
 )
-from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from tests.unit.warehouse import Warehouse
 
 Rows = Mapping[int, str | None]

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from dbt.adapters.vcs.core.ids import field_number
 from dbt.adapters.vcs.core.model import Schema
-from dbt.adapters.vcs.core.model.field_number import field_number
 from dbt.adapters.vcs.engines.port import Destination, TableMount
 from dbt.adapters.vcs.table.files.block_reader import Files
 from dbt.adapters.vcs.table.files.footers import read_blocks

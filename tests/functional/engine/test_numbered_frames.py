@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from dbt.adapters.vcs.core.model.field_number import field_number
+from dbt.adapters.vcs.core.ids import field_number
 from dbt.adapters.vcs.engines.dataframes import writes
 from tests.unit.rows.test_numbered_columns import numbers_in
 

@@ -19,8 +19,8 @@ from dbt.adapters.vcs.commands.merge import merge
 from dbt.adapters.vcs.commands.options import Settings
 from dbt.adapters.vcs.commands.refs import create_snapshot
 from dbt.adapters.vcs.commands.session import CommandSession
+from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.errors import ConflictError, VcsError
-from dbt.adapters.vcs.core.repository import Protection
 from dbt.adapters.vcs.project.operations import OPERATIONS, Caller, run_operation
 from dbt.adapters.vcs.workspace.run_branch import Status
 from tests.unit.tables import Tables

@@ -17,6 +17,7 @@ import pytest
 
 from dbt.adapters.vcs.api import Client, connect
 from dbt.adapters.vcs.commands.fsck import check_repository
+from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.errors import (
     ConflictError,
     InputError,
@@ -26,8 +27,7 @@ from dbt.adapters.vcs.core.errors import (
     UnsupportedError,
     VcsError,
 )
-from dbt.adapters.vcs.core.model.field_number import field_number
-from dbt.adapters.vcs.core.repository import Protection
+from dbt.adapters.vcs.core.ids import field_number
 from dbt.adapters.vcs.table.files.footers import read_footer
 from tests.unit.iceberg.lake import Lake
 

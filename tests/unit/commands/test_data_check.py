@@ -22,7 +22,7 @@ from dbt.adapters.vcs.commands.fsck import (
 from dbt.adapters.vcs.commands.refs import create_snapshot
 from dbt.adapters.vcs.core.errors import InputError, StorageError
 from dbt.adapters.vcs.core.model import Block, Segment, Tombstone
-from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.collect import NeededFile, files_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store import MemoryBlobs

@@ -13,10 +13,9 @@ from dbt.adapters.vcs.commands.refs import (
     protect_tag,
     rename_tag,
 )
-from dbt.adapters.vcs.core.branches import Names
+from dbt.adapters.vcs.core.branches import Names, Protection
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError, ProtectedError
 from dbt.adapters.vcs.core.model import RelationName
-from dbt.adapters.vcs.core.repository import Protection
 from tests.unit.warehouse import Warehouse
 
 

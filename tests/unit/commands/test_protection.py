@@ -2,9 +2,9 @@ import pytest
 
 from dbt.adapters.vcs.commands.merge import MergeRequest, merge
 from dbt.adapters.vcs.commands.refs import delete_branch
+from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.errors import ProtectedError
 from dbt.adapters.vcs.core.landing import Proposal
-from dbt.adapters.vcs.core.repository import Protection
 from tests.unit.warehouse import Warehouse
 
 

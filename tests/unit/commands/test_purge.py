@@ -24,6 +24,7 @@ from dbt.adapters.vcs.commands.merge import continue_merge, merge
 from dbt.adapters.vcs.commands.purge import PurgeReport, PurgeRequest, purge
 from dbt.adapters.vcs.commands.refs import create_snapshot
 from dbt.adapters.vcs.commands.resolve import resolve
+from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.errors import (
     ConflictError,
     InputError,
@@ -44,7 +45,7 @@ from dbt.adapters.vcs.core.model import (
     TableEntry,
 )
 from dbt.adapters.vcs.core.origins.results import Result, Results
-from dbt.adapters.vcs.core.repository import Protection, Repository
+from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.core.store import BlobInfo, MemoryBlobs
 from dbt.adapters.vcs.core.store.log_repair import plan_log

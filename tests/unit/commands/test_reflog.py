@@ -5,8 +5,8 @@ import pytest
 from dbt.adapters.vcs.commands.layout.styled import plain_lines
 from dbt.adapters.vcs.commands.reflog import read_reflog, reflog_text
 from dbt.adapters.vcs.commands.refs import create_tag, delete_tag
+from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
-from dbt.adapters.vcs.core.repository import Protection
 from tests.unit.warehouse import Warehouse
 
 

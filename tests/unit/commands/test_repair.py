@@ -11,6 +11,7 @@ from dbt.adapters.vcs.api import Client
 from dbt.adapters.vcs.commands.fsck import DataCheck, check_repository
 from dbt.adapters.vcs.commands.gc import collect
 from dbt.adapters.vcs.commands.repair import fetch, go_back, survey
+from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.errors import (
     DamagedError,
     InputError,
@@ -19,7 +20,7 @@ from dbt.adapters.vcs.core.errors import (
     StorageError,
 )
 from dbt.adapters.vcs.core.model import Block
-from dbt.adapters.vcs.core.repository import Protection, Repository
+from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import DAY
 from dbt.adapters.vcs.core.store import MemoryBlobs
 from dbt.adapters.vcs.table.files.footers import read_blocks

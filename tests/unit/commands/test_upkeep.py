@@ -19,6 +19,7 @@ from dbt.adapters.vcs.commands.refs import (
     undelete_branch,
 )
 from dbt.adapters.vcs.commands.restore import restore_branch, restore_relation
+from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.errors import (
     DamagedError,
     InputError,
@@ -27,15 +28,11 @@ from dbt.adapters.vcs.core.errors import (
     StorageError,
 )
 from dbt.adapters.vcs.core.ids import SnapshotId
+from dbt.adapters.vcs.core.maintenance import PINS
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.core.origins.results import Result, Results
-from dbt.adapters.vcs.core.repository import Protection, Repository
-from dbt.adapters.vcs.core.retention import (
-    DAY,
-    PINS,
-    hold_commit,
-    read_retention,
-)
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.retention import DAY, hold_commit, read_retention
 from dbt.adapters.vcs.core.store import MemoryBlobs
 from dbt.adapters.vcs.workspace.run_branch import Status
 from tests.unit.tables import Tables

@@ -21,7 +21,7 @@ from dbt.adapters.vcs.core.model import (
     Tombstone,
     Tree,
 )
-from dbt.adapters.vcs.core.model.segment import ColumnStats
+from dbt.adapters.vcs.core.model.snapshot import ColumnStats
 from dbt.adapters.vcs.core.store.cache import BoundedCache
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
 from dbt.adapters.vcs.core.store.objects import ObjectCache, ObjectStore

@@ -11,9 +11,8 @@ from dbt.adapters.vcs.core.codec import decode, decode_record, encode, encode_re
 from dbt.adapters.vcs.core.errors import DamagedError, InputError
 from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.model import Block, Segment
-from dbt.adapters.vcs.core.model.ref import RefMove
-from dbt.adapters.vcs.core.model.segment import ColumnStats
-from dbt.adapters.vcs.core.model.value import EARLIEST, LATEST
+from dbt.adapters.vcs.core.model.snapshot import ColumnStats
+from dbt.adapters.vcs.core.model.tree import EARLIEST, LATEST, RefMove
 
 LARGE = Segment(
     blocks=tuple(

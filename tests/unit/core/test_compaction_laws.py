@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dbt.adapters.vcs.commands.optimize import optimize
 from dbt.adapters.vcs.core.model import Snapshot
-from dbt.adapters.vcs.core.model.segment import FILE_COLUMN
+from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN
 from dbt.adapters.vcs.core.plan.compaction import contents_of
 from dbt.adapters.vcs.core.plan.delta import Deletion, delta
 from dbt.adapters.vcs.table.files.block_reader import Files

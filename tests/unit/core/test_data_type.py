@@ -13,7 +13,7 @@ from dbt.adapters.vcs.core.model.data_type import (
     first_word,
     type_of,
 )
-from dbt.adapters.vcs.core.model.schema import fitted, widens
+from dbt.adapters.vcs.core.model.snapshot import fitted, widens
 
 ATOMS = (
     st.sampled_from(sorted(PLAIN_KINDS)).map(Type)

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbt.adapters.vcs.core.model.field_number import field_number
+from dbt.adapters.vcs.core.ids import field_number
 
 PATHS = st.lists(st.text(max_size=40), min_size=1, max_size=4)
 

@@ -34,7 +34,7 @@ from dbt.adapters.vcs.core.model import (
     Tree,
     View,
 )
-from dbt.adapters.vcs.core.model.segment import MAX_BLOCKS
+from dbt.adapters.vcs.core.model.snapshot import MAX_BLOCKS
 from dbt.adapters.vcs.core.origins.results import MAX_ANSWER, Result
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store import LocalBlobs, MemoryBlobs, ObjectStore

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from dbt.adapters.vcs.core.model import Block
-from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store import MemoryBlobs
 from dbt.adapters.vcs.engines.dataframes.deletions import DeletedPlaces
 from dbt.adapters.vcs.engines.port import TableMount

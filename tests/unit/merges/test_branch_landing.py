@@ -20,9 +20,9 @@ from dbt.adapters.vcs.commands.merge import (
     promote,
 )
 from dbt.adapters.vcs.commands.resolve import resolve
+from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.errors import ConflictError, NotFoundError, ProtectedError
 from dbt.adapters.vcs.core.model import NodeRun, Run, TableEntry
-from dbt.adapters.vcs.core.repository import Protection
 from dbt.adapters.vcs.workspace.run_branch import Status, find_run
 from tests.unit.commands.test_promote import seen_by_test
 from tests.unit.warehouse import SECOND, Warehouse

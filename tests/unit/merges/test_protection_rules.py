@@ -5,9 +5,9 @@ import pytest
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode, Policy
 from dbt.adapters.vcs.changes.merges.export_rules import CatalogTarget, ExportRule
 from dbt.adapters.vcs.changes.merges.protection import Rules, read_rules
+from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import RelationName
-from dbt.adapters.vcs.core.repository import Protection
 from tests.unit.warehouse import Warehouse
 
 ORDERS = RelationName("shop", "orders")

@@ -8,9 +8,9 @@ from dbt.adapters.vcs.changes.merges.conflicts.decisions import RowChoice
 from dbt.adapters.vcs.changes.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.commands.merge import MergeReport, MergeRequest, continue_merge, promote
 from dbt.adapters.vcs.commands.resolve import resolve
+from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
-from dbt.adapters.vcs.core.repository import Protection
 from dbt.adapters.vcs.core.store import MemoryBlobs
 from dbt.adapters.vcs.workspace.run_branch import Status
 from tests.unit.tables import Tables

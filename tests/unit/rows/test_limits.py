@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from dbt.adapters.vcs.api import connect
 from dbt.adapters.vcs.core.model import Block, RelationName, TableEntry
-from dbt.adapters.vcs.core.model.segment import ColumnStats
+from dbt.adapters.vcs.core.model.snapshot import ColumnStats
 from dbt.adapters.vcs.core.plan.pieces import Piece
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.local import LocalBlobs

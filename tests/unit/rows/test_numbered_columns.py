@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from dbt.adapters.vcs.core.ids import field_number
 from dbt.adapters.vcs.core.model import Block, Field, Schema, Tombstone
-from dbt.adapters.vcs.core.model.field_number import field_number
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
 from dbt.adapters.vcs.table.files import numbered_columns
 from dbt.adapters.vcs.table.files.filtering import write_without

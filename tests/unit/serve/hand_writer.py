@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 from pyroaring import BitMap64
 
 from dbt.adapters.vcs.client.lazy_table import open_table
+from dbt.adapters.vcs.core.ids import field_number
 from dbt.adapters.vcs.core.model import RelationName
-from dbt.adapters.vcs.core.model.field_number import field_number
 from dbt.adapters.vcs.iceberg.avro_files import read_avro
 from dbt.adapters.vcs.iceberg.manifest_files import list_bytes
 from dbt.adapters.vcs.iceberg.puffin_files import placed, puffin_bytes, vector_bytes

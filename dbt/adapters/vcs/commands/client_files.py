@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 from dbt.adapters.vcs.changes.writes import pruning
 from dbt.adapters.vcs.changes.writes.versions import folder_of
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError, UnsupportedError
+from dbt.adapters.vcs.core.ids import field_number
 from dbt.adapters.vcs.core.model import Block, Field, Schema, Snapshot, Tombstone
 from dbt.adapters.vcs.core.model.data_type import type_of
-from dbt.adapters.vcs.core.model.field_number import field_number
-from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.iceberg.client_manifests import ClientPaths, DeleteFile, EqualityFile
 from dbt.adapters.vcs.iceberg.puffin_files import PuffinFile, VectorPlace

@@ -21,11 +21,12 @@ from dbt.adapters.vcs.core.codec import decode
 from dbt.adapters.vcs.core.collection import names_of, roots_of
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import Micros, SnapshotId
+from dbt.adapters.vcs.core.maintenance import PINS
 from dbt.adapters.vcs.core.model import Commit, Function, Segment, Snapshot, Tree, View
-from dbt.adapters.vcs.core.model.value import Value
+from dbt.adapters.vcs.core.model.tree import Value
 from dbt.adapters.vcs.core.plan.collect import Needed, NeededFile, Roots, needed
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.retention import GRACE, PINS, read_retention
+from dbt.adapters.vcs.core.retention import GRACE, read_retention
 from dbt.adapters.vcs.core.snapshotnames import ROOT
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.each import each

@@ -31,13 +31,13 @@ from dbt.adapters.vcs.core.errors import (
     StorageError,
 )
 from dbt.adapters.vcs.core.ids import Micros, SnapshotId, datetime_of
+from dbt.adapters.vcs.core.maintenance import PINS
 from dbt.adapters.vcs.core.origins.results import Result, Results, StoredResult
 from dbt.adapters.vcs.core.plan.collect import Needed, needed
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import (
     DAY,
     GRACE,
-    PINS,
     Retention,
     change_retention,
     names_in,

@@ -15,7 +15,7 @@ from dbt.adapters.vcs.commands.verb import Option, rows_limit, verb
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.model import Commit, RelationName
-from dbt.adapters.vcs.core.model.commit import reused_nodes
+from dbt.adapters.vcs.core.model.tree import reused_nodes
 from dbt.adapters.vcs.core.repository import Repository
 
 

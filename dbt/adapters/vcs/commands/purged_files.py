@@ -15,7 +15,7 @@ import pyarrow as pa
 from dbt.adapters.vcs.commands.purged_rows import GONE, ToErase
 from dbt.adapters.vcs.core.ids import new_write_id
 from dbt.adapters.vcs.core.model import Block, Derivation, Segment, Tombstone
-from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.table.files.filtering import read_stored, write_without
 from dbt.adapters.vcs.table.files.footers import read_blocks

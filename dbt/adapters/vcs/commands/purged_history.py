@@ -35,7 +35,7 @@ from dbt.adapters.vcs.core.model import (
     ViewEntry,
 )
 from dbt.adapters.vcs.core.model.snapshot import Consumed
-from dbt.adapters.vcs.core.model.value import Value
+from dbt.adapters.vcs.core.model.tree import Value
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.store.refs import Ref

@@ -22,8 +22,7 @@ from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.ids import SnapshotId, TableId
 from dbt.adapters.vcs.core.model import Block, Field, Schema, Segment, Snapshot, Tombstone
 from dbt.adapters.vcs.core.model.data_type import INTEGERS, type_of
-from dbt.adapters.vcs.core.model.schema import RESERVED
-from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN, RESERVED
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.found_places import find_places
 from dbt.adapters.vcs.engines.port import TableMount, VersionReader

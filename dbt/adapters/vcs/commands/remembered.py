@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import FunctionId, Micros, SnapshotId, ViewId, datetime_of
 from dbt.adapters.vcs.core.model import Commit, NodeRun
-from dbt.adapters.vcs.core.model.commit import reused_nodes
+from dbt.adapters.vcs.core.model.tree import reused_nodes
 from dbt.adapters.vcs.core.origins.results import Result, ResultKind, Results, StoredResult
 from dbt.adapters.vcs.core.presence import files_of_versions, missing_file
 from dbt.adapters.vcs.core.repository import Repository

@@ -7,10 +7,11 @@ from typing import Final, Literal
 
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import PREFIX as MERGES
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import open_merge_of
+from dbt.adapters.vcs.core.branches import Branch
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import RelationName
-from dbt.adapters.vcs.core.repository import Branch, Repository
+from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.branch_names import is_name
 from dbt.adapters.vcs.workspace.run_branch import PREFIX as RUNS
 from dbt.adapters.vcs.workspace.run_branch import RunBranch, Status, check_mergeable, run_of, runs

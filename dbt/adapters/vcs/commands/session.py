@@ -20,8 +20,9 @@ from dbt.adapters.vcs import variables
 from dbt.adapters.vcs.commands.layout.styled import Block, counted, size
 from dbt.adapters.vcs.commands.options import Settings
 from dbt.adapters.vcs.commands.output import is_listing, print_blocks, print_json, print_jsonl
+from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.ids import CommitId, Micros, datetime_of
-from dbt.adapters.vcs.core.repository import Protection, Repository
+from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
 from dbt.adapters.vcs.core.store.opening import open_blobs
 

@@ -26,7 +26,7 @@ from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import verb
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.model import NodeRun, Run
-from dbt.adapters.vcs.core.model.commit import reused_nodes
+from dbt.adapters.vcs.core.model.tree import reused_nodes
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.workspace.run_branch import run_of
 

@@ -19,7 +19,7 @@ from dbt.adapters.vcs.core.model import (
     Tree,
     View,
 )
-from dbt.adapters.vcs.core.model.value import EARLIEST, LATEST, Value
+from dbt.adapters.vcs.core.model.tree import EARLIEST, LATEST, Value
 
 _TIMES: Final = ("at", "committed_at", "created_at")
 

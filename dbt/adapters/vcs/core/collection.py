@@ -11,9 +11,10 @@ from dbt.adapters.vcs.core.commit_graph import CommitGraph
 from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.history.graph import merge_bases
 from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId, TableId
+from dbt.adapters.vcs.core.maintenance import PINS
 from dbt.adapters.vcs.core.plan.collect import Roots, versions_of
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.retention import GRACE, PINS
+from dbt.adapters.vcs.core.retention import GRACE
 from dbt.adapters.vcs.core.snapshotnames import ROOT, snapshot_of
 from dbt.adapters.vcs.core.store.refs import Ref, Space
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import uuid
 from collections.abc import Callable
 from datetime import datetime, timezone
-from typing import NewType
+from functools import lru_cache
+from typing import Final, NewType
 
 CommitId = NewType("CommitId", str)
 TreeId = NewType("TreeId", str)
@@ -59,3 +61,29 @@ def short_sha(sha: str) -> str:
     """Return twelve digits of a git commit, and `-dirty` where it ends so."""
     digits, dash, mark = sha.partition("-")
     return f"{digits[:12]}{dash}{mark}"
+
+
+_FIRST_NUMBER: Final = 1_000
+_NUMBERS: Final = 2_147_483_447 - 1_000
+"""Iceberg keeps the numbers from 2,147,483,447 on (`Integer.MAX_VALUE - 200`) for itself, and its
+partition fields begin at 1,000; both ends have room left."""
+
+
+@lru_cache(maxsize=65_536)
+def field_number(*path: str) -> int:
+    """Return the number of a field.
+
+    It is a hash: no counter has to be kept, so a column has one number on every branch, whoever
+    added it first.
+
+    Args:
+        path: The id of a column; then, for a field inside it, what leads there: `element`, `key`,
+            `value` or the name of a struct's field.
+
+    Returns:
+        A number from 1,000 that leaves out those that Iceberg keeps for itself. Two fields of
+        one table have the same number in about one of two billion cases: whoever needs them
+        distinct has to check.
+    """
+    digest = hashlib.sha256("\0".join(path).encode()).digest()
+    return _FIRST_NUMBER + int.from_bytes(digest[:8], "big") % (_NUMBERS - _FIRST_NUMBER)

@@ -12,7 +12,7 @@ from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.ids import micros_of
 from dbt.adapters.vcs.core.model import Field
 from dbt.adapters.vcs.core.model.data_type import FLOATS, TEXTS, TIMESTAMPS, type_of
-from dbt.adapters.vcs.core.model.schema import fitted
+from dbt.adapters.vcs.core.model.snapshot import fitted
 
 Encoder = Callable[[Any], bytes]
 

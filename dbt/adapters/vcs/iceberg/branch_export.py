@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from dbt.adapters.vcs.core.branches import Branch
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError, UnsupportedError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Readable, RelationName, TableEntry, ViewEntry
-from dbt.adapters.vcs.core.repository import Branch, Repository
+from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retry import attempts
 from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.iceberg.export_folder import (

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from dbt.adapters.vcs.core.ids import field_number
 from dbt.adapters.vcs.core.model import Block, Field
 from dbt.adapters.vcs.core.model.data_type import type_of
-from dbt.adapters.vcs.core.model.field_number import field_number
 from dbt.adapters.vcs.iceberg.avro_files import NULL, SOME, AvroSchema, long, text
 from dbt.adapters.vcs.iceberg.bound_bytes import Encoder, lower_encoder_of, upper_encoder_of
 from dbt.adapters.vcs.iceberg.manifest_files import ADDED, DATA_SEQUENCE, Spec, part_schema

@@ -7,9 +7,9 @@ from functools import lru_cache
 from typing import Any, Final
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
+from dbt.adapters.vcs.core.ids import field_number
 from dbt.adapters.vcs.core.model import Field, Schema, Snapshot
 from dbt.adapters.vcs.core.model.data_type import FLOATS, Type, type_of
-from dbt.adapters.vcs.core.model.field_number import field_number
 from dbt.adapters.vcs.core.model.snapshot import IDENTIFIERS
 
 _PLAIN: Final = {

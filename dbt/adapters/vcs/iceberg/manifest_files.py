@@ -8,9 +8,9 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from dbt.adapters.vcs.core.ids import field_number
 from dbt.adapters.vcs.core.model import Field
 from dbt.adapters.vcs.core.model.data_type import FLOATS, TEXTS, TIMESTAMPS, type_of
-from dbt.adapters.vcs.core.model.field_number import field_number
 from dbt.adapters.vcs.iceberg.avro_files import AvroFile, AvroSchema, Record
 from dbt.adapters.vcs.iceberg.iceberg_types import iceberg_type
 

@@ -11,8 +11,7 @@ import msgspec
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Entry, Input, NodeRun, Origin, RelationName
-from dbt.adapters.vcs.core.model.commit import reused_nodes
-from dbt.adapters.vcs.core.model.tree import AbsentType
+from dbt.adapters.vcs.core.model.tree import AbsentType, reused_nodes
 from dbt.adapters.vcs.reuse.reuser import Reuse, Tally, told_source
 from dbt.adapters.vcs.sql.parser import read
 from dbt.adapters.vcs.sql.syntax.canonical import asks_for_columns

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeVar, cast
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.core.model.function import Language, Parameter, Shape
-from dbt.adapters.vcs.core.model.view import ViewColumn
+from dbt.adapters.vcs.core.model.tree import Language, Parameter, Shape, ViewColumn
 from dbt.adapters.vcs.sql.command import SparkCommand
 from dbt.adapters.vcs.sql.statement import Statement
 from dbt.adapters.vcs.sql.syntax.clauses import read_if_not_exists, read_type

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema
 from dbt.adapters.vcs.core.model.data_type import type_of
-from dbt.adapters.vcs.core.model.schema import fitted
+from dbt.adapters.vcs.core.model.snapshot import fitted
 from dbt.adapters.vcs.table.python_values import python_values
 from dbt.adapters.vcs.table.types import arrow_type
 

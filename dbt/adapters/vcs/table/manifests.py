@@ -16,7 +16,7 @@ from dbt.adapters.vcs.core.model import (
     Snapshot,
     Tombstone,
 )
-from dbt.adapters.vcs.core.model.segment import MAX_BLOCKS
+from dbt.adapters.vcs.core.model.snapshot import MAX_BLOCKS
 from dbt.adapters.vcs.core.plan.states import BlockEdit, DeletionKey
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Block
 from dbt.adapters.vcs.core.model.data_type import type_of
-from dbt.adapters.vcs.core.model.schema import RESERVED
+from dbt.adapters.vcs.core.model.snapshot import RESERVED
 
 NULL_FOLDER: Final = "__HIVE_DEFAULT_PARTITION__"
 """What stands for NULL, and for the empty string, in the name of a partition's folder."""

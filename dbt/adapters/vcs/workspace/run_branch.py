@@ -10,10 +10,11 @@ from enum import Enum
 
 import msgspec
 
+from dbt.adapters.vcs.core.branches import Branch
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, Micros
 from dbt.adapters.vcs.core.model import Commit, NodeRun, Run
-from dbt.adapters.vcs.core.repository import Branch, Repository
+from dbt.adapters.vcs.core.repository import Repository
 
 PREFIX = "runs/"
 """Run branches are named `runs/<invocation id>`."""

@@ -10,7 +10,7 @@ import msgspec
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Field, Snapshot
-from dbt.adapters.vcs.core.model.schema import widens
+from dbt.adapters.vcs.core.model.snapshot import widens
 from dbt.adapters.vcs.table.compare.comparison import VersionComparison
 
 _SIDES: Final = ("our", "their")

@@ -18,12 +18,13 @@ from dbt.adapters.vcs.changes.merges.merge_plan import MergePlan, Work, plan_mer
 from dbt.adapters.vcs.changes.merges.read_set_check import Judge
 from dbt.adapters.vcs.changes.merges.stale_by_merge import check_fresh
 from dbt.adapters.vcs.changes.merges.table_merges import TableMerges
+from dbt.adapters.vcs.core.branches import Branch
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.landing import BranchMovedError, Proposal, TreeConflictError
 from dbt.adapters.vcs.core.maintenance import ReplacedError
 from dbt.adapters.vcs.core.model import Absent
-from dbt.adapters.vcs.core.repository import Branch, Repository
+from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import check_present, hold_work
 from dbt.adapters.vcs.engines.port import Rewriters
 from dbt.adapters.vcs.workspace.evidence import check_tested

@@ -23,7 +23,8 @@ from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, TreeId, WriteId, new_write_id
 from dbt.adapters.vcs.core.model import Snapshot, TableEntry, Tree
 from dbt.adapters.vcs.core.plan.tree_merge import merge_trees
-from dbt.adapters.vcs.core.repository import Repository, TreeChanges
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.treereader import TreeChanges
 from dbt.adapters.vcs.table.compare.row_bases import best_bases
 from dbt.adapters.vcs.table.limits import MERGE_LIMITS, Limits, TooLargeError
 

@@ -12,11 +12,12 @@ from dbt.adapters.vcs.changes.merges.conflicts.decisions import Decisions
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Policy
 from dbt.adapters.vcs.changes.merges.table_merges import TableMerges
 from dbt.adapters.vcs.changes.merges.trees import Combination, combine
+from dbt.adapters.vcs.core.branches import Branch
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Absent, RelationName, Run
 from dbt.adapters.vcs.core.plan.tree_merge import Change, SchemaChange, info_of
-from dbt.adapters.vcs.core.repository import Branch, Repository
+from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.workspace.run_branch import RunBranch
 
 How: TypeAlias = Literal["up_to_date", "fast_forward", "merge", "conflict"]

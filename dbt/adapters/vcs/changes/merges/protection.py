@@ -10,9 +10,10 @@ from typing import Any, Final
 
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode, OnStale, Policy
 from dbt.adapters.vcs.changes.merges.export_rules import ExportRule, read_exports
+from dbt.adapters.vcs.core.branches import DEMANDS, Protection
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import RelationName
-from dbt.adapters.vcs.core.repository import DEMANDS, Protection, Repository
+from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.yaml_text import check_keys, load_yaml, mapping_at
 
 FILE: Final = "vcs.yml"

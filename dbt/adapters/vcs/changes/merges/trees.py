@@ -20,9 +20,10 @@ from dbt.adapters.vcs.core.model import Absent, Entry, RelationName, Snapshot, T
 from dbt.adapters.vcs.core.model.tree import AbsentType
 from dbt.adapters.vcs.core.origins.row_digests import is_same_table
 from dbt.adapters.vcs.core.plan.schema_merge import Side
-from dbt.adapters.vcs.core.plan.tree_merge import Sides, TreeMerge, merge_trees
-from dbt.adapters.vcs.core.repository import Repository, SchemaInfo, TreeChanges, TreeReader
+from dbt.adapters.vcs.core.plan.tree_merge import SchemaInfo, Sides, TreeMerge, merge_trees
+from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.objects import ObjectStore
+from dbt.adapters.vcs.core.treereader import TreeChanges, TreeReader
 from dbt.adapters.vcs.table.compare.row_bases import best_bases, taken_from
 
 _SHOWN: Final = 20

@@ -6,7 +6,7 @@ from typing import Final
 
 from dbt.adapters.vcs.core.errors import EngineError, InputError, UnsupportedError
 from dbt.adapters.vcs.core.model.data_type import type_of
-from dbt.adapters.vcs.core.model.schema import fitted
+from dbt.adapters.vcs.core.model.snapshot import fitted
 from dbt.adapters.vcs.sql.syntax.clauses import ColumnDef
 from dbt.adapters.vcs.table.quoting import sql_type
 from dbt.adapters.vcs.workspace.statement_scope import Scope

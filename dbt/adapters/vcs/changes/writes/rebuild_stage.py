@@ -13,7 +13,7 @@ from dbt.adapters.vcs.changes.writes.stage import Stage, staged
 from dbt.adapters.vcs.changes.writes.targets import RowTarget
 from dbt.adapters.vcs.changes.writes.versions import folder_of
 from dbt.adapters.vcs.core.model import Field, Snapshot
-from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.store.write_once import write_new
 from dbt.adapters.vcs.sql.staging_sql import ACTION, MATCHED

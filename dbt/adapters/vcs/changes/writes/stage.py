@@ -10,7 +10,7 @@ from typing import Final
 from dbt.adapters.vcs.changes.writes.versions import folder_of
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot
 from dbt.adapters.vcs.core.model.data_type import type_of
-from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.engines.port import Analysing, Column, Destination
 from dbt.adapters.vcs.sql.staging_sql import (
     ACTION,

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from dbt.adapters.vcs.changes.writes.stage import Stage
 from dbt.adapters.vcs.changes.writes.targets import BlockChoice, RowTarget
 from dbt.adapters.vcs.core.model import Field, Tombstone
-from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.sql.staging_sql import ACTION, MATCHED
 from dbt.adapters.vcs.table.equality import equal_rows

@@ -11,7 +11,7 @@ from dbt.adapters.vcs.changes.writes.stage import Stage
 from dbt.adapters.vcs.changes.writes.targets import BlockChoice, RowTarget, tombstone_folder
 from dbt.adapters.vcs.changes.writes.tombstone_ranges import write_tombstones
 from dbt.adapters.vcs.core.model import Tombstone
-from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.port import Destination, Rewriter, TableMount, told_rows
 from dbt.adapters.vcs.sql.staging_sql import ACTION, MATCHED

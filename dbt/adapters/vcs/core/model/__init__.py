@@ -1,39 +1,43 @@
-"""Frozen values that the repository stores; one noun a module."""
+"""Frozen values that the repository stores: commits with their trees, versions of tables."""
 
-from dbt.adapters.vcs.core.model.commit import Commit, NodeRun, Run
-from dbt.adapters.vcs.core.model.function import Function, Parameter
-from dbt.adapters.vcs.core.model.ref import Forwarding, RefMove
-from dbt.adapters.vcs.core.model.schema import Field, Schema
-from dbt.adapters.vcs.core.model.segment import (
+from dbt.adapters.vcs.core.model.snapshot import (
     Block,
     ColumnStats,
-    Derivation,
-    Replacement,
-    Scalar,
-    Segment,
-    SegmentRef,
-    Tombstone,
-)
-from dbt.adapters.vcs.core.model.snapshot import (
     Consumed,
     Consumption,
-    Input,
+    Derivation,
+    Field,
     Origin,
+    Replacement,
+    Scalar,
+    Schema,
+    Segment,
+    SegmentRef,
     Snapshot,
+    Tombstone,
 )
 from dbt.adapters.vcs.core.model.tree import (
     Absent,
+    Commit,
     Entry,
+    Forwarding,
+    Function,
     FunctionEntry,
+    Input,
+    NodeRun,
+    Parameter,
     Readable,
+    RefMove,
     RelationName,
+    Run,
     SchemaRef,
     SchemaTree,
     TableEntry,
     Tree,
+    View,
+    ViewColumn,
     ViewEntry,
 )
-from dbt.adapters.vcs.core.model.view import View, ViewColumn
 
 __all__ = [
     "Absent",

@@ -13,8 +13,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from dbt.adapters.vcs.core.codec import UNREADABLE, decode_record, encode_record
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
 from dbt.adapters.vcs.core.ids import Micros
-from dbt.adapters.vcs.core.model.snapshot import Input
-from dbt.adapters.vcs.core.model.value import Value
+from dbt.adapters.vcs.core.model import Input
+from dbt.adapters.vcs.core.model.tree import Value
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.each import each
 

@@ -31,7 +31,7 @@ from typing import Literal, NamedTuple, TypeAlias, TypeVar
 import msgspec
 
 from dbt.adapters.vcs.core.model import Absent, Field, Schema, Snapshot
-from dbt.adapters.vcs.core.model.schema import widens
+from dbt.adapters.vcs.core.model.snapshot import widens
 from dbt.adapters.vcs.core.model.tree import AbsentType
 
 Side: TypeAlias = Literal["ours", "theirs"]

@@ -38,7 +38,7 @@ import msgspec
 from dbt.adapters.vcs.core.codec import decode_record, encode_record
 from dbt.adapters.vcs.core.errors import NotFoundError
 from dbt.adapters.vcs.core.ids import Micros
-from dbt.adapters.vcs.core.model.value import Value
+from dbt.adapters.vcs.core.model.tree import Value
 from dbt.adapters.vcs.core.store.blobs import Blobs
 
 FOLDER: Final = "condemned"

@@ -9,7 +9,7 @@ import msgspec
 
 from dbt.adapters.vcs.core.codec import UNREADABLE, decode_record, encode_record
 from dbt.adapters.vcs.core.errors import DamagedError, FormatError, InputError, NotFoundError
-from dbt.adapters.vcs.core.model.value import Value
+from dbt.adapters.vcs.core.model.tree import Value
 from dbt.adapters.vcs.core.store.blobs import Blobs
 
 PATH: Final = "vcs.json"

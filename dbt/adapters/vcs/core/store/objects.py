@@ -26,7 +26,7 @@ from dbt.adapters.vcs.core.model import (
     Tree,
     View,
 )
-from dbt.adapters.vcs.core.model.value import Value
+from dbt.adapters.vcs.core.model.tree import Value
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.cache import MAX_BYTES, BoundedCache
 from dbt.adapters.vcs.core.store.condemned import Condemned

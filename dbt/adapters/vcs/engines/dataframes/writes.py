@@ -8,9 +8,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.errors import EngineError, InputError, VcsError
-from dbt.adapters.vcs.core.model.field_number import field_number
-from dbt.adapters.vcs.core.model.schema import RESERVED
-from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.ids import field_number
+from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN, RESERVED
 from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
 from dbt.adapters.vcs.engines.dataframes.hadoop_storage import SHARE
 from dbt.adapters.vcs.engines.dataframes.session_settings import COMMIT_PROTOCOL

@@ -19,7 +19,7 @@ import msgspec
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Field, Schema, Snapshot
-from dbt.adapters.vcs.core.model.schema import widens
+from dbt.adapters.vcs.core.model.snapshot import widens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,8 +10,8 @@ from typing import Final
 
 import pyarrow as pa
 
-from dbt.adapters.vcs.core.model.field_number import field_number
-from dbt.adapters.vcs.core.model.schema import RESERVED
+from dbt.adapters.vcs.core.ids import field_number
+from dbt.adapters.vcs.core.model.snapshot import RESERVED
 
 _KEY: Final = b"PARQUET:field_id"
 """Metadata of an Arrow field that its Parquet writer stores as the field's id."""

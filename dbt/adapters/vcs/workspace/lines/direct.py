@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from dbt.adapters.vcs.core.errors import ConflictError
-from dbt.adapters.vcs.core.repository import Landed
+from dbt.adapters.vcs.core.landing import Landed
 from dbt.adapters.vcs.sql.syntax.excerpts import excerpt
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.overlay import Overlay

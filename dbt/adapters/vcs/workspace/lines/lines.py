@@ -7,9 +7,9 @@ from typing import Protocol
 
 from dbt.adapters.vcs.core.errors import ReadOnlyError
 from dbt.adapters.vcs.core.ids import CommitId
-from dbt.adapters.vcs.core.landing import Proposal
+from dbt.adapters.vcs.core.landing import Landed, Proposal
 from dbt.adapters.vcs.core.model import Run
-from dbt.adapters.vcs.core.repository import Landed, Repository
+from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import check_present
 from dbt.adapters.vcs.workspace.lines.rebase import rebased
 from dbt.adapters.vcs.workspace.overlay import Overlay

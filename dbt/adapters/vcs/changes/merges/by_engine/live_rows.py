@@ -21,7 +21,7 @@ import pyarrow as pa
 from dbt.adapters.vcs.changes.diffs.diff_query import files_mount, image_relations
 from dbt.adapters.vcs.changes.merges.by_engine.dead_places import dead_places
 from dbt.adapters.vcs.core.model import Block, Field, Tombstone
-from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.delta import Deletion
 from dbt.adapters.vcs.core.plan.pieces import Piece
 from dbt.adapters.vcs.core.plan.states import State

@@ -10,10 +10,11 @@ from typing import Final
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode
 from dbt.adapters.vcs.changes.merges.conflicts.terms import Terms
 from dbt.adapters.vcs.changes.merges.rowwise.choice import Choice
+from dbt.adapters.vcs.core.branches import Branch
 from dbt.adapters.vcs.core.errors import NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import RelationName
-from dbt.adapters.vcs.core.repository import Branch, Repository
+from dbt.adapters.vcs.core.repository import Repository
 
 PREFIX: Final = "merges/"
 """The conflicts of a merge into `main` are on the branch `merges/main`."""

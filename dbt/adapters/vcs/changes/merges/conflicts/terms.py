@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from dbt.adapters.vcs.core.repository import Branch
+from dbt.adapters.vcs.core.branches import Branch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,8 +45,7 @@ from dbt.adapters.vcs.core.model import (
     Tombstone,
 )
 from dbt.adapters.vcs.core.model.data_type import FLOATS, INTEGERS, type_of
-from dbt.adapters.vcs.core.model.schema import widens
-from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN, widens
 from dbt.adapters.vcs.core.plan.compaction import carried_out
 from dbt.adapters.vcs.core.plan.delta import Deletion, delta
 from dbt.adapters.vcs.core.plan.pieces import Piece

@@ -12,9 +12,8 @@ from typing import Any, Final
 import msgspec
 
 from dbt.adapters.vcs.changes.writes.versions import changed
-from dbt.adapters.vcs.core.ids import TableId
+from dbt.adapters.vcs.core.ids import TableId, field_number
 from dbt.adapters.vcs.core.model import RelationName
-from dbt.adapters.vcs.core.model.field_number import field_number
 from dbt.adapters.vcs.core.model.snapshot import IDENTIFIERS
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.iceberg.serve.rest_error import no_namespace

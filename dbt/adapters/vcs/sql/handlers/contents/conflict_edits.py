@@ -23,7 +23,7 @@ from dbt.adapters.vcs.changes.merges.conflicts.open_merges import PREFIX, OpenMe
 from dbt.adapters.vcs.changes.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import TableEntry
-from dbt.adapters.vcs.core.model.segment import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.sql.handlers.contents.row_change_handler import reading
 from dbt.adapters.vcs.sql.row_change import Update
 from dbt.adapters.vcs.sql.staging_sql import TargetColumn

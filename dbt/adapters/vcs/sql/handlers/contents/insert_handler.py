@@ -20,7 +20,7 @@ from dbt.adapters.vcs.changes.writes.versions import (
 )
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Block, RelationName, SegmentRef, Snapshot
-from dbt.adapters.vcs.core.model.schema import fitted
+from dbt.adapters.vcs.core.model.snapshot import fitted
 from dbt.adapters.vcs.engines.port import Analysing, Column, Destination
 from dbt.adapters.vcs.sql.handlers.contents.row_change_handler import carried_out, reading
 from dbt.adapters.vcs.sql.handlers.handler_registry import handles

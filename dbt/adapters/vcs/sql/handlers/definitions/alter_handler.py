@@ -13,7 +13,7 @@ from dbt.adapters.vcs.changes.writes.keys import PRIMARY_KEY
 from dbt.adapters.vcs.changes.writes.versions import changed
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot
-from dbt.adapters.vcs.core.model.schema import widens
+from dbt.adapters.vcs.core.model.snapshot import widens
 from dbt.adapters.vcs.sql.alter import (
     AddCheck,
     AddColumns,

@@ -61,16 +61,16 @@ def test_a_failing_export_is_a_warning_with_the_next_step(
 ) -> None:
     warehouse.put(a="old")
 
-    def missing() -> None:
-        raise InputError("A package is missing.")
+    def missing(name: str) -> None:
+        raise InputError(f"A package is missing: {name}.")
 
-    monkeypatch.setattr(avro_files, "fastavro", missing)
+    monkeypatch.setattr(avro_files, "iceberg_extra", missing)
     manifest_files.manifest_schema.cache_clear()
 
     said: list[str] = []
     export_after(warehouse.repository, "main", RULE, said.append)
     (text,) = said
-    assert "A package is missing." in text and "dbt-vcs export --branch main" in text
+    assert "A package is missing: fastavro." in text and "dbt-vcs export --branch main" in text
 
 
 def test_any_failure_of_an_export_is_a_warning(

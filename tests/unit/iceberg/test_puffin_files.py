@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyiceberg.table.deletion_vector import deletion_vectors_from_puffin_file
 from pyiceberg.table.puffin import PuffinFile as OtherPuffinFile
+from pyroaring import BitMap64
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.iceberg.puffin_files import (
@@ -22,7 +24,20 @@ from dbt.adapters.vcs.iceberg.puffin_files import (
     placed,
     puffin_bytes,
     vector_bytes,
+    vector_positions,
 )
+
+
+@st.composite
+def positions(draw: st.DrawFn) -> list[int]:
+    """Draw sets with containers of each kind: few numbers, many, and runs."""
+    starts = st.sampled_from([0, 65_530, 131_072, 2**32 - 3, 2**32, 2**33 + 65_530, 2**40])
+    spans = st.tuples(starts, st.integers(0, 5_000), st.integers(1, 3))
+    found = set(draw(st.sets(st.integers(0, 2**41), min_size=1, max_size=20)))
+    for start, length, step in draw(st.lists(spans, max_size=3)):
+        found.update(range(start, start + length * step, step))
+    return sorted(found)
+
 
 POSITIONS = st.sets(st.integers(0, 200_000), min_size=1, max_size=300).map(sorted)
 FILES = st.dictionaries(st.text(min_size=1), POSITIONS, max_size=5)
@@ -157,3 +172,76 @@ def test_a_vector_with_a_wrong_length_or_a_few_bytes_is_refused() -> None:
         (place,) = placed([("f", 3, wrong)])
         with pytest.raises(InputError, match=said):
             PuffinFile("a.puffin", puffin_bytes([place], [wrong])).positions(place)
+
+
+def vector_of(bitmap: bytes) -> bytes:
+    """Return a vector around the bytes of a bitmap, good or bad."""
+    data = bytes.fromhex("d1d33964") + bitmap
+    return struct.pack(">I", len(data)) + data + struct.pack(">I", zlib.crc32(data))
+
+
+@given(positions(), st.booleans())
+def test_a_vector_of_any_containers_is_read(rows: list[int], with_runs: bool) -> None:
+    assert vector_positions(vector_bytes(np.array(rows, np.int64)), len(rows)).tolist() == rows
+    other = BitMap64(rows)
+    if with_runs:
+        other.run_optimize()
+    found = vector_positions(vector_of(other.serialize()), len(rows))
+    assert (found.dtype, found.tolist()) == (np.int64, rows)
+
+
+def test_a_range_of_rows_takes_a_few_bytes() -> None:
+    assert len(vector_bytes(np.arange(60_000))) < 60
+
+
+@given(positions(), st.data())
+def test_a_bitmap_that_is_cut_or_goes_on_is_refused(rows: list[int], data: st.DataObject) -> None:
+    whole = BitMap64(rows)
+    whole.run_optimize()
+    stored = whole.serialize()
+    end = data.draw(st.integers(0, len(stored) - 1))
+    for wrong in (stored[:end], stored + b"\0"):
+        with pytest.raises(ValueError):
+            vector_positions(vector_of(wrong), len(rows))
+
+
+@given(st.binary(max_size=200))
+def test_other_bytes_are_refused_or_read_without_another_error(data: bytes) -> None:
+    try:
+        found = vector_positions(vector_of(struct.pack("<Q", 1) + data), 3).tolist()
+    except ValueError:
+        return
+    assert len(found) == 3 and found == sorted(set(found))
+
+
+def small(*parts: bytes, count: int = 1) -> bytes:
+    return struct.pack("<QI", count, 0) + b"".join(parts)
+
+
+@pytest.mark.parametrize(
+    "bitmap",
+    [
+        b"",
+        struct.pack("<Q", 2**60),
+        small(struct.pack("<I", 7)),
+        small(struct.pack("<IIHHI2H", 12346, 1, 0, 1, 16, 5, 5)),
+        small(struct.pack("<IIHHI", 12346, 1, 0, 4999, 16), bytes(8192)),
+        small(struct.pack("<IIHHHHIIHH", 12346, 2, 1, 0, 1, 0, 24, 26, 5, 6)),
+        small(struct.pack("<IBHHHHH", 12347, 1, 0, 9, 1, 65_530, 9)),
+        small(struct.pack("<IBHHHHHHH", 12347, 1, 0, 9, 2, 0, 4, 4, 4)),
+        small(struct.pack("<III", 12346, 0, 0), struct.pack("<II", 12346, 0), count=2),
+        BitMap64([2**63 + 1, 2]).serialize(),
+    ],
+)
+def test_a_bitmap_that_says_two_things_is_refused(bitmap: bytes) -> None:
+    with pytest.raises(ValueError):
+        vector_positions(vector_of(bitmap), 2)
+
+
+def test_a_small_file_that_stands_for_many_positions_is_refused() -> None:
+    written = BitMap64(range(20_000_000))
+    written.run_optimize()
+    data = written.serialize()
+    assert len(data) < 10_000
+    with pytest.raises(ValueError, match="20000000 positions"):
+        vector_positions(vector_of(data), 1_000_000)

@@ -179,10 +179,10 @@ def test_a_named_version_that_its_commit_does_not_show_is_refused(
 def test_a_missing_package_is_found_before_the_first_request(
     warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def missing() -> None:
-        raise InputError("A package is missing.")
+    def missing(name: str) -> None:
+        raise InputError(f"A package is missing: {name}.")
 
-    monkeypatch.setattr(avro_files, "fastavro", missing)
+    monkeypatch.setattr(avro_files, "iceberg_extra", missing)
     manifest_files.manifest_schema.cache_clear()
     with pytest.raises(InputError, match="A package is missing"):
         IcebergDocuments(warehouse.repository)

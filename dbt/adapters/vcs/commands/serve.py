@@ -16,7 +16,7 @@ from dbt.adapters.vcs.commands.verb import Option, verb
 from dbt.adapters.vcs.core.errors import InputError
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
-_EXTRA = ("fastavro", "prometheus_client", "starlette", "uvicorn")
+_EXTRA = ("fastavro", "prometheus_client", "pyroaring", "starlette", "uvicorn")
 
 
 @verb()

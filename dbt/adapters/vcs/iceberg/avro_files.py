@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
 import zlib
@@ -56,11 +57,11 @@ class AvroSchema:
         own = {b"avro.codec": b"deflate", b"avro.schema": self._text}
         self._own = b"".join(text(key) + text(value) for key, value in own.items())
         self._facts = len(own)
-        self._parsed = fastavro().parse_schema(schema)
+        self._parsed = iceberg_extra("fastavro").parse_schema(schema)
 
     def encoded(self, records: Iterable[Record]) -> list[bytes]:
         """Return records as Avro writes them."""
-        write = fastavro().schemaless_writer
+        write = iceberg_extra("fastavro").schemaless_writer
         found = []
         for record in records:
             sink = io.BytesIO()
@@ -84,7 +85,7 @@ class AvroSchema:
         data, told, place = file
         if told.get("avro.schema") != self._text or told.get("avro.codec") != b"deflate":
             return read_avro(data)
-        read, found = fastavro().schemaless_reader, []
+        read, found = iceberg_extra("fastavro").schemaless_reader, []
         while place < len(data):
             count, place = _long(data, place)
             body, place = _text(data, place)
@@ -96,7 +97,7 @@ class AvroSchema:
 
 def read_avro(data: bytes) -> list[Record]:
     """Return the records of a file that anybody wrote."""
-    return list(fastavro().reader(io.BytesIO(data)))
+    return list(iceberg_extra("fastavro").reader(io.BytesIO(data)))
 
 
 def client_records(data: bytes, wanted: Collection[str]) -> Iterator[tuple[Record, int]]:
@@ -122,9 +123,10 @@ def client_records(data: bytes, wanted: Collection[str]) -> Iterator[tuple[Recor
     except DamagedError:
         raise ValueError("it begins otherwise") from None
     written = json.loads(file.meta.get("avro.schema", b"null"))
-    read = fastavro().schemaless_reader
+    read = iceberg_extra("fastavro").schemaless_reader
     schema, projected = (
-        fastavro().parse_schema(item) for item in (written, _pruned(written, wanted))
+        iceberg_extra("fastavro").parse_schema(item)
+        for item in (written, _pruned(written, wanted))
     )
     _check_items(schema)
     codec = file.meta.get("avro.codec", b"null")
@@ -278,17 +280,16 @@ def _text(data: bytes, place: int) -> tuple[bytes, int]:
     return data[start : start + length], start + length
 
 
-def fastavro() -> Any:
-    """Return the package.
+def iceberg_extra(name: str) -> Any:
+    """Return a package of the extra `iceberg`.
 
     Raises:
         InputError: It is not installed.
     """
     try:
-        import fastavro
+        return importlib.import_module(name)
     except ImportError as error:
         raise InputError(
             "Writing tables for other engines needs a package that is not installed. "
             "Install it: pip install 'dbt-vcs[iceberg]'"
         ) from error
-    return fastavro

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -78,7 +79,7 @@ def vector_manifests(
             again |= {path: vector for path, vector in vectors.items() if path in same}
     new = sorted(wanted.keys() - stay - again.keys())
     if new:
-        again |= _written(files, stones, new, wanted)
+        again |= _written(files, stones, new)
     return kept + _manifests(files, again, find(again))
 
 
@@ -114,19 +115,19 @@ def _written(
     files: TableFiles,
     stones: Sequence[Tombstone],
     blocks: Sequence[str],
-    deleting: Mapping[str, Sequence[str]],
 ) -> dict[str, _Vector]:
     """Write one Puffin file with the vectors of blocks, and return them by path.
 
     The same deletions are one file, whichever version and branch has them.
     """
-    digest = digest_of([files.place.root, [(path, deleting[path]) for path in blocks]])
-    puffin = files.path("deletes", f"{digest}.puffin")
     read = Files(files.blobs, stones).deletions(stones, blocks)
     vectors = [vector_bytes(read[path]) for path in blocks]
     parts = zip(blocks, vectors, strict=True)
     places = list(placed((files.place.uri(path), len(read[path]), part) for path, part in parts))
-    size = files.put(puffin, lambda: puffin_bytes(places, vectors))
+    data = puffin_bytes(places, vectors)
+    # Named for its bytes: the places hold in no other file of the same deletions.
+    puffin = files.path("deletes", f"{hashlib.sha256(data).hexdigest()[:32]}.puffin")
+    size = files.put(puffin, lambda: data)
     uri = files.place.uri(puffin)
     return {path: _Vector(uri, size, at) for path, at in zip(blocks, places, strict=True)}
 

@@ -17,13 +17,15 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.table.position_bitmaps import bitmap_bytes, bitmap_positions
+from dbt.adapters.vcs.iceberg.avro_files import iceberg_extra
 
 _PUFFIN: Final = b"PFA1"
 _VECTOR: Final = b"\xd1\xd3\x39\x64"
 _TYPE: Final = "deletion-vector-v1"
 _POSITION: Final = 2147483645
 """Iceberg's number of the position of a row."""
+
+_LAST_ROW: Final = 2**63 - 1
 
 _TAIL: Final = 12
 """Bytes after the description: its length, flags, and the file's magic bytes."""
@@ -81,7 +83,10 @@ def puffin_bytes(places: Sequence[VectorPlace], vectors: Iterable[bytes]) -> byt
 
 def vector_bytes(positions: npt.NDArray[np.int64]) -> bytes:
     """Return a vector of positions, which ascend: length, bitmap, checksum."""
-    data = _VECTOR + bitmap_bytes(positions)
+    bitmap = iceberg_extra("pyroaring").BitMap64(positions)
+    # A range of rows takes a few bytes, as where Iceberg itself writes it.
+    bitmap.run_optimize()
+    data: bytes = _VECTOR + bitmap.serialize()
     return struct.pack(">I", len(data)) + data + struct.pack(">I", zlib.crc32(data))
 
 
@@ -101,10 +106,23 @@ def vector_positions(vector: bytes, rows: int) -> npt.NDArray[np.int64]:
         raise ValueError("it has other magic bytes")
     if checksum != zlib.crc32(data):
         raise ValueError("its checksum is wrong")
-    found = bitmap_positions(data[len(_VECTOR) :], rows)
-    if len(found) != rows:
-        raise ValueError(f"it has {len(found)} positions, and should have {rows}")
-    return found
+    return _positions(data[len(_VECTOR) :], rows)
+
+
+def _positions(data: bytes, rows: int) -> npt.NDArray[np.int64]:
+    """Return the positions of a bitmap in Roaring's portable format of 64 bits."""
+    try:
+        bitmap = iceberg_extra("pyroaring").BitMap64.deserialize(data)
+    except IndexError:
+        raise ValueError("its bitmap has no bytes") from None
+    # Counted while it is packed: a few kilobytes can stand for billions of rows.
+    if len(bitmap) != rows:
+        raise ValueError(f"it has {len(bitmap)} positions, and should have {rows}")
+    if len(bitmap.serialize()) != len(data):
+        raise ValueError("it goes on after the end of its bitmap")
+    if rows and bitmap.max() > _LAST_ROW:
+        raise ValueError(f"it has the position {bitmap.max()}, and a file has fewer rows")
+    return np.frombuffer(bitmap.to_array(), np.uint64).astype(np.int64)
 
 
 class PuffinFile:

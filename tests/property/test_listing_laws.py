@@ -9,16 +9,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from dbt.adapters.vcs.commands.layout.cell_text import MARK, cell_width, printable, shortened
-from dbt.adapters.vcs.commands.layout.grid_lines import PAGE, GridColumn, fit
-from dbt.adapters.vcs.commands.layout.styled import (
+from dbt.adapters.vcs.commands.layout import (
+    MARK,
+    PAGE,
     Block,
     Grid,
+    GridColumn,
     Span,
+    cell_width,
     entry,
+    fit,
     fitted_lines,
     plain_lines,
     plain_text,
+    printable,
+    shortened,
 )
 
 NUMBERS = st.one_of(

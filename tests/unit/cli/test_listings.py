@@ -19,7 +19,7 @@ import pytest
 
 from dbt.adapters.vcs.commands.diff import read_diff
 from dbt.adapters.vcs.commands.diff_report import DiffReport, diff_text
-from dbt.adapters.vcs.commands.layout.styled import fitted_lines, plain_text
+from dbt.adapters.vcs.commands.layout import fitted_lines, plain_text
 from dbt.adapters.vcs.commands.log import iter_log
 from dbt.adapters.vcs.commands.output import RowSet, json_lines, print_lines
 from dbt.adapters.vcs.core.repository import Repository

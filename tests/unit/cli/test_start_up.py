@@ -19,7 +19,6 @@ ROOMS = {
     "changes.diffs.matched_columns",
     "changes.diffs.summaries",
     "engines.methods",
-    "commands.layout",
     "changes.merges.conflicts.open_merges",
     "changes.merges.conflicts.policy",
     "changes.merges.conflicts.terms",

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from dbt.adapters.vcs.commands.blame import BlameReport, blame, blame_text
-from dbt.adapters.vcs.commands.layout.styled import fitted_lines
+from dbt.adapters.vcs.commands.layout import fitted_lines
 from dbt.adapters.vcs.commands.lineage import read_lineage
 from dbt.adapters.vcs.commands.merge import merge
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError

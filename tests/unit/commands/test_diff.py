@@ -16,7 +16,7 @@ from dbt.adapters.vcs.commands.diff_report import (
     diff_summary_text,
     diff_text,
 )
-from dbt.adapters.vcs.commands.layout.styled import plain_lines
+from dbt.adapters.vcs.commands.layout import plain_lines
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.table.limits import Limits, TooLargeError

@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from dbt.adapters.vcs.commands.layout.styled import plain_lines
+from dbt.adapters.vcs.commands.layout import plain_lines
 from dbt.adapters.vcs.commands.reflog import read_reflog, reflog_text
 from dbt.adapters.vcs.commands.refs import create_tag, delete_tag
 from dbt.adapters.vcs.core.branches import Protection

@@ -4,7 +4,7 @@ from dbt.adapters.vcs.changes.merges.conflicts.decisions import RowChoice
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode, Policy
 from dbt.adapters.vcs.changes.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.commands.conflicts import OpenMergeReport, conflicts_text, list_conflicts
-from dbt.adapters.vcs.commands.layout.styled import fitted_lines, plain_lines
+from dbt.adapters.vcs.commands.layout import fitted_lines, plain_lines
 from dbt.adapters.vcs.commands.merge import (
     MergeReport,
     MergeRequest,

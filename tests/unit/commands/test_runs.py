@@ -1,7 +1,7 @@
 import pytest
 
 from dbt.adapters.vcs.commands.gc import set_retention
-from dbt.adapters.vcs.commands.layout.styled import plain_lines
+from dbt.adapters.vcs.commands.layout import plain_lines
 from dbt.adapters.vcs.commands.runs import (
     discard_expired,
     discard_run,

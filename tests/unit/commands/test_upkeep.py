@@ -9,7 +9,7 @@ from dbt.adapters.vcs.commands import gc
 from dbt.adapters.vcs.commands.clone import clone_from_snapshot
 from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.commands.gc import collect, gc_text, set_retention
-from dbt.adapters.vcs.commands.layout.styled import plain_lines
+from dbt.adapters.vcs.commands.layout import plain_lines
 from dbt.adapters.vcs.commands.log import read_log
 from dbt.adapters.vcs.commands.merge import merge, promote
 from dbt.adapters.vcs.commands.refs import (

@@ -12,7 +12,7 @@ from dbt.adapters.vcs.changes.diffs.change_summary import rows_text
 from dbt.adapters.vcs.changes.diffs.summaries import list_changes, summarize
 from dbt.adapters.vcs.commands.diff import read_diff
 from dbt.adapters.vcs.commands.diff_report import diff_text
-from dbt.adapters.vcs.commands.layout.styled import plain_lines
+from dbt.adapters.vcs.commands.layout import plain_lines
 from dbt.adapters.vcs.commands.merge import MergeRequest, merge, merge_text
 from dbt.adapters.vcs.commands.revert import revert
 from dbt.adapters.vcs.core.ids import SegmentId, SnapshotId, new_table_id

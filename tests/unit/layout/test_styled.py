@@ -2,9 +2,8 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from dbt.adapters.vcs.commands.layout.cell_text import shortened
-from dbt.adapters.vcs.commands.layout.grid_lines import PAGE
-from dbt.adapters.vcs.commands.layout.styled import (
+from dbt.adapters.vcs.commands.layout import (
+    PAGE,
     Grid,
     Span,
     TextLine,
@@ -17,6 +16,7 @@ from dbt.adapters.vcs.commands.layout.styled import (
     local_time,
     plain_lines,
     printable,
+    shortened,
     size,
 )
 

@@ -24,7 +24,7 @@ from dbt.adapters.vcs.commands.bisect_condition import (
     find_test,
 )
 from dbt.adapters.vcs.commands.failure import NOT_DONE
-from dbt.adapters.vcs.commands.layout.styled import (
+from dbt.adapters.vcs.commands.layout import (
     Block,
     Span,
     age,

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dbt.adapters.vcs.commands.layout.styled import Block, Grid, Span, Style, age, entry, short
+from dbt.adapters.vcs.commands.layout import Block, Grid, Span, Style, age, entry, short
 from dbt.adapters.vcs.commands.options import Pair
 from dbt.adapters.vcs.commands.revisions import parse_relation
 from dbt.adapters.vcs.commands.session import CommandSession

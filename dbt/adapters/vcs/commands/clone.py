@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
-from dbt.adapters.vcs.commands.layout.styled import Block, Span, counted, line, short
+from dbt.adapters.vcs.commands.layout import Block, Span, counted, line, short
 from dbt.adapters.vcs.commands.restore import head_of
 from dbt.adapters.vcs.commands.revisions import parse_relation
 from dbt.adapters.vcs.commands.session import CommandSession

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
 
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import OpenMerge, open_merges
-from dbt.adapters.vcs.commands.layout.styled import Block, Grid, Span, line
+from dbt.adapters.vcs.commands.layout import Block, Grid, Span, line
 from dbt.adapters.vcs.commands.output import RowSet, cell_of
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, check_only, rows_limit, verb

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Annotated, Final
 
 from dbt.adapters.vcs.commands.fsck import DataCheck, check_repository, needed_now
-from dbt.adapters.vcs.commands.layout.styled import Block, counted, line, size
+from dbt.adapters.vcs.commands.layout import Block, counted, line, size
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, verb
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError, RetryError

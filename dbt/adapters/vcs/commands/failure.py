@@ -10,7 +10,7 @@ from typing import IO, Any, Final
 
 import click
 
-from dbt.adapters.vcs.commands.layout.styled import printable
+from dbt.adapters.vcs.commands.layout import printable
 from dbt.adapters.vcs.core.errors import ConflictError, NotFoundError, VcsError
 from dbt.adapters.vcs.core.secrets import without_secrets
 

@@ -13,7 +13,7 @@ from typing import Annotated, Final, NamedTuple
 import click
 
 from dbt.adapters.vcs.commands.failure import ShownFailure
-from dbt.adapters.vcs.commands.layout.styled import Block, Span, counted, line, size
+from dbt.adapters.vcs.commands.layout import Block, Span, counted, line, size
 from dbt.adapters.vcs.commands.options import Percent
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, verb

@@ -10,7 +10,7 @@ from typing import Annotated, Final
 
 import click
 
-from dbt.adapters.vcs.commands.layout.styled import Block, Span, counted, line, size
+from dbt.adapters.vcs.commands.layout import Block, Span, counted, line, size
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, check_only, verb
 from dbt.adapters.vcs.core.collection import (

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import click
 
-from dbt.adapters.vcs.commands.layout.styled import Block, Span, line
+from dbt.adapters.vcs.commands.layout import Block, Span, line
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, verb
 from dbt.adapters.vcs.core.errors import InputError

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import click
 
-from dbt.adapters.vcs.commands.layout.styled import Block, Span, age, counted, entry, line, short
+from dbt.adapters.vcs.commands.layout import Block, Span, age, counted, entry, line, short
 from dbt.adapters.vcs.commands.revisions import parse_relation
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, verb

@@ -39,7 +39,7 @@ from dbt.adapters.vcs.changes.merges.table_merges import TableMerges
 from dbt.adapters.vcs.changes.merges.trees import Merged
 from dbt.adapters.vcs.commands.conflicts import shown_name
 from dbt.adapters.vcs.commands.failure import ShownFailure
-from dbt.adapters.vcs.commands.layout.styled import Block, Span, counted, line, short
+from dbt.adapters.vcs.commands.layout import Block, Span, counted, line, short
 from dbt.adapters.vcs.commands.options import Pair
 from dbt.adapters.vcs.commands.output import changes_text
 from dbt.adapters.vcs.commands.revisions import named_branch, resolve_source

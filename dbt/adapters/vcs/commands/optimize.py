@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from dbt.adapters.vcs.commands.layout.styled import Block, Grid, Span, counted, line, short, size
+from dbt.adapters.vcs.commands.layout import Block, Grid, Span, counted, line, short, size
 from dbt.adapters.vcs.commands.options import NameList
 from dbt.adapters.vcs.commands.revisions import parse_relation
 from dbt.adapters.vcs.commands.session import CommandSession, sessions_of

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, Final, overload
 
 import msgspec
 
-from dbt.adapters.vcs.commands.layout.styled import (
+from dbt.adapters.vcs.commands.layout import (
     Block,
     Grid,
     Span,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Annotated, Final
 
 from dbt.adapters.vcs.api import connect
-from dbt.adapters.vcs.commands.layout.styled import line, size
+from dbt.adapters.vcs.commands.layout import line, size
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import verb
 from dbt.adapters.vcs.engines.factory import archive_classes, archived_classes, end_process

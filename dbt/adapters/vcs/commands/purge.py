@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import msgspec
 
-from dbt.adapters.vcs.commands.layout.styled import Span, counted, line
+from dbt.adapters.vcs.commands.layout import Span, counted, line
 from dbt.adapters.vcs.commands.purged_files import NewFiles
 from dbt.adapters.vcs.commands.purged_history import ID, History, Named, Reached, reach, related
 from dbt.adapters.vcs.commands.purged_rows import (
@@ -49,7 +49,7 @@ from dbt.adapters.vcs.iceberg.export_folder import EXPORTS
 from dbt.adapters.vcs.iceberg.metadata_place import FOLDER
 
 if TYPE_CHECKING:
-    from dbt.adapters.vcs.commands.layout.styled import Block
+    from dbt.adapters.vcs.commands.layout import Block
 
 _SHOWN: Final = 20
 """Places of texts that are listed."""

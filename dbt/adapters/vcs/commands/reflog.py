@@ -8,7 +8,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Annotated, Final
 
-from dbt.adapters.vcs.commands.layout.styled import Block, Span, age, entry, line, short
+from dbt.adapters.vcs.commands.layout import Block, Span, age, entry, line, short
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import rows_limit, verb
 from dbt.adapters.vcs.core.errors import InputError

@@ -14,7 +14,7 @@ import click
 
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import open_merge_of, open_merges
 from dbt.adapters.vcs.commands.failure import ShownFailure
-from dbt.adapters.vcs.commands.layout.styled import Block, Grid, Span, age, line, short
+from dbt.adapters.vcs.commands.layout import Block, Grid, Span, age, line, short
 from dbt.adapters.vcs.commands.revisions import (
     check_free,
     check_unreserved,

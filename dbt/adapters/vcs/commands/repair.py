@@ -12,7 +12,7 @@ import click
 
 from dbt.adapters.vcs.commands.failure import ShownFailure
 from dbt.adapters.vcs.commands.fsck import KINDS, SPACES, DataCheck, check_repository, read_files
-from dbt.adapters.vcs.commands.layout.styled import Block, Span, counted, line
+from dbt.adapters.vcs.commands.layout import Block, Span, counted, line
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import DryRun, Option, verb
 from dbt.adapters.vcs.core.branches import Branch, Names

@@ -14,7 +14,7 @@ from dbt.adapters.vcs.changes.merges.conflicts.decisions import RowChoice
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import find_open_merge
 from dbt.adapters.vcs.changes.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.commands.conflicts import relation_of, summarize_conflicts
-from dbt.adapters.vcs.commands.layout.styled import Block, counted, line
+from dbt.adapters.vcs.commands.layout import Block, counted, line
 from dbt.adapters.vcs.commands.options import Pair
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, verb

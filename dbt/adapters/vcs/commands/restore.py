@@ -11,7 +11,7 @@ import click
 from dbt.adapters.vcs.changes.diffs.change_summary import ChangeSummary
 from dbt.adapters.vcs.changes.diffs.summaries import summarize
 from dbt.adapters.vcs.changes.writes.versions import version_again
-from dbt.adapters.vcs.commands.layout.styled import Block, Span, line, short
+from dbt.adapters.vcs.commands.layout import Block, Span, line, short
 from dbt.adapters.vcs.commands.output import changes_text
 from dbt.adapters.vcs.commands.revisions import parse_relation
 from dbt.adapters.vcs.commands.session import CommandSession

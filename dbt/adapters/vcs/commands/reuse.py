@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 import click
 
-from dbt.adapters.vcs.commands.layout.styled import Block, Grid, Span, age, counted, line, size
+from dbt.adapters.vcs.commands.layout import Block, Grid, Span, age, counted, line, size
 from dbt.adapters.vcs.commands.remembered import (
     DropReport,
     RecordedNode,

@@ -19,7 +19,7 @@ from dbt.adapters.vcs.changes.merges.merge_plan import MergePlan, Work
 from dbt.adapters.vcs.changes.merges.table_merge import TableMerge, merge_tables
 from dbt.adapters.vcs.changes.merges.trees import Combination
 from dbt.adapters.vcs.changes.writes.versions import version_again
-from dbt.adapters.vcs.commands.layout.styled import Block, Span, line, short
+from dbt.adapters.vcs.commands.layout import Block, Span, line, short
 from dbt.adapters.vcs.commands.output import changes_text
 from dbt.adapters.vcs.commands.restore import entries_again, head_of
 from dbt.adapters.vcs.commands.session import CommandSession, sessions_of

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 import click
 
-from dbt.adapters.vcs.commands.layout.styled import Block, Grid, Span, Style, age, line
+from dbt.adapters.vcs.commands.layout import Block, Grid, Span, Style, age, line
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, check_only, verb, verbs
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError

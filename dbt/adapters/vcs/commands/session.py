@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import click
 
 from dbt.adapters.vcs import variables
-from dbt.adapters.vcs.commands.layout.styled import Block, counted, size
+from dbt.adapters.vcs.commands.layout import Block, counted, size
 from dbt.adapters.vcs.commands.options import Settings
 from dbt.adapters.vcs.commands.output import is_listing, print_blocks, print_json, print_jsonl
 from dbt.adapters.vcs.core.branches import Protection

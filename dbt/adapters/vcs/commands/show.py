@@ -9,7 +9,7 @@ from typing import Final
 
 from dbt.adapters.vcs.changes.diffs.change_summary import ChangeSummary
 from dbt.adapters.vcs.changes.diffs.summaries import list_changes
-from dbt.adapters.vcs.commands.layout.styled import (
+from dbt.adapters.vcs.commands.layout import (
     Block,
     Grid,
     Span,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from dbt.adapters.vcs.commands.layout.styled import Block, Span, entry, line
+from dbt.adapters.vcs.commands.layout import Block, Span, entry, line
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import verb
 from dbt.adapters.vcs.core.ids import SnapshotId

@@ -9,7 +9,7 @@ from typing import Final
 
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import open_merge_of
 from dbt.adapters.vcs.commands.conflicts import OpenMergeReport, list_open_merges
-from dbt.adapters.vcs.commands.layout.styled import (
+from dbt.adapters.vcs.commands.layout import (
     Block,
     Span,
     age,

@@ -17,7 +17,7 @@ import pyarrow as pa
 from dbt.adapters.vcs.changes.merges.protection import Rules
 from dbt.adapters.vcs.cli import COMMANDS, main
 from dbt.adapters.vcs.commands.failure import Failure, ShownFailure
-from dbt.adapters.vcs.commands.layout.styled import Block, plain_lines
+from dbt.adapters.vcs.commands.layout import Block, plain_lines
 from dbt.adapters.vcs.commands.options import NameList, Pair, Settings
 from dbt.adapters.vcs.commands.session import CommandSession, ProgressLine
 from dbt.adapters.vcs.core.errors import InputError, VcsError

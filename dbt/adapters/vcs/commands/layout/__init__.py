@@ -1,1 +1,0 @@
-"""Lines and grids of styled text for terminals, files and logs."""

@@ -18,7 +18,7 @@ from dbt.adapters.vcs.api import Client, connect
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.core.store import Blobs, open_blobs
 from dbt.adapters.vcs.engines.dataframes import writes
-from dbt.adapters.vcs.table.files import row_files
+from dbt.adapters.vcs.table.files import parquet
 from dbt.adapters.vcs.table.files.footers import Footer
 from dbt.adapters.vcs.table.files.parquet import parquet_bytes
 
@@ -62,13 +62,13 @@ def in_process(store: Blobs, count: int, partitions: int) -> Works:
 
     def write() -> Mapping[str, Footer]:
         folder = f"data/t/w=x{next(numbers)}"
-        return row_files.write_rows(store, rows, folder=folder, partition_by=["day"])
+        return parquet.write_rows(store, rows, folder=folder, partition_by=["day"])
 
     def bare(table: pa.Table, folder: str) -> bytes:
         return parquet_bytes(table.drop_columns(["day"]), folder)
 
     def bare_write() -> None:
-        with patch.object(row_files, "parquet_bytes", bare):
+        with patch.object(parquet, "parquet_bytes", bare):
             write()
 
     return {WITH: partial(timed, write), WITHOUT: partial(timed, bare_write)}

@@ -11,7 +11,7 @@ from dbt.adapters.vcs.core.model import Block, Field
 from dbt.adapters.vcs.core.store import open_blobs
 from dbt.adapters.vcs.engines.port import TableMount
 from dbt.adapters.vcs.engines.spark.engine import SparkEngine
-from dbt.adapters.vcs.table.files.row_files import write_rows
+from dbt.adapters.vcs.table.files.parquet import write_rows
 
 FIELDS = (Field(id="id", name="id", type="bigint"), Field(id="p", name="p", type="string"))
 

@@ -26,7 +26,7 @@ from dbt.adapters.vcs.core.plan.compaction import Contents, contents_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.sql.handlers.contents.insert_handler import append_arrow
 from dbt.adapters.vcs.table.files.block_reader import Files
-from dbt.adapters.vcs.table.files.tombstone_files import write_tombstone
+from dbt.adapters.vcs.table.files.parquet import write_tombstone
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine
 from dbt.adapters.vcs.workspace.statement_scope import Scope

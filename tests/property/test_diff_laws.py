@@ -14,7 +14,7 @@ from dbt.adapters.vcs.changes.diffs.scanned_changes import known_counts
 from dbt.adapters.vcs.core.model import Snapshot
 from dbt.adapters.vcs.core.plan.delta import Delta, delta
 from dbt.adapters.vcs.core.plan.known_changes import KnownChange, known_changes
-from dbt.adapters.vcs.table.compare.signed import SignedRows, signed_files, signed_rows
+from dbt.adapters.vcs.table.compare.located import SignedRows, signed_files, signed_rows
 from tests.property.histories import Shape, Writer, shapes
 from tests.property.oracle import Changes, Row, Table, counts_of, signed_diff, value_of, wide_diff
 from tests.property.world import World

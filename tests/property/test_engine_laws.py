@@ -28,7 +28,7 @@ from dbt.adapters.vcs.engines.factory import ENGINE
 from dbt.adapters.vcs.engines.local_session import LocalSession
 from dbt.adapters.vcs.engines.port import RowSession, Session
 from dbt.adapters.vcs.engines.spark.engine import SparkEngine
-from dbt.adapters.vcs.table.compare.row_counts import Counts
+from dbt.adapters.vcs.table.compare.comparison import Counts
 from dbt.adapters.vcs.table.limits import LIMITS, Limits
 from tests.property.histories import Shape, Writer, shapes
 from tests.property.merging import Fork

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from dbt.adapters.vcs.core.model import Field
 from dbt.adapters.vcs.core.model.data_type import Type, type_of
 from dbt.adapters.vcs.engines.port import RowSession, TableMount
-from dbt.adapters.vcs.table.equality import equal_rows, group_ids
-from dbt.adapters.vcs.table.equality_sql import canonical, differs, equals
+from dbt.adapters.vcs.table.equality import canonical, differs, equal_rows, equals, group_ids
 from dbt.adapters.vcs.table.files.parquet import parquet_bytes
 from dbt.adapters.vcs.table.types import arrow_type
 from tests.property.oracle import canonical as obvious

@@ -5,7 +5,7 @@ import pytest
 from dbt.adapters.vcs.changes.merges.rowwise.decide import RowMode
 from dbt.adapters.vcs.changes.merges.rowwise.row_merge import merge
 from dbt.adapters.vcs.changes.merges.rowwise.row_policy import RowPolicy
-from dbt.adapters.vcs.table.compare.row_bases import merge_base
+from dbt.adapters.vcs.table.compare.comparison import merge_base
 from tests.property.merging import result_of
 from tests.property.sides import OLD, SCHEMA, Sides, content, row
 from tests.property.world import World

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from dbt.adapters.vcs.changes.merges.rowwise.decide import CHOICES
 from dbt.adapters.vcs.changes.merges.rowwise.row_merge import merge
 from dbt.adapters.vcs.changes.merges.rowwise.row_policy import Decided, RowPolicy
-from dbt.adapters.vcs.table.compare.row_bases import merge_base
+from dbt.adapters.vcs.table.compare.comparison import merge_base
 from tests.property.histories import shapes
 from tests.property.merging import MODES, Fork, check, conflicts_of, drawn_mode
 from tests.property.oracle import value_of

@@ -16,8 +16,7 @@ from dbt.adapters.vcs.engines.engine_errors import StatementError
 from dbt.adapters.vcs.engines.port import TableMount
 from dbt.adapters.vcs.engines.spark import catalog as spark_catalog
 from dbt.adapters.vcs.engines.spark import engine as spark_engine
-from dbt.adapters.vcs.table.files.row_files import write_rows
-from dbt.adapters.vcs.table.files.tombstone_files import write_tombstone
+from dbt.adapters.vcs.table.files.parquet import write_rows, write_tombstone
 
 from .bench import Bench
 from .conftest import EngineFactory

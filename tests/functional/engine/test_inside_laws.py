@@ -16,8 +16,7 @@ from dbt.adapters.vcs.core.model import Schema
 from dbt.adapters.vcs.engines.port import Destination, TableMount
 from dbt.adapters.vcs.table.files.block_reader import Files
 from dbt.adapters.vcs.table.files.footers import read_blocks
-from dbt.adapters.vcs.table.files.parquet import arrow_schema
-from dbt.adapters.vcs.table.files.row_files import write_rows
+from dbt.adapters.vcs.table.files.parquet import arrow_schema, write_rows
 from dbt.adapters.vcs.table.quoting import quoted
 from tests.unit.rows.test_inside_columns import tables, without_columns
 

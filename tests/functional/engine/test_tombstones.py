@@ -19,11 +19,10 @@ from dbt.adapters.vcs.engines.spark import catalog_relations
 from dbt.adapters.vcs.engines.spark.catalog_relations import CatalogRelations
 from dbt.adapters.vcs.engines.spark.context import private_root
 from dbt.adapters.vcs.engines.spark.engine import SparkEngine
-from dbt.adapters.vcs.table import file_numbers
+from dbt.adapters.vcs.table import row_numbers
 from dbt.adapters.vcs.table.files.block_reader import Files
 from dbt.adapters.vcs.table.files.footers import read_blocks
-from dbt.adapters.vcs.table.files.row_files import write_rows
-from dbt.adapters.vcs.table.files.tombstone_files import write_tombstone
+from dbt.adapters.vcs.table.files.parquet import write_rows, write_tombstone
 
 from .bench import Bench, schema_of
 
@@ -110,7 +109,7 @@ def test_a_few_whole_files_are_read_with_those_that_lack_rows(
     bench: Bench, places_of_deleted_rows: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Many rows are numbered in two steps.
-    monkeypatch.setattr(file_numbers, "_MAX_PLAIN", 0)
+    monkeypatch.setattr(row_numbers, "_MAX_PLAIN", 0)
     one, two = ids(bench, 1_600), ids(bench, 100, 2_000)
     stone = tombstone(bench, {one.files[0]: [0, 511, 512, 1_599]})
     mount = mounted(bench, [*one.files, *two.files], schema_of(one), [stone])

@@ -11,7 +11,7 @@ import pytest
 from dbt.adapters.vcs.api import Client, connect
 from dbt.adapters.vcs.core.errors import ConflictError, EngineError, InputError, VcsError
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
-from dbt.adapters.vcs.table.key_values import key_value
+from dbt.adapters.vcs.table.exact_values import key_value
 from tests.functional.life.shop import SPARK
 
 pytestmark = pytest.mark.spark

@@ -23,7 +23,7 @@ ROOMS = {
     "changes.merges.conflicts.policy",
     "changes.merges.conflicts.terms",
     "changes.merges.rowwise.choice",
-    "table.compare.row_counts",
+    "table.compare.comparison",
     "table.in_process",
     "table.limits",
     "sql.syntax",

@@ -27,10 +27,8 @@ from dbt.adapters.vcs.core.plan.collect import NeededFile, files_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store import MemoryBlobs
 from dbt.adapters.vcs.table.files.file_check import wrong_bytes
-from dbt.adapters.vcs.table.files.file_digests import digest
-from dbt.adapters.vcs.table.files.footers import read_blocks
-from dbt.adapters.vcs.table.files.parquet import write_table
-from dbt.adapters.vcs.table.files.tombstone_files import write_tombstone
+from dbt.adapters.vcs.table.files.footers import digest, read_blocks
+from dbt.adapters.vcs.table.files.parquet import write_table, write_tombstone
 from tests.unit.tables import SCHEMA, Tables
 from tests.unit.warehouse import Clock, Warehouse
 

@@ -9,8 +9,8 @@ from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store import MemoryBlobs
 from dbt.adapters.vcs.engines.dataframes.deletions import DeletedPlaces
 from dbt.adapters.vcs.engines.port import TableMount
-from dbt.adapters.vcs.table.file_numbers import FileNumbers
-from dbt.adapters.vcs.table.files.tombstone_files import write_tombstone
+from dbt.adapters.vcs.table.files.parquet import write_tombstone
+from dbt.adapters.vcs.table.row_numbers import FileNumbers
 
 FILE = "data/t/w=xa/a.parquet"
 

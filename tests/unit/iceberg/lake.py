@@ -30,8 +30,7 @@ from dbt.adapters.vcs.iceberg.metadata_refs import named_commits
 from dbt.adapters.vcs.iceberg.table_metadata import TableDocument, table_metadata
 from dbt.adapters.vcs.table.files.block_reader import Files
 from dbt.adapters.vcs.table.files.footers import read_blocks
-from dbt.adapters.vcs.table.files.parquet import arrow_schema
-from dbt.adapters.vcs.table.files.row_files import write_rows
+from dbt.adapters.vcs.table.files.parquet import arrow_schema, write_rows
 from tests.unit.shelf import Shelf
 
 

@@ -14,8 +14,7 @@ from dbt.adapters.vcs.core.model import Block, Snapshot, TableEntry, Tombstone
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store import MemoryBlobs
 from dbt.adapters.vcs.table.files.footers import read_blocks
-from dbt.adapters.vcs.table.files.parquet import write_table
-from dbt.adapters.vcs.table.files.tombstone_files import write_tombstone
+from dbt.adapters.vcs.table.files.parquet import write_table, write_tombstone
 from tests.unit.tables import SCHEMA, Tables
 from tests.unit.warehouse import Clock, Warehouse
 

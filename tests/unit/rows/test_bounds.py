@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.core.model import ColumnStats
-from dbt.adapters.vcs.table.files.bounds import TEXT_LENGTH, raised, shortened, stats_of_partition
+from dbt.adapters.vcs.table.files.footers import TEXT_LENGTH, raised, shortened, stats_of_partition
 
 TEXTS = st.text(min_size=0, max_size=TEXT_LENGTH * 2)
 

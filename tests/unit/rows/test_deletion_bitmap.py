@@ -10,16 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.core.errors import DamagedError
-from dbt.adapters.vcs.table import file_numbers
-from dbt.adapters.vcs.table.deletion_bitmap import (
+from dbt.adapters.vcs.table import row_numbers
+from dbt.adapters.vcs.table.row_numbers import (
     CHUNK_BITS,
+    UNIT,
     WORD_BITS,
     DeletionBitmap,
+    FileNumbers,
     deletion_bitmap,
     number_count,
     text_size,
 )
-from dbt.adapters.vcs.table.file_numbers import UNIT, FileNumbers
 
 SIZES = st.integers(1, 3_000)
 
@@ -48,7 +49,7 @@ def test_a_row_is_marked_just_if_it_was_deleted(
     made: tuple[dict[str, int], dict[str, set[int]]], in_chunks: bool
 ) -> None:
     rows, deleted = made
-    with mock.patch.object(file_numbers, "_MAX_PLAIN", 0 if in_chunks else 1_000_000):
+    with mock.patch.object(row_numbers, "_MAX_PLAIN", 0 if in_chunks else 1_000_000):
         files = FileNumbers.of(rows)
     bitmap = deletion_bitmap(
         files, {file: np.array(sorted(found), np.int64) for file, found in deleted.items()}

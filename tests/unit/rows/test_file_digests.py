@@ -13,12 +13,9 @@ from dbt.adapters.vcs.core.model import Block, Field, Schema, Tombstone
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store import MemoryBlobs
 from dbt.adapters.vcs.table.files.block_reader import Files
-from dbt.adapters.vcs.table.files.file_digests import digest
-from dbt.adapters.vcs.table.files.footers import read_blocks
-from dbt.adapters.vcs.table.files.parquet import write_table
+from dbt.adapters.vcs.table.files.footers import digest, read_blocks
+from dbt.adapters.vcs.table.files.parquet import write_rows, write_table, write_tombstone
 from dbt.adapters.vcs.table.files.rewrite import rewrite_blocks
-from dbt.adapters.vcs.table.files.row_files import write_rows
-from dbt.adapters.vcs.table.files.tombstone_files import write_tombstone
 
 SCHEMA = Schema.of(
     [Field(id="", name="id", type="bigint"), Field(id="", name="name", type="string")]

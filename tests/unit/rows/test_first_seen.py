@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbt.adapters.vcs.table.compare.first_seen import Part, PlaceGrid
+from dbt.adapters.vcs.table.compare.located import Part, PlaceGrid
 
 BLOCKS = st.sampled_from(["a", "b", "c"])
 

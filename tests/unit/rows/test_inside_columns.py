@@ -17,11 +17,9 @@ from dbt.adapters.vcs.core.model import Block, Field, Schema
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
 from dbt.adapters.vcs.table.files.block_reader import Files, partition_scalar
-from dbt.adapters.vcs.table.files.filtering import write_without
 from dbt.adapters.vcs.table.files.footers import read_blocks
-from dbt.adapters.vcs.table.files.parquet import arrow_schema
-from dbt.adapters.vcs.table.files.rewrite import rewrite_blocks
-from dbt.adapters.vcs.table.files.row_files import write_rows
+from dbt.adapters.vcs.table.files.parquet import arrow_schema, write_rows
+from dbt.adapters.vcs.table.files.rewrite import rewrite_blocks, write_without
 from dbt.adapters.vcs.table.partition_values import NULL_FOLDER, folder_of_text
 
 FOLDER = "data/t/w=x1"

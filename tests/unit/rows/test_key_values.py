@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.table.equality import has_value
-from dbt.adapters.vcs.table.key_values import key_value
+from dbt.adapters.vcs.table.exact_values import key_value
 from dbt.adapters.vcs.table.types import arrow_type
 
 NAME = RelationName("shop", "t")

@@ -10,14 +10,16 @@ import pytest
 from dbt.adapters.vcs.core.ids import field_number
 from dbt.adapters.vcs.core.model import Block, Field, Schema, Tombstone
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
-from dbt.adapters.vcs.table.files import numbered_columns
-from dbt.adapters.vcs.table.files.filtering import write_without
+from dbt.adapters.vcs.table.files import parquet
 from dbt.adapters.vcs.table.files.footers import read_blocks
-from dbt.adapters.vcs.table.files.numbered_columns import numbered
-from dbt.adapters.vcs.table.files.parquet import arrow_schema, write_table
-from dbt.adapters.vcs.table.files.rewrite import rewrite_blocks
-from dbt.adapters.vcs.table.files.row_files import write_rows
-from dbt.adapters.vcs.table.files.tombstone_files import write_tombstone
+from dbt.adapters.vcs.table.files.parquet import (
+    arrow_schema,
+    numbered,
+    write_rows,
+    write_table,
+    write_tombstone,
+)
+from dbt.adapters.vcs.table.files.rewrite import rewrite_blocks, write_without
 
 FOLDER = "data/t/w=x1"
 TABLE = Schema.of(
@@ -130,7 +132,7 @@ def test_a_file_whose_numbers_collide_has_none(
     blobs: MemoryBlobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = blocks(blobs)
-    monkeypatch.setattr(numbered_columns, "field_number", lambda *path: 1_000 + len(path))
+    monkeypatch.setattr(parquet, "field_number", lambda *path: 1_000 + len(path))
     [path] = write_rows(blobs, table(), folder="data/t/w=x2")
     assert set(in_file(blobs, path).values()) == {None}
     # What was read from a file with numbers must not hand them on.

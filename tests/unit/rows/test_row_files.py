@@ -9,9 +9,9 @@ import pytest
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Field, Schema
 from dbt.adapters.vcs.core.store.local import LocalBlobs
-from dbt.adapters.vcs.table.files import row_files
+from dbt.adapters.vcs.table.files import parquet
 from dbt.adapters.vcs.table.files.footers import read_blocks
-from dbt.adapters.vcs.table.files.row_files import can_write, write_rows
+from dbt.adapters.vcs.table.files.parquet import can_write, write_rows
 
 FOLDER = "data/t/w=x1"
 P, Q = "__vcs_by_p", "__vcs_by_q"
@@ -62,7 +62,7 @@ def test_a_folder_is_written_once(blobs: LocalBlobs) -> None:
 
 def test_large_rows_make_more_files(blobs: LocalBlobs, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = pa.table({"v": ["x" * 1000] * 10})
-    monkeypatch.setattr(row_files, "_MAX_BYTES", 3500)
+    monkeypatch.setattr(parquet, "_MAX_BYTES", 3500)
     files = write_rows(blobs, rows, folder=FOLDER)
     assert [b.rows for b in read_blocks(blobs, files, schema(v="string"), ())] == [3, 3, 3, 1]
 

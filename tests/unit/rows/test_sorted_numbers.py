@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbt.adapters.vcs.table.sorted_numbers import are_among, distinct
+from dbt.adapters.vcs.table.row_numbers import are_among, distinct
 
 FAR = 2**62
 

@@ -15,7 +15,7 @@ from dbt.adapters.vcs.changes.writes.versions import folder_of, put_segments
 from dbt.adapters.vcs.core.ids import new_table_id
 from dbt.adapters.vcs.core.model import Field, Origin, RelationName, Schema, Snapshot
 from dbt.adapters.vcs.core.plan.delta import delta
-from dbt.adapters.vcs.table.compare.signed import signed_rows
+from dbt.adapters.vcs.table.compare.located import signed_rows
 from dbt.adapters.vcs.table.files.footers import read_blocks
 from dbt.adapters.vcs.table.files.parquet import write_table
 from dbt.adapters.vcs.workspace.overlay import Overlay

@@ -40,7 +40,7 @@ from dbt.adapters.vcs.iceberg.client_manifests import (
 )
 from dbt.adapters.vcs.table.equality import group_ids
 from dbt.adapters.vcs.table.limits import MERGE_LIMITS, TooLargeError
-from dbt.adapters.vcs.table.sorted_numbers import are_among
+from dbt.adapters.vcs.table.row_numbers import are_among
 from dbt.adapters.vcs.workspace.statement_scope import Scope
 from dbt.adapters.vcs.workspace.table_version import Version
 

@@ -20,10 +20,9 @@ from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, datetime_of
 from dbt.adapters.vcs.core.model import RelationName, Schema, TableEntry
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.table.compare.signed import signed_files
+from dbt.adapters.vcs.table.compare.located import signed_files
 from dbt.adapters.vcs.table.equality import has_value
-from dbt.adapters.vcs.table.exact_values import Given
-from dbt.adapters.vcs.table.key_values import key_value
+from dbt.adapters.vcs.table.exact_values import Given, key_value
 from dbt.adapters.vcs.table.python_values import python_rows
 
 

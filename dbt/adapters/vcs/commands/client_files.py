@@ -21,15 +21,14 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.iceberg.client_manifests import ClientPaths, DeleteFile, EqualityFile
 from dbt.adapters.vcs.iceberg.puffin_files import PuffinFile, VectorPlace
 from dbt.adapters.vcs.table.equality import group_ids, plain
+from dbt.adapters.vcs.table.exact_values import limited
 from dbt.adapters.vcs.table.files.block_reader import Files, Positions
 from dbt.adapters.vcs.table.files.footers import Footer, read_blocks, read_footer
-from dbt.adapters.vcs.table.files.parquet import parquet_bytes
-from dbt.adapters.vcs.table.files.tombstone_files import write_tombstone
-from dbt.adapters.vcs.table.fitted_rows import limited
+from dbt.adapters.vcs.table.files.parquet import parquet_bytes, write_tombstone
 from dbt.adapters.vcs.table.limits import MERGE_LIMITS, Limits
 from dbt.adapters.vcs.table.partition_values import is_told, partition_text
 from dbt.adapters.vcs.table.python_values import python_value
-from dbt.adapters.vcs.table.sorted_numbers import distinct
+from dbt.adapters.vcs.table.row_numbers import distinct
 from dbt.adapters.vcs.table.types import arrow_type
 from dbt.adapters.vcs.workspace.table_version import Version
 

@@ -35,7 +35,7 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.core.tableversions import find_version
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffShape, table_at
-from dbt.adapters.vcs.table.compare.row_counts import Counts
+from dbt.adapters.vcs.table.compare.comparison import Counts
 from dbt.adapters.vcs.table.limits import LIMITS, Limits, TooLargeError, in_process_first
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.points import Point, TableText, find_points

@@ -17,11 +17,11 @@ from dbt.adapters.vcs.core.ids import new_write_id
 from dbt.adapters.vcs.core.model import Block, Derivation, Segment, Tombstone
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.table.files.filtering import read_stored, write_without
 from dbt.adapters.vcs.table.files.footers import read_blocks
-from dbt.adapters.vcs.table.files.tombstone_files import write_tombstone
+from dbt.adapters.vcs.table.files.parquet import write_tombstone
+from dbt.adapters.vcs.table.files.rewrite import read_stored, write_without
 from dbt.adapters.vcs.table.partition_values import folders_like
-from dbt.adapters.vcs.table.sorted_numbers import are_among
+from dbt.adapters.vcs.table.row_numbers import are_among
 
 
 class NewFiles:

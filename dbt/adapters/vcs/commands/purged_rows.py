@@ -35,7 +35,7 @@ from dbt.adapters.vcs.sql.syntax.query import Slice
 from dbt.adapters.vcs.table.files.block_reader import Files, Positions
 from dbt.adapters.vcs.table.limits import in_process_first
 from dbt.adapters.vcs.table.quoting import quoted
-from dbt.adapters.vcs.table.sorted_numbers import are_among, distinct
+from dbt.adapters.vcs.table.row_numbers import are_among, distinct
 
 Places = Mapping[str, Positions]
 """Positions in ascending order, by path of the block."""

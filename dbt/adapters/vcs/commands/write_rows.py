@@ -20,8 +20,8 @@ from dbt.adapters.vcs.sql.handlers.handler_registry import handler_of
 from dbt.adapters.vcs.sql.syntax.clauses import ColumnDef
 from dbt.adapters.vcs.sql.syntax.names import Name, Target
 from dbt.adapters.vcs.sql.table import CreateTable
-from dbt.adapters.vcs.table.declared_types import declared_type
-from dbt.adapters.vcs.table.fitted_rows import fitted_rows
+from dbt.adapters.vcs.table.exact_values import fitted_rows
+from dbt.adapters.vcs.table.types import declared_type
 from dbt.adapters.vcs.workspace.statement_scope import Scope
 
 WriteMode = Literal["append", "overwrite", "merge"]
@@ -85,9 +85,9 @@ class WriteReport:
 def write_rows(scope: Scope, name: RelationName, rows: RowSource, request: WriteRequest) -> int:
     """Write rows to a table of the scope's overlay, without an engine, and return how many.
 
-    Columns are found by name, in any case, and values fitted exactly (`table.fitted_rows`). NOT
-    NULL, the primary key and checks hold as for a statement; checks are computed by the engine. A
-    table that isn't there is created with the rows' columns, unless rows are merged.
+    Columns are found by name, in any case, and values fitted exactly (`fitted_rows`). NOT NULL,
+    the primary key and checks hold as for a statement; checks are computed by the engine. A table
+    that isn't there is created with the rows' columns, unless rows are merged.
 
     Args:
         scope: The scope of the change.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.engines.port import Queries
 from dbt.adapters.vcs.table.files.block_reader import Positions
-from dbt.adapters.vcs.table.sorted_numbers import distinct
+from dbt.adapters.vcs.table.row_numbers import distinct
 
 
 def find_places(session: Queries, query: str) -> dict[str, Positions]:

@@ -26,7 +26,6 @@ from dbt.adapters.vcs.core.model import Block, Field, Tombstone
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.port import Column, Destination, TableMount, TableParts, Written
-from dbt.adapters.vcs.table.declared_types import declared_type
 from dbt.adapters.vcs.table.files.block_reader import (
     Files,
     Positions,
@@ -34,11 +33,11 @@ from dbt.adapters.vcs.table.files.block_reader import (
     located_schema,
 )
 from dbt.adapters.vcs.table.files.footers import Footer
-from dbt.adapters.vcs.table.files.row_files import write_rows
+from dbt.adapters.vcs.table.files.parquet import write_rows
 from dbt.adapters.vcs.table.partition_values import unknown_block
 from dbt.adapters.vcs.table.python_values import python_values
 from dbt.adapters.vcs.table.quoting import quoted
-from dbt.adapters.vcs.table.types import arrow_type
+from dbt.adapters.vcs.table.types import arrow_type, declared_type
 
 if TYPE_CHECKING:
     import duckdb

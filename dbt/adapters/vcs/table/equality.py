@@ -1,6 +1,4 @@
-"""Equality of values in process: map equal values to equal numbers, by column, in numpy.
-
-`table.equality_sql` does the same for an engine.
+"""Equality of values (decision 18), in this process with numpy and as SQL for Spark.
 
 | values                     | equal if                                                    |
 |----------------------------|-------------------------------------------------------------|
@@ -13,10 +11,12 @@
 | structs                    | equal field by field                                        |
 | arrays                     | equal element by element, in order                          |
 | maps                       | equal entry by entry, in any order                          |
+| VARIANT, only in Spark     | the same JSON text                                          |
 
-A nested value becomes the sequence of its elements' numbers, and these bytes are numbered. So the
-comparison is exact, and no table of large values is kept. Whole numbers, times and decimals that
-lie close together are numbered by their distance from the least one, without any table.
+In numpy, equal values get equal numbers, by column. A nested value becomes the sequence of its
+elements' numbers, and these bytes are numbered. So the comparison is exact, and no table of large
+values is kept. Whole numbers, times and decimals that lie close together are numbered by their
+distance from the least one, without any table.
 """
 
 from __future__ import annotations
@@ -30,8 +30,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dbt.adapters.vcs.core.model.data_type import Type, type_of
+from dbt.adapters.vcs.table.quoting import quoted, sql_type
+
 Codes = npt.NDArray[np.int64]
 
+# Numbers of several columns are multiplied; above this they are made dense, or they overflow.
 _LARGEST: Final = 2**62
 
 _SPREAD: Final = 32
@@ -167,6 +171,7 @@ def _differ(column: pa.ChunkedArray, order: Codes, together: npt.NDArray[np.bool
 
 
 def _is_compared_by_code(type_: pa.DataType) -> bool:
+    # Arrow finds NaN and NaN different, and can't compare nested values.
     compared = (pa.types.is_floating, pa.types.is_nested, pa.types.is_null)
     return any(is_one(type_) for is_one in compared)
 
@@ -189,6 +194,7 @@ def plain(column: Any) -> Any:
     """
     if not pa.types.is_floating(column.type):
         return column
+    # -0.0 + 0.0 is 0.0, and NaN has many bit patterns, which differ by how it was computed.
     nan, zero = (pa.scalar(value, column.type) for value in (float("nan"), 0.0))
     return pc.if_else(pc.is_nan(column), nan, pc.add(column, zero))
 
@@ -202,6 +208,7 @@ def codes_of(column: Any) -> Codes:
         column = column.combine_chunks()
     type_ = column.type
     if pa.types.is_map(type_):
+        # Arrow keeps the entries in the order of their writer.
         entry = pa.struct([("key", type_.key_type), ("value", type_.item_type)])
         return _list_codes(column.cast(pa.list_(entry)), ordered=False)
     if pa.types.is_list(type_):
@@ -221,6 +228,7 @@ def _list_codes(column: Any, *, ordered: bool) -> Codes:
     if not ordered:
         owner = np.repeat(np.arange(len(column)), lengths)
         codes = codes[np.lexsort((codes, owner))]
+    # The sequence of numbers is taken as bytes, so that Arrow can hash it.
     ends = np.concatenate([[0], np.cumsum(lengths)]) * codes.itemsize
     texts = pa.LargeBinaryArray.from_buffers(
         pa.large_binary(),
@@ -269,9 +277,61 @@ def _whole_numbers(column: Any) -> npt.NDArray[Any] | None:
 
 
 def _hashed(column: Any) -> Codes:
+    # NULL is a value like others here, and so has a code of its own.
     indices = pc.dictionary_encode(column, null_encoding="encode").indices
     return np.asarray(indices.to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
 def _dense(codes: Codes) -> Codes:
     return _hashed(pa.array(codes))
+
+
+def canonical(value: str, type_: str) -> str:
+    """Return SQL for a value's canonical form: Spark finds two equal exactly if the values are.
+
+    Compare, group, join and hash values in SQL only by this form:
+
+    | values          | Spark by itself                    | canonical                       |
+    |-----------------|------------------------------------|---------------------------------|
+    | NaN, -0.0       | as they should be, nested ones too | unchanged                       |
+    | text            | by its collation                   | cast to the binary one          |
+    | maps            | not compared, and not hashed       | their entries, in order of keys |
+    | VARIANT         | not compared                       | their JSON text                 |
+    | arrays, structs | by content                         | content, as this table says     |
+
+    Args:
+        value: SQL of the value, not NULL without a type.
+        type_: The text of its type.
+    """
+    return _canonical(value, type_of(type_), 0)
+
+
+def differs(one: str, other: str, type_: str) -> str:
+    """Return SQL for whether two values of a type differ; never NULL."""
+    return f"not ({equals(one, other, type_)})"
+
+
+def equals(one: str, other: str, type_: str) -> str:
+    """Return SQL for whether two values of a type are equal; never NULL."""
+    return f"{canonical(one, type_)} <=> {canonical(other, type_)}"
+
+
+def _canonical(value: str, type_: Type, depth: int) -> str:
+    kinds = {part.kind for part in type_.whole()}
+    if not kinds & {"map", "variant"}:
+        is_collated = any(part.collation for part in type_.whole())
+        binary = sql_type(str(type_.binary()))
+        return f"cast({value} as {binary})" if is_collated else value
+    if type_.kind == "variant":
+        return f"to_json({value})"
+    item = f"__vcs_item{depth}"
+    if type_.kind == "array":
+        return f"transform({value}, {item} -> {_canonical(item, type_.parts[0], depth + 1)})"
+    if type_.kind == "map":
+        entry = zip((f"{item}.key", f"{item}.value"), type_.parts, strict=True)
+        pair = ", ".join(_canonical(part, of, depth + 1) for part, of in entry)
+        return f"sort_array(transform(map_entries({value}), {item} -> struct({pair})))"
+    fields = zip(type_.names, type_.parts, strict=True)
+    parts = (_canonical(f"{value}.{quoted(name)}", of, depth + 1) for name, of in fields)
+    # A NULL struct is another value than a struct of NULLs.
+    return f"if({value} is null, null, struct({', '.join(parts)}))"

@@ -1,4 +1,4 @@
-"""Type texts: from Spark's types, and to Arrow's."""
+"""Types: the texts in manifests, made from Spark's types or Arrow's, and turned into Arrow's."""
 
 from __future__ import annotations
 
@@ -32,33 +32,50 @@ _SIMPLE: Final[dict[str, pa.DataType]] = {
     "timestamp_ntz": pa.timestamp("us"),
     "void": pa.null(),
 }
-_PLAIN_TEXTS: Final[dict[pa.DataType, str]] = {
-    _SIMPLE[text]: text
-    for text in (
-        "boolean",
-        "tinyint",
-        "smallint",
-        "int",
-        "bigint",
-        "float",
-        "double",
-        "string",
-        "binary",
-        "date",
-        "timestamp_ntz",
-    )
+_PLAIN: Final[dict[pa.DataType, str]] = {
+    type_: text
+    for text, type_ in _SIMPLE.items()
+    if text not in ("char", "varchar", "timestamp", "void")
 }
+# Spark has no unsigned numbers, so each becomes the next wider one.
+_DECLARED: Final[dict[pa.DataType, str]] = {
+    **_PLAIN,
+    pa.uint8(): "smallint",
+    pa.uint16(): "int",
+    pa.uint32(): "bigint",
+    pa.float16(): "float",
+    pa.large_string(): "string",
+    pa.string_view(): "string",
+    pa.large_binary(): "binary",
+    pa.binary_view(): "binary",
+    pa.date64(): "date",
+}
+_MOST_DIGITS: Final = 38
 
 
 def type_text(data_type: DataType) -> str:
     """Return the text of a Spark type; struct fields are quoted where necessary."""
-    return str(_type(data_type))
+    return str(_of_spark(data_type))
 
 
 def field_type_text(field: StructField) -> str:
     """Return the type text of a column, with the length of char(n) and varchar(n) if declared."""
     raw = (field.metadata or {}).get(RAW_TYPE_KEY)
     return raw if isinstance(raw, str) else type_text(field.dataType)
+
+
+def _of_spark(data_type: DataType) -> Type:
+    kind = data_type.typeName()
+    some: Any = data_type
+    if kind == "struct":
+        names = tuple(field.name for field in some.fields)
+        parts = tuple(_of_spark(field.dataType) for field in some.fields)
+        return Type(kind, names=names, parts=parts)
+    if kind == "array":
+        return Type(kind, parts=(_of_spark(some.elementType),))
+    if kind == "map":
+        return Type(kind, parts=(_of_spark(some.keyType), _of_spark(some.valueType)))
+    return type_of(data_type.simpleString())
 
 
 def arrow_type(text: str) -> pa.DataType:
@@ -71,29 +88,6 @@ def arrow_type(text: str) -> pa.DataType:
     return _arrow(type_of(text), text)
 
 
-def plain_type_text(type_: pa.DataType) -> str | None:
-    """Return the Spark type of plain values; None for times with a zone and nested values.
-
-    Plain values read the same from Spark and from Arrow.
-    """
-    if pa.types.is_decimal(type_):
-        return f"decimal({type_.precision},{type_.scale})"
-    return _PLAIN_TEXTS.get(type_)
-
-
-def _type(data_type: DataType) -> Type:
-    kind = data_type.typeName()
-    some: Any = data_type
-    if kind == "struct":
-        names = tuple(field.name for field in some.fields)
-        return Type(kind, names=names, parts=tuple(_type(field.dataType) for field in some.fields))
-    if kind == "array":
-        return Type(kind, parts=(_type(some.elementType),))
-    if kind == "map":
-        return Type(kind, parts=(_type(some.keyType), _type(some.valueType)))
-    return type_of(data_type.simpleString())
-
-
 def _arrow(type_: Type, text: str) -> pa.DataType:
     if type_.kind == "decimal":
         return pa.decimal128(type_.precision, type_.scale)
@@ -101,6 +95,7 @@ def _arrow(type_: Type, text: str) -> pa.DataType:
         return _SIMPLE[type_.kind]
     parts = [_arrow(part, text) for part in type_.parts]
     if type_.kind == "array":
+        # Spark and Parquet name the part so; Arrow's own name, item, would change its number.
         return pa.list_(pa.field("element", parts[0]))
     if type_.kind == "map":
         return pa.map_(*parts)
@@ -109,3 +104,65 @@ def _arrow(type_: Type, text: str) -> pa.DataType:
     raise UnsupportedError(
         f"Values of type {text} can't be written from Arrow; write them with a query."
     )
+
+
+def plain_type_text(type_: pa.DataType) -> str | None:
+    """Return the Spark type of plain values; None for times with a zone and nested values.
+
+    Plain values read the same from Spark and from Arrow.
+    """
+    if pa.types.is_decimal(type_):
+        return f"decimal({type_.precision},{type_.scale})"
+    return _PLAIN.get(type_)
+
+
+def declared_type(column: str, type_: pa.DataType) -> str:
+    """Return the text of the type of a new table's column that holds an Arrow type's values.
+
+    Args:
+        column: What errors call the column.
+        type_: Its type.
+
+    Raises:
+        UnsupportedError: No type of Spark holds them.
+    """
+    return str(_declared(column, type_))
+
+
+def _declared(column: str, type_: pa.DataType) -> Type:
+    kind = _DECLARED.get(type_)
+    if kind is not None:
+        return Type(kind)
+    if pa.types.is_dictionary(type_):
+        return _declared(column, type_.value_type)
+    found = _nested(column, type_) if pa.types.is_nested(type_) else _sized(type_)
+    if found is None:
+        raise UnsupportedError(
+            f"The column {column} is {type_}, which tables don't have. Convert its values first, "
+            "or create the table with SQL."
+        )
+    return found
+
+
+def _sized(type_: pa.DataType) -> Type | None:
+    if type_ == pa.uint64():
+        return Type("decimal", size=(20, 0))
+    if pa.types.is_decimal(type_) and 0 <= type_.scale <= type_.precision <= _MOST_DIGITS:
+        return Type("decimal", size=(type_.precision, type_.scale))
+    if pa.types.is_timestamp(type_):
+        return Type("timestamp_ntz" if type_.tz is None else "timestamp")
+    return Type("binary") if pa.types.is_fixed_size_binary(type_) else None
+
+
+def _nested(column: str, type_: pa.DataType) -> Type | None:
+    if pa.types.is_map(type_):
+        entry = type_.key_type, type_.item_type
+        return Type("map", parts=tuple(_declared(column, part) for part in entry))
+    if pa.types.is_struct(type_):
+        names = tuple(field.name for field in type_)
+        parts = tuple(_declared(column, field.type) for field in type_)
+        return Type("struct", names=names, parts=parts)
+    lists = pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list
+    if any(is_one(type_) for is_one in lists):
+        return Type("array", parts=(_declared(column, type_.value_type),))
+    return None

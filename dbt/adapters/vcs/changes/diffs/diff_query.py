@@ -18,7 +18,7 @@ from dbt.adapters.vcs.engines.port import TableMount, VersionMounts
 from dbt.adapters.vcs.sql.syntax.conditions import where_clause
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffShape
 from dbt.adapters.vcs.table.compare.comparison import VersionComparison
-from dbt.adapters.vcs.table.equality_sql import canonical, differs
+from dbt.adapters.vcs.table.equality import canonical, differs
 from dbt.adapters.vcs.table.quoting import quoted, sql_type
 
 _SIGN: Final = "__vcs_sign"

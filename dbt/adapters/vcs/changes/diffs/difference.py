@@ -34,8 +34,7 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.factory import row_session
 from dbt.adapters.vcs.engines.port import RowSession, TableParts, VersionMounts
 from dbt.adapters.vcs.sql.syntax.diff_call import TwoWayShape
-from dbt.adapters.vcs.table.compare.comparison import VersionComparison
-from dbt.adapters.vcs.table.compare.row_counts import Counts
+from dbt.adapters.vcs.table.compare.comparison import Counts, VersionComparison
 from dbt.adapters.vcs.table.limits import LIMITS, Limits, in_process_first
 from dbt.adapters.vcs.table.quoting import quoted, sql_type
 from dbt.adapters.vcs.workspace.table_version import Version

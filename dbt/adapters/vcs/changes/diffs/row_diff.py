@@ -15,11 +15,9 @@ from dbt.adapters.vcs.core.model import Snapshot
 from dbt.adapters.vcs.core.plan.delta import Delta, delta
 from dbt.adapters.vcs.core.plan.schemadiff import ColumnChange, diff_schemas
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.table.compare.comparison import VersionComparison
-from dbt.adapters.vcs.table.compare.matching import hits
+from dbt.adapters.vcs.table.compare.comparison import Counts, VersionComparison
+from dbt.adapters.vcs.table.compare.located import SignedRows, hits, signed_rows
 from dbt.adapters.vcs.table.compare.net import NetChanges, net_changes, sums, table_columns
-from dbt.adapters.vcs.table.compare.row_counts import Counts
-from dbt.adapters.vcs.table.compare.signed import SignedRows, signed_rows
 from dbt.adapters.vcs.table.limits import LIMITS, Limits
 
 ALL: Final = slice(None)

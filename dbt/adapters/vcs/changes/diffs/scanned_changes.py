@@ -12,8 +12,7 @@ from dbt.adapters.vcs.core.plan.known_changes import ChangeKind, KnownChange, kn
 from dbt.adapters.vcs.engines.port import VersionMounts
 from dbt.adapters.vcs.sql.syntax.conditions import where_clause
 from dbt.adapters.vcs.sql.syntax.diff_call import TwoWayShape
-from dbt.adapters.vcs.table.compare.comparison import VersionComparison
-from dbt.adapters.vcs.table.compare.row_counts import Counts
+from dbt.adapters.vcs.table.compare.comparison import Counts, VersionComparison
 from dbt.adapters.vcs.table.quoting import literal, quoted, sql_type
 
 _COUNTS: Final[Mapping[ChangeKind, int]] = {

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from dbt.adapters.vcs.changes.diffs.row_diff import TableDiff
 from dbt.adapters.vcs.sql.syntax.diff_call import TwoWayShape
-from dbt.adapters.vcs.table.compare.row_counts import Counts
+from dbt.adapters.vcs.table.compare.comparison import Counts
 
 _PART: Final = 50_000
 """Changes whose rows are gathered at a time."""

@@ -15,7 +15,7 @@ from dbt.adapters.vcs.core.plan.schema_merge import Definition
 from dbt.adapters.vcs.core.plan.tree_merge import Change, SchemaChange, diff_trees
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.each import each
-from dbt.adapters.vcs.table.compare.row_counts import Counts
+from dbt.adapters.vcs.table.compare.comparison import Counts
 from dbt.adapters.vcs.table.limits import Limits
 
 BUDGET: Final = Limits(rows=250_000, bytes=64 * 2**20)

@@ -23,14 +23,12 @@ from dbt.adapters.vcs.core.model import Snapshot
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import VersionMounts
-from dbt.adapters.vcs.table.compare.comparison import VersionComparison
-from dbt.adapters.vcs.table.compare.row_bases import merge_base
-from dbt.adapters.vcs.table.equality import group_ids
-from dbt.adapters.vcs.table.equality_sql import canonical, equals
+from dbt.adapters.vcs.table.compare.comparison import VersionComparison, merge_base
+from dbt.adapters.vcs.table.equality import canonical, equals, group_ids
 from dbt.adapters.vcs.table.files.block_reader import Positions, shown_type
 from dbt.adapters.vcs.table.limits import LIMITS, Limits, in_process_first
 from dbt.adapters.vcs.table.quoting import quoted, sql_type
-from dbt.adapters.vcs.table.sorted_numbers import distinct
+from dbt.adapters.vcs.table.row_numbers import distinct
 
 
 @dataclass(frozen=True, kw_only=True)

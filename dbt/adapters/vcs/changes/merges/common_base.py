@@ -25,7 +25,7 @@ from dbt.adapters.vcs.core.model import Snapshot, TableEntry, Tree
 from dbt.adapters.vcs.core.plan.tree_merge import merge_trees
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.treereader import TreeChanges
-from dbt.adapters.vcs.table.compare.row_bases import best_bases
+from dbt.adapters.vcs.table.compare.comparison import best_bases
 from dbt.adapters.vcs.table.limits import MERGE_LIMITS, Limits, TooLargeError
 
 _DEEPEST: Final = 8

@@ -29,8 +29,7 @@ from dbt.adapters.vcs.core.plan.schema_merge import Side
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.engines.port import Rewriters
-from dbt.adapters.vcs.table.compare.row_bases import merge_base, own_parents
-from dbt.adapters.vcs.table.compare.row_counts import Counts
+from dbt.adapters.vcs.table.compare.comparison import Counts, merge_base, own_parents
 from dbt.adapters.vcs.table.limits import MERGE_LIMITS, Limits, in_process_first
 from dbt.adapters.vcs.table.types import plain_type_text
 

@@ -24,7 +24,7 @@ from dbt.adapters.vcs.core.plan.tree_merge import SchemaInfo, Sides, TreeMerge, 
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.treereader import TreeChanges, TreeReader
-from dbt.adapters.vcs.table.compare.row_bases import best_bases, taken_from
+from dbt.adapters.vcs.table.compare.comparison import best_bases, taken_from
 
 _SHOWN: Final = 20
 _WHOLE: Final[Mapping[Mode, Choice]] = {

@@ -12,7 +12,7 @@ from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import Block, RelationName, Snapshot
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.table.files.footers import Footer, read_blocks
-from dbt.adapters.vcs.table.files.row_files import can_write, write_rows
+from dbt.adapters.vcs.table.files.parquet import can_write, write_rows
 
 
 def arrow_blocks(

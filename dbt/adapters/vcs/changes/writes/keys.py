@@ -19,7 +19,7 @@ from dbt.adapters.vcs.core.plan.ranges import can_meet, hull
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Readers, VersionReader, told_rows
 from dbt.adapters.vcs.sql.syntax.conditions import where_clause
-from dbt.adapters.vcs.table.equality_sql import canonical
+from dbt.adapters.vcs.table.equality import canonical
 from dbt.adapters.vcs.table.files.block_reader import Files
 from dbt.adapters.vcs.table.key_check import SHOWN, Clashes, find_clashes
 from dbt.adapters.vcs.table.limits import TooLargeError, in_process_first

@@ -17,9 +17,9 @@ from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.store.write_once import write_new
 from dbt.adapters.vcs.sql.staging_sql import ACTION, MATCHED
+from dbt.adapters.vcs.table.compare.located import signed_rows
 from dbt.adapters.vcs.table.compare.net import net_changes, table_columns
-from dbt.adapters.vcs.table.compare.signed import signed_rows
-from dbt.adapters.vcs.table.equality_sql import canonical, equals
+from dbt.adapters.vcs.table.equality import canonical, equals
 from dbt.adapters.vcs.table.files.block_reader import Positions
 from dbt.adapters.vcs.table.files.parquet import parquet_bytes
 from dbt.adapters.vcs.table.limits import in_process_first

@@ -20,9 +20,7 @@ from dbt.adapters.vcs.sql.staging_sql import ACTION, MATCHED
 from dbt.adapters.vcs.table.equality import equal_rows
 from dbt.adapters.vcs.table.files.block_reader import Files
 from dbt.adapters.vcs.table.files.footers import WrittenFiles
-from dbt.adapters.vcs.table.files.parquet import arrow_schema
-from dbt.adapters.vcs.table.files.row_files import write_rows
-from dbt.adapters.vcs.table.files.tombstone_files import write_tombstone
+from dbt.adapters.vcs.table.files.parquet import arrow_schema, write_rows, write_tombstone
 from dbt.adapters.vcs.table.limits import TooLargeError
 from dbt.adapters.vcs.table.python_values import python_value
 from dbt.adapters.vcs.table.types import arrow_type

@@ -16,7 +16,7 @@ from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.port import Destination, Rewriter, TableMount, told_rows
 from dbt.adapters.vcs.sql.staging_sql import ACTION, MATCHED
 from dbt.adapters.vcs.sql.syntax.conditions import where_clause
-from dbt.adapters.vcs.table.equality_sql import differs
+from dbt.adapters.vcs.table.equality import differs
 from dbt.adapters.vcs.table.files.footers import WrittenFiles
 from dbt.adapters.vcs.table.quoting import literal, quoted
 

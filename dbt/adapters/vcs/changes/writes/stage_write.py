@@ -16,7 +16,7 @@ from dbt.adapters.vcs.changes.writes.versions import folder_of, put_segments, wi
 from dbt.adapters.vcs.core.errors import InputError, VcsError
 from dbt.adapters.vcs.core.model import Block, Replacement, SegmentRef, Snapshot, Tombstone
 from dbt.adapters.vcs.table.files.footers import WrittenFiles, read_blocks
-from dbt.adapters.vcs.table.files.row_files import can_write
+from dbt.adapters.vcs.table.files.parquet import can_write
 from dbt.adapters.vcs.table.limits import TooLargeError
 from dbt.adapters.vcs.workspace.statement_scope import Scope
 

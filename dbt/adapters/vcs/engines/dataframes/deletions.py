@@ -16,17 +16,17 @@ from dbt.adapters.vcs.core.model import Block, Field, Tombstone
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN, POSITION_ID
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.port import TableMount
-from dbt.adapters.vcs.table.deletion_bitmap import (
+from dbt.adapters.vcs.table.files.block_reader import Files, Positions
+from dbt.adapters.vcs.table.quoting import literal, quoted
+from dbt.adapters.vcs.table.row_numbers import (
     CHUNK_BITS,
     WORD_BITS,
     DeletionBitmap,
+    FileNumbers,
     deletion_bitmap,
     number_count,
     text_size,
 )
-from dbt.adapters.vcs.table.file_numbers import FileNumbers
-from dbt.adapters.vcs.table.files.block_reader import Files, Positions
-from dbt.adapters.vcs.table.quoting import literal, quoted
 
 _PLAIN_PATH: Final = re.compile(r"[A-Za-z0-9/_.=-]*")
 _MAX_LISTED: Final = 200

@@ -28,9 +28,9 @@ from dbt.adapters.vcs.engines.dataframes.deletions import (
     written_rows,
 )
 from dbt.adapters.vcs.engines.port import TableMount
-from dbt.adapters.vcs.table.file_numbers import FileNumbers
 from dbt.adapters.vcs.table.partition_values import WRITE_FOLDER, column_of, partition_folders
 from dbt.adapters.vcs.table.quoting import literal, quoted, quoted_relation
+from dbt.adapters.vcs.table.row_numbers import FileNumbers
 
 _NOWHERE: Final = (
     f"cast(null as string) {FILE_COLUMN}",

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from dbt.adapters.vcs.core.errors import DamagedError
+from dbt.adapters.vcs.core.errors import DamagedError, InputError
 from dbt.adapters.vcs.core.model import Field
-from dbt.adapters.vcs.core.plan.pieces import Piece
+from dbt.adapters.vcs.core.plan.delta import Delta
+from dbt.adapters.vcs.core.plan.pieces import Piece, SignedPiece, signed_pieces
+from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.table.files.block_reader import Files, Positions, shown_type
-from dbt.adapters.vcs.table.files.file_digests import HELP
-from dbt.adapters.vcs.table.sorted_numbers import are_among, distinct
+from dbt.adapters.vcs.table.files.footers import HELP
+from dbt.adapters.vcs.table.limits import LIMITS, Limits, TooLargeError
+from dbt.adapters.vcs.table.row_numbers import are_among, are_near, distinct
 
 Mask = npt.NDArray[np.bool_]
 
@@ -181,3 +185,148 @@ def _is_range(rows: Positions) -> bool:
 def _empty(fields: Sequence[Field]) -> pa.Table:
     arrays = [pa.array([], shown_type(field)) for field in fields]
     return pa.table(arrays, names=[field.id for field in fields])
+
+
+@dataclass(frozen=True, slots=True)
+class SignedRows:
+    """Rows with a sign each; equal rows of opposite sign have not been cancelled.
+
+    Attributes:
+        sign: 1 or -1.
+        located: The place of each row.
+        files: Reads them.
+        most: Bytes that the columns which are read may take; None for any.
+    """
+
+    sign: Positions
+    located: Located
+    files: Files
+    most: int | None = None
+
+    def read(self, fields: Sequence[Field]) -> pa.Table:
+        """Read columns of the rows, named by field id, and no others.
+
+        Raises:
+            TooLargeError: They take more than was to be expected from manifests.
+        """
+        found = self.located.read(self.files, fields)
+        if self.most is not None and found.nbytes > self.most:
+            raise TooLargeError(
+                f"The {len(self.sign):,} rows to compare take {found.nbytes:,} bytes of memory, "
+                f"and {self.most:,} are allowed without Spark. Use a connection that has Spark."
+            )
+        return found
+
+    def columns(self, fields: Sequence[Field]) -> list[pa.ChunkedArray]:
+        """Read columns of the rows in the given order, and no others."""
+        found: list[pa.ChunkedArray] = self.read(fields).columns
+        return found
+
+
+def signed_rows(blobs: Blobs, delta: Delta, *, limits: Limits = LIMITS) -> SignedRows:
+    """Return the signed rows of a delta, removed ones first; no row is read yet.
+
+    Raises:
+        TooLargeError: There are too many of them to read in this process.
+    """
+    signed = signed_pieces(delta)
+    limits.check(item.piece for item in signed)
+    # A comparison holds its columns up to three times.
+    most = None if limits.memory is None else limits.memory // 3
+    return replace(_rows(Files(blobs, delta.stones), signed), most=most)
+
+
+def signed_files(blobs: Blobs, delta: Delta) -> Iterator[SignedRows]:
+    """Yield the signed rows of a delta file by file, so that only one file's are held at once."""
+    by_file: dict[str, list[SignedPiece]] = {}
+    for item in signed_pieces(delta):
+        by_file.setdefault(item.piece.path, []).append(item)
+    files = Files(blobs, delta.stones)
+    for items in by_file.values():
+        yield _rows(files, items)
+
+
+def _rows(files: Files, signed: Sequence[SignedPiece]) -> SignedRows:
+    """Return the rows of some pieces; no row is read yet."""
+    located = locate(files, [item.piece for item in signed])
+    sign = np.array([item.sign for item in signed], np.int64)[located.piece]
+    live = np.ones(len(located), np.bool_)
+    for number, item in enumerate(signed):
+        if item.without:
+            here = located.of([number])
+            dead = files.dead(item.without, item.piece.block)
+            live[here[are_among(located.position[here], dead)]] = False
+    return SignedRows(sign[live], located.take(live), files)
+
+
+Part: TypeAlias = tuple[str, Positions]
+"""The path of a block, and positions in it."""
+
+
+class PlaceGrid:
+    """The rows of some parts; a place is a position in a block, and is numbered."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        """Take the parts; a block may have several."""
+        self._extents: dict[str, int] = {}
+        for block, positions in parts:
+            extent = int(positions.max(initial=-1)) + 1
+            self._extents[block] = max(extent, self._extents.get(block, 0))
+        starts = list(accumulate(self._extents.values(), initial=0))
+        self._starts = dict(zip(self._extents, starts, strict=False))
+        self._size = starts[-1]
+        self._counts = np.array([len(positions) for _, positions in parts], np.int64)
+        self._places = self._numbered(parts)
+
+    @property
+    def blocks(self) -> KeysView[str]:
+        """The paths of the blocks."""
+        return self._extents.keys()
+
+    def among(self, parts: Iterable[Part]) -> Mask:
+        """Return a mask of the rows at the given places; places in other blocks are ignored."""
+        some = self._numbered(
+            (block, positions[positions < self._extents[block]])
+            for block, positions in parts
+            if block in self._extents
+        )
+        return are_among(self._places, some)
+
+    def first(self) -> Mask:
+        """Mark the first row seen at each place."""
+        found = np.zeros(len(self._places), np.bool_)
+        if not are_near(self._size, len(found)):
+            found[np.unique(self._places, return_index=True)[1]] = True
+            return found
+        seen = np.zeros(self._size, np.bool_)
+        for start, end in pairwise(accumulate(self._counts, initial=0)):
+            here = self._places[start:end]
+            found[start:end] = ~seen[here]
+            seen[here] = True
+        return found
+
+    def spread(self, of_parts: Sequence[bool]) -> Mask:
+        """Repeat each part's value for all of its rows."""
+        return np.repeat(np.array(of_parts, np.bool_), self._counts)
+
+    def _numbered(self, parts: Iterable[Part]) -> Positions:
+        found = [self._starts[block] + positions for block, positions in parts]
+        return np.concatenate([np.empty(0, np.int64), *found])
+
+
+def hits(table: pa.Table, where: pc.Expression) -> Positions:
+    """Return the numbers of the rows that meet a condition on the table's columns.
+
+    Raises:
+        InputError: It names a column that doesn't exist, or compares values that can't be
+            compared.
+    """
+    numbered = table.append_column("__vcs_row", pa.array(np.arange(table.num_rows)))
+    try:
+        found = numbered.filter(where).column("__vcs_row").to_numpy()
+    except pa.ArrowException as error:
+        names = ", ".join(table.column_names)
+        raise InputError(
+            f"The condition {where} does not fit the columns {names}: {error}."
+        ) from error
+    return np.asarray(found, dtype=np.int64)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from dbt.adapters.vcs.core.model import Field
-from dbt.adapters.vcs.table.compare.row_counts import Counts
+from dbt.adapters.vcs.table.compare.comparison import Counts
 from dbt.adapters.vcs.table.equality import Codes, equal_pairs, group_ids, group_in_steps
 from dbt.adapters.vcs.table.files.block_reader import Positions
 from dbt.adapters.vcs.table.types import arrow_type

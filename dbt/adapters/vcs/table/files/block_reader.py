@@ -5,6 +5,7 @@ Columns are matched by field id and read as a schema's types, which may be wider
 
 from __future__ import annotations
 
+import io
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
@@ -19,16 +20,15 @@ from dbt.adapters.vcs.core.model import Block, Field, Tombstone
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.cache import BoundedCache
-from dbt.adapters.vcs.table.files.blob_file import BlobFile
-from dbt.adapters.vcs.table.files.file_digests import (
+from dbt.adapters.vcs.table.files.footers import (
     HELP,
     Entry,
     check_footer,
     check_whole,
     damage_told,
+    read_footer,
 )
-from dbt.adapters.vcs.table.files.footers import read_footer
-from dbt.adapters.vcs.table.sorted_numbers import distinct
+from dbt.adapters.vcs.table.row_numbers import distinct
 from dbt.adapters.vcs.table.types import arrow_type
 
 Positions = npt.NDArray[np.int64]
@@ -58,13 +58,14 @@ _ROW: Final = 16
 _TARGET: Final = 512
 """Bytes of a deleted row, and of a block that loses rows, with its path."""
 
-_BATCH_ROWS: Final = 64 * 1024
+BATCH_ROWS: Final = 64 * 1024
 """Rows that are held at once where a block is streamed."""
 
 _THREADED_ROWS: Final = 32 * 1024
 """Rows from which reading columns in threads of their own costs less than starting them."""
 
-_OPTIONS: Final[Mapping[str, Any]] = {
+OPTIONS: Final[Mapping[str, Any]] = {
+    # As nanoseconds, Arrow's default for the times of older writers, years end in 2262.
     "coerce_int96_timestamp_unit": "us",
     "pre_buffer": True,
     "page_checksum_verification": True,
@@ -130,7 +131,7 @@ class Files:
         fields: Sequence[Field],
         deleted: Positions | None = None,
         *,
-        batch_rows: int = _BATCH_ROWS,
+        batch_rows: int = BATCH_ROWS,
         located: bool = False,
     ) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a block in order, in batches; columns are as in `columns`.
@@ -180,7 +181,7 @@ class Files:
         places = [FILE_COLUMN, POSITION_COLUMN]
         stored = [*places, *_stored(names, fields, {})]
         wanted = pa.array(sorted(blocks), pa.string())
-        for batch, _ in _parts(file, stored, None, _BATCH_ROWS, path):
+        for batch, _ in _parts(file, stored, None, BATCH_ROWS, path):
             arrays = [batch.column(name).cast(target.field(name).type) for name in places]
             arrays += [_column(batch, names, field, {}, len(batch), path) for field in fields]
             rows = pa.RecordBatch.from_arrays(arrays, schema=target)
@@ -202,7 +203,7 @@ class Files:
             return rows if field.initial is None else 0
         return sum(
             int(pc.sum(pc.and_(batch.column(0).is_null(), pa.array(left))).as_py() or 0)
-            for batch, left in _parts(file, stored, deleted, _BATCH_ROWS, block.path)
+            for batch, left in _parts(file, stored, deleted, BATCH_ROWS, block.path)
         )
 
     def count(self, block: Block) -> int:
@@ -275,10 +276,11 @@ class Files:
         size = self.blobs.size(path)
         source, known = self._source(path, size, entry)
         try:
-            file = pq.ParquetFile(source, **_OPTIONS, **known)
+            file = pq.ParquetFile(source, **OPTIONS, **known)
             if FILE_COLUMN in file.schema_arrow.names:
+                # Paths are long, and the same for many rows.
                 known = {"metadata": file.metadata, "read_dictionary": [FILE_COLUMN]}
-                file = pq.ParquetFile(source, **_OPTIONS, **known)
+                file = pq.ParquetFile(source, **OPTIONS, **known)
         except (pa.ArrowException, OSError, ValueError) as error:
             raise DamagedError(f"{path} is not a Parquet file: {error}. {HELP}") from error
         if not keep:
@@ -374,6 +376,7 @@ def _column(
     """Return a column for rows that were read: the file's, or a constant."""
     type_ = arrow_type(field.type)
     name = names.get(field.id.lower())
+    # Decision 22: the entry has partition values, though newer files have them inside as well.
     if field.id in partition or name is None:
         return pa.repeat(partition_scalar(partition.get(field.id, field.initial), type_), count)
     return _widened(rows.column(name), type_, path)
@@ -401,6 +404,7 @@ def _parts(
     if not stored:
         yield from ((None, left[at : at + batch_rows]) for at in range(0, rows, batch_rows))
         return
+    # Tombstones say positions in the file, so batches have to come in order, without a gap.
     start = 0
     for batch in _streamed(file, stored, batch_rows, path):
         yield batch, left[start : start + batch.num_rows]
@@ -459,3 +463,39 @@ def _widened(column: Any, type_: pa.DataType, path: str) -> Any:
             f"{path} holds values of type {column.type} that can't be read as {type_} without "
             f"Spark: {error}."
         ) from error
+
+
+class BlobFile(io.RawIOBase):
+    """A blob as a file that can be read from any place; each read is one range of the store."""
+
+    def __init__(self, blobs: Blobs, path: str, size: int) -> None:
+        super().__init__()
+        self._blobs = blobs
+        self._path = path
+        self._size = size
+        self._at = 0
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return True: it can be read from any position."""
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go to a position."""
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
+        self._at = start + offset
+        return self._at
+
+    def tell(self) -> int:
+        """Return the position."""
+        return self._at
+
+    def read(self, size: int = -1) -> bytes:
+        """Return bytes from the position on, all that are left for -1."""
+        length = self._size - self._at if size < 0 else min(size, self._size - self._at)
+        data = self._blobs.range(self._path, self._at, length) if length > 0 else b""
+        self._at += len(data)
+        return data

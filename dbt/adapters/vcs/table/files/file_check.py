@@ -11,9 +11,14 @@ from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError, StorageErr
 from dbt.adapters.vcs.core.plan.collect import NeededFile
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
-from dbt.adapters.vcs.table.files.blob_file import BlobFile
-from dbt.adapters.vcs.table.files.file_digests import MAGIC, digest, footer_of
-from dbt.adapters.vcs.table.files.footers import digest_of_file, footer_bytes
+from dbt.adapters.vcs.table.files.block_reader import BlobFile
+from dbt.adapters.vcs.table.files.footers import (
+    MAGIC,
+    digest,
+    digest_of_file,
+    footer_bytes,
+    footer_of,
+)
 from dbt.adapters.vcs.table.files.parquet import owner_of
 
 _AT_ONCE: Final = 4 * 2**20

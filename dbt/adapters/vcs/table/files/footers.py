@@ -1,36 +1,54 @@
-"""Footers of Parquet files: what they say about a write."""
+"""Footers of Parquet files: what they say about a write, their digests, and bounds of columns.
+
+Entries of files have a digest of the footer, and of the whole file where its bytes were at hand
+(decision 19). Bounds are kept as plain scalars, and only where they hold every value.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import hashlib
+import json
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final, NamedTuple, TypeAlias
+from contextlib import contextmanager
+from datetime import date, datetime, timezone
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
-from dbt.adapters.vcs.core.model import Block, ColumnStats, Field, Schema
-from dbt.adapters.vcs.core.model.data_type import type_of
+from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError, VcsError
+from dbt.adapters.vcs.core.ids import micros_of
+from dbt.adapters.vcs.core.model import Block, ColumnStats, Field, Scalar, Schema
+from dbt.adapters.vcs.core.model.data_type import FLOATS, INTEGERS, TEXTS, TIMESTAMPS, type_of
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.core.store.write_once import write_new
-from dbt.adapters.vcs.table.files.bounds import stats_of_chunks, stats_of_partition
-from dbt.adapters.vcs.table.files.file_digests import (
-    HELP,
-    MAGIC,
-    Entry,
-    check_footer,
-    digest,
-    digest_of_parts,
-    footer_of,
-)
 from dbt.adapters.vcs.table.partition_values import partition_values
 
+MAGIC: Final = b"PAR1"
+_DIGITS: Final = 32
+
+HELP: Final = (
+    "Restore it from a backup of the repository: dbt-vcs repair shows how, and what else can be "
+    "done; dbt-vcs fsck --data finds all damaged files."
+)
+"""The next step where a file of rows is damaged."""
+
+# Enough for the footer of all but very wide files, so that one request reads it.
 _TAIL: Final = 64 * 1024
 _PART: Final = 4 * 2**20
 _THREADS: Final = 16
 _MIN_PARALLEL: Final = 4
+
+
+TEXT_LENGTH: Final = 64
+"""A text bound has at most this many characters."""
+
+_PER_MICRO: Final = {"milliseconds": (1_000, 1), "microseconds": (1, 1), "nanoseconds": (1, 1_000)}
+_EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
 
 
 class Footer(NamedTuple):
@@ -84,7 +102,16 @@ def read_blocks(
     def block_of(path: str) -> Block:
         footer = footers.get(path) or read_footer(blobs, path)
         values = partitions.get(path) or partition_values(path)
-        return _block(path, footer, schema, {id: values.get(id) for id in partition_by})
+        partition = {id: values.get(id) for id in partition_by}
+        return Block(
+            path=path,
+            rows=footer.rows,
+            bytes=footer.bytes,
+            partition=partition,
+            stats=_stats(footer.metadata, schema, partition),
+            footer=footer.digest,
+            whole=footer.whole,
+        )
 
     if len(paths) < _MIN_PARALLEL:
         return tuple(map(block_of, paths))
@@ -121,18 +148,6 @@ def check_not_null(blocks: Iterable[Block], schema: Schema) -> tuple[Field, ...]
             "changed; filter the rows out, give the columns a value, or drop the constraint."
         )
     return tuple(untold)
-
-
-def _block(path: str, footer: Footer, schema: Schema, partition: dict[str, str | None]) -> Block:
-    return Block(
-        path=path,
-        rows=footer.rows,
-        bytes=footer.bytes,
-        partition=partition,
-        stats=_stats(footer.metadata, schema, partition),
-        footer=footer.digest,
-        whole=footer.whole,
-    )
 
 
 def write_file(blobs: Blobs, path: str, data: bytes) -> Footer:
@@ -237,7 +252,8 @@ def _stats(
 ) -> dict[str, ColumnStats]:
     leaves = _root_leaves(metadata.schema)
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    roots = {path.partition(".")[0].lower() for path in _paths(metadata.schema)}
+    paths = [metadata.schema.column(number).path for number in range(len(metadata.schema))]
+    roots = {path.partition(".")[0].lower() for path in paths}
     stats: dict[str, ColumnStats] = {}
     for field in schema.fields:
         position = leaves.get(field.id.lower())
@@ -255,10 +271,6 @@ def _stats(
     return stats
 
 
-def _paths(schema: Any) -> list[str]:
-    return [schema.column(number).path for number in range(len(schema))]
-
-
 def _root_leaves(schema: Any) -> dict[str, int]:
     """Return the positions of columns that are not nested, by lower-case name."""
     columns = [schema.column(number) for number in range(len(schema))]
@@ -271,3 +283,227 @@ def _root_leaves(schema: Any) -> dict[str, int]:
 
 def _no_parquet(path: str, why: str) -> DamagedError:
     return DamagedError(f"{path} is not a Parquet file: {why}. {HELP}")
+
+
+class Entry(Protocol):
+    """What an entry says about its file; digests that it lacks are empty."""
+
+    @property
+    def path(self) -> str:
+        """The file, relative to the repository."""
+
+    @property
+    def bytes(self) -> int:
+        """The file's size; 0 if it isn't known."""
+
+    @property
+    def footer(self) -> str:
+        """Digest of the footer."""
+
+    @property
+    def whole(self) -> str:
+        """Digest of the whole file."""
+
+
+def digest(data: bytes) -> str:
+    """Return the digest of some bytes: 32 hexadecimal digits of their SHA-256."""
+    return digest_of_parts([data])
+
+
+def digest_of_parts(parts: Iterable[bytes]) -> str:
+    """Return the digest of some bytes that come in parts."""
+    found = hashlib.sha256()
+    for part in parts:
+        found.update(part)
+    return found.hexdigest()[:_DIGITS]
+
+
+def footer_of(tail: bytes) -> bytes | None:
+    """Return a file's footer, with its length and the magic after it; None if it isn't there.
+
+    Args:
+        tail: The end of the file.
+    """
+    if len(tail) < 12 or tail[-4:] != MAGIC:
+        return None
+    length = int.from_bytes(tail[-8:-4], "little") + 8
+    return tail[-length:] if length + 4 <= len(tail) else None
+
+
+def check_footer(entry: Entry, found: str) -> None:
+    """Check the digest of a footer that was read.
+
+    Raises:
+        DamagedError: The entry has another one.
+    """
+    if entry.footer and found != entry.footer:
+        raise _another(entry.path, "footer", entry.footer, found)
+
+
+def check_whole(entry: Entry, data: bytes) -> None:
+    """Check a file whose bytes are all at hand, as far as its entry has digests.
+
+    Raises:
+        DamagedError: It is another file, or a damaged one.
+    """
+    if entry.whole and (found := digest(data)) != entry.whole:
+        raise _another(entry.path, "file", entry.whole, found)
+    if entry.footer:
+        check_footer(entry, digest(footer_of(data) or b""))
+
+
+@contextmanager
+def damage_told(path: str) -> Iterator[None]:
+    """Turn what Arrow raises for bytes that it can't read into an error that names the file."""
+    try:
+        yield
+    except VcsError:
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise DamagedError(f"{path} is damaged: {error}. {HELP}") from error
+
+
+def _another(path: str, what: str, expected: str, found: str) -> DamagedError:
+    return DamagedError(
+        f"{path} is not the file that was written: the digest of its {what} is {found}, expected "
+        f"{expected}. It is damaged, or another file is in its place. {HELP}"
+    )
+
+
+def stats_of_chunks(type_: str, chunks: Sequence[Any], leaf: Any) -> ColumnStats:
+    """Return the bounds of one column over a file's row groups.
+
+    Args:
+        type_: The field's type text.
+        chunks: pyarrow's column chunks, one a row group.
+        leaf: pyarrow's schema of the column.
+    """
+    nulls = 0
+    lows: list[Any] = []
+    highs: list[Any] = []
+    for chunk in chunks:
+        stats = chunk.statistics
+        if stats is None or not stats.has_null_count:
+            nulls = -1
+        elif stats.null_count == chunk.num_values:
+            # A group of NULLs has no bounds, and says nothing of the others.
+            nulls += stats.null_count if nulls >= 0 else 0
+            continue
+        elif nulls >= 0:
+            nulls += stats.null_count
+        low, high = (None, None) if stats is None else _bounds(type_of(type_).kind, stats, leaf)
+        lows.append(low)
+        highs.append(high)
+    return ColumnStats(_overall(min, lows), _overall(max, highs), nulls)
+
+
+def stats_of_partition(type_: str, text: str | None, rows: int) -> ColumnStats:
+    """Return the bounds of a partition column, given its value as text in the folder name."""
+    if text is None:
+        return ColumnStats(None, None, rows)
+    try:
+        value = _scalar_of_text(type_of(type_).kind, text)
+    except (ValueError, InvalidOperation):
+        value = None
+    if isinstance(value, str) and type_of(type_).kind in TEXTS:
+        return ColumnStats(shortened(value), raised(value), 0)
+    return ColumnStats(value, value, 0)
+
+
+def shortened(text: str) -> str:
+    """Return a lower bound of a text, by code points, that is short enough to keep."""
+    return text[:TEXT_LENGTH]
+
+
+def raised(text: str) -> str | None:
+    """Return an upper bound of a text that is short enough to keep, or None if there is none."""
+    if len(text) <= TEXT_LENGTH:
+        return text
+    head = text[:TEXT_LENGTH]
+    while head:
+        point = ord(head[-1]) + 1
+        # Surrogates are no characters.
+        if 0xD800 <= point <= 0xDFFF:
+            point = 0xE000
+        if point <= 0x10FFFF:
+            return head[:-1] + chr(point)
+        head = head[:-1]
+    return None
+
+
+def _bounds(kind: str, stats: Any, leaf: Any) -> tuple[Any, Any]:
+    """Return the bounds in one row group as comparable values; None if there are none."""
+    if not stats.has_min_max:
+        return None, None
+    if kind in TIMESTAMPS:
+        return _timestamp_bounds(stats, leaf)
+    if kind in INTEGERS or kind == "date":
+        return int(stats.min_raw), int(stats.max_raw)
+    if kind in FLOATS:
+        low, high = float(stats.min_raw), float(stats.max_raw)
+        if math.isnan(low) or math.isnan(high):
+            return None, None
+        return (low if math.isfinite(low) else None), (high if math.isfinite(high) else None)
+    if kind == "boolean":
+        return bool(stats.min_raw), bool(stats.max_raw)
+    if kind == "decimal":
+        return _decimal_bounds(stats, leaf)
+    if kind in TEXTS:
+        try:
+            return shortened(_text(stats.min_raw)), raised(_text(stats.max_raw))
+        except UnicodeDecodeError:
+            # Another writer cut a bound within a character.
+            return None, None
+    return None, None
+
+
+def _decimal_bounds(stats: Any, leaf: Any) -> tuple[Decimal, Decimal]:
+    if leaf.physical_type not in ("INT32", "INT64"):
+        return stats.min, stats.max
+    # Older releases of Arrow have bounds only of those stored as bytes.
+    least, most = Decimal(stats.min_raw), Decimal(stats.max_raw)
+    return least.scaleb(-leaf.scale), most.scaleb(-leaf.scale)
+
+
+def _timestamp_bounds(stats: Any, leaf: Any) -> tuple[int | None, int | None]:
+    # Twelve bytes (INT96) have no bounds that are in order; nanoseconds are rounded outwards.
+    unit = json.loads(leaf.logical_type.to_json()).get("timeUnit")
+    if leaf.physical_type != "INT64" or unit not in _PER_MICRO:
+        return None, None
+    times, per = _PER_MICRO[unit]
+    return int(stats.min_raw) * times // per, -(-int(stats.max_raw) * times // per)
+
+
+def _text(raw: Any) -> str:
+    return raw if isinstance(raw, str) else bytes(raw).decode("utf-8")
+
+
+def _overall(pick: Callable[[list[Any]], Any], bounds: list[Any]) -> Scalar:
+    """Return the bound of all row groups, or None if one of them has none."""
+    if not bounds or None in bounds:
+        return None
+    bound: Scalar = pick(bounds)
+    # JSON numbers would lose digits.
+    return f"{bound:f}" if isinstance(bound, Decimal) else bound
+
+
+def _scalar_of_text(kind: str, text: str) -> Scalar:
+    if kind in INTEGERS:
+        return int(text)
+    if kind in TEXTS:
+        return text
+    if kind == "date":
+        return date.fromisoformat(text).toordinal() - _EPOCH_DAY
+    if kind in TIMESTAMPS:
+        return micros_of(datetime.fromisoformat(_padded(text)).replace(tzinfo=timezone.utc))
+    if kind == "decimal":
+        return f"{Decimal(text):f}"
+    if kind == "boolean":
+        return text == "true"
+    return None
+
+
+def _padded(text: str) -> str:
+    """Return a timestamp with six digits after the point, which Python 3.10 requires."""
+    head, point, fraction = text.partition(".")
+    return head + point + fraction.ljust(6, "0") if point else head

@@ -1,24 +1,41 @@
-"""Rewriting blocks in process: the same rows in fewer files, without the deleted ones."""
+"""Rewriting files in process: blocks joined, or a file again without some of its rows."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
+from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dbt.adapters.vcs.core.model import Block, Field, Tombstone
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.table.files.block_reader import Files
-from dbt.adapters.vcs.table.files.column_stats import measured_columns
-from dbt.adapters.vcs.table.files.footers import Footer, write_file
-from dbt.adapters.vcs.table.files.numbered_columns import numbered
-from dbt.adapters.vcs.table.files.parquet import owner_of
+from dbt.adapters.vcs.table.files.block_reader import (
+    BATCH_ROWS,
+    OPTIONS,
+    BlobFile,
+    Files,
+    Positions,
+    is_readable,
+    partition_scalar,
+)
+from dbt.adapters.vcs.table.files.footers import Footer, check_whole, damage_told, write_file
+from dbt.adapters.vcs.table.files.parquet import measured_columns, numbered, open_writer
 from dbt.adapters.vcs.table.partition_values import folders_like
+from dbt.adapters.vcs.table.types import arrow_type
 
-_GROUP_BYTES = 64 * 2**20
+_GROUP_BYTES: Final = 64 * 2**20
 """Rows that make a row group, as Arrow counts bytes in memory."""
+
+_READ_WHOLE: Final = 64 * 2**20
+_OWN: Final = (b"ARROW:schema", b"vcs.table", b"vcs.write")
+"""Metadata that isn't true of the new file."""
+
+_ROW: Final = b"org.apache.spark.sql.parquet.row.metadata"
+"""What Spark says of the columns; it isn't true of a file with more of them."""
 
 
 def rewrite_blocks(
@@ -60,11 +77,14 @@ def rewrite_blocks(
         for batch in files.batches(block, fields, deleted.get(block.path))
         if batch.num_rows
     )
-    groups = _sorted(batches, sort_by) if sort_by else grouped(batches)
-    return dict(_files(blobs, groups, _place(folder, blocks[0]), target_bytes))
+    groups = _sorted_groups(batches, sort_by) if sort_by else _row_groups(batches)
+    inside = f"{folder}/{folders_like(blocks[0])}".rstrip("/")
+    return dict(_written(blobs, groups, inside, folder.rpartition("=")[2], target_bytes))
 
 
-def _sorted(batches: Iterable[pa.RecordBatch], sort_by: Sequence[str]) -> Iterator[pa.Table]:
+def _sorted_groups(
+    batches: Iterable[pa.RecordBatch], sort_by: Sequence[str]
+) -> Iterator[pa.Table]:
     held = list(batches)
     if not held:
         return
@@ -74,8 +94,7 @@ def _sorted(batches: Iterable[pa.RecordBatch], sort_by: Sequence[str]) -> Iterat
         yield ordered.slice(start, size)
 
 
-def grouped(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Yield rows as tables, each of about as many as a row group should have."""
+def _row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     held: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:
@@ -88,9 +107,10 @@ def grouped(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(held)
 
 
-def _files(
-    blobs: Blobs, groups: Iterable[pa.Table], place: tuple[str, str], target_bytes: int
+def _written(
+    blobs: Blobs, groups: Iterable[pa.Table], folder: str, write: str, target_bytes: int
 ) -> Iterator[tuple[str, Footer]]:
+    """Write row groups as files of a folder; yield each file's path and footer."""
     sink: pa.BufferOutputStream | None = None
     writer: pq.ParquetWriter | None = None
     measured: frozenset[str] = frozenset()
@@ -100,7 +120,7 @@ def _files(
         nonlocal number, writer, sink
         assert writer is not None and sink is not None
         writer.close()
-        path = f"{place[0]}/part-{number:05}-{place[1]}.parquet"
+        path = f"{folder}/part-{number:05}-{write}.parquet"
         footer = write_file(blobs, path, sink.getvalue().to_pybytes())
         number, writer, sink = number + 1, None, None
         return path, footer
@@ -114,17 +134,7 @@ def _files(
         if writer is None or sink is None:
             measured = held
             sink = pa.BufferOutputStream()
-            writer = pq.ParquetWriter(
-                sink,
-                numbered(rows.schema),
-                compression="snappy",
-                coerce_timestamps="us",
-                store_schema=False,
-                write_page_index=False,
-                write_page_checksum=True,
-                write_statistics=sorted(measured),
-            )
-            writer.add_key_value_metadata(owner_of(place[0]))
+            writer = open_writer(sink, numbered(rows.schema), folder, measured)
         writer.write_table(rows, row_group_size=rows.num_rows)
         if sink.tell() >= target_bytes:
             yield finish()
@@ -132,6 +142,88 @@ def _files(
         yield finish()
 
 
-def _place(folder: str, block: Block) -> tuple[str, str]:
-    """Return the folder of a new file of a block's partition, and the write's id."""
-    return f"{folder}/{folders_like(block)}".rstrip("/"), folder.rpartition("=")[2]
+def write_without(
+    blobs: Blobs, block: Block, gone: Positions, path: str, *, fields: Sequence[Field] = ()
+) -> Footer:
+    """Write a block's rows without some of them, in their order; return the new file's footer.
+
+    The types that the file has stay, with what its writer says of them. A partition column that
+    an older file has only in its path is added. Rows are streamed, with the new file in memory.
+
+    Args:
+        blobs: The repository's store.
+        block: The block.
+        gone: Positions of the rows to leave out.
+        path: The new file.
+        fields: The table's columns.
+
+    Raises:
+        DamagedError: The block is damaged, or another file than its entry describes.
+        InputError: The new file already exists.
+    """
+    # The rows are read twice, since bounds have to be decided on before the first is written.
+    found = (measured_columns(pa.table(batch)) for batch in _left(blobs, block, gone, fields))
+    measured = reduce(frozenset.intersection, found)
+    sink = pa.BufferOutputStream()
+    writer: pq.ParquetWriter | None = None
+    for rows in _row_groups(_left(blobs, block, gone, fields)):
+        if writer is None:
+            writer = open_writer(sink, numbered(rows.schema, is_stored=True), path, measured)
+        writer.write_table(rows, row_group_size=rows.num_rows)
+    assert writer is not None, "a block without rows is left out, not written"
+    writer.close()
+    return write_file(blobs, path, sink.getvalue().to_pybytes())
+
+
+def read_stored(blobs: Blobs, entry: Block | Tombstone) -> pa.Table:
+    """Return all rows of a file in the types that it has.
+
+    Raises:
+        DamagedError: It is damaged, or another file than its entry describes.
+    """
+    with damage_told(entry.path):
+        return _open(blobs, entry).read()
+
+
+def _left(
+    blobs: Blobs, block: Block, gone: Positions, fields: Sequence[Field]
+) -> Iterator[pa.RecordBatch]:
+    with damage_told(block.path):
+        file, start = _open(blobs, block), 0
+        added = _only_in_path(file.schema_arrow, block, fields)
+        dropped = {*_OWN, _ROW} if added else {*_OWN}
+        for batch in file.iter_batches(batch_size=BATCH_ROWS):
+            left = np.ones(batch.num_rows, np.bool_)
+            here = gone[(gone >= start) & (gone < start + batch.num_rows)] - start
+            left[here] = False
+            start += batch.num_rows
+            rows = batch.filter(pa.array(left))
+            if rows.num_rows:
+                for id, value in added.items():
+                    rows = rows.append_column(id, pa.repeat(value, rows.num_rows))
+                kept = {k: v for k, v in (rows.schema.metadata or {}).items() if k not in dropped}
+                yield rows.replace_schema_metadata(kept)
+
+
+def _only_in_path(
+    schema: pa.Schema, block: Block, fields: Sequence[Field]
+) -> dict[str, pa.Scalar]:
+    """Return the values of partition columns that a file lacks, as far as Arrow has their type."""
+    inside = {name.lower() for name in schema.names}
+    return {
+        field.id: partition_scalar(block.partition[field.id], arrow_type(field.type))
+        for field in fields
+        if field.id in block.partition and field.id.lower() not in inside and is_readable(field)
+    }
+
+
+def _open(blobs: Blobs, entry: Block | Tombstone) -> Any:
+    size = blobs.size(entry.path)
+    source: Any
+    if size <= _READ_WHOLE:
+        data = blobs.get(entry.path)
+        check_whole(entry, data)
+        source = pa.BufferReader(data)
+    else:
+        source = pa.PythonFile(BlobFile(blobs, entry.path, size), mode="r")
+    return pq.ParquetFile(source, **OPTIONS)

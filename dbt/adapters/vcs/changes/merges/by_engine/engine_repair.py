@@ -54,12 +54,12 @@ from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.factory import row_session
 from dbt.adapters.vcs.engines.port import Destination, RowSession
 from dbt.adapters.vcs.table.compare.located import Mask, Places
-from dbt.adapters.vcs.table.equality_sql import canonical
+from dbt.adapters.vcs.table.equality import canonical
 from dbt.adapters.vcs.table.files.block_reader import Files, Positions, is_readable, shown_type
 from dbt.adapters.vcs.table.files.footers import read_blocks
-from dbt.adapters.vcs.table.files.tombstone_files import write_tombstone
+from dbt.adapters.vcs.table.files.parquet import write_tombstone
 from dbt.adapters.vcs.table.quoting import literal, quoted
-from dbt.adapters.vcs.table.sorted_numbers import are_among, distinct
+from dbt.adapters.vcs.table.row_numbers import are_among, distinct
 
 _KEPT_POSITIONS: Final = 32 * 2**20
 """Bytes of deleted rows' positions that are kept."""

@@ -26,8 +26,7 @@ from dbt.adapters.vcs.changes.merges.rowwise.row_policy import Decided, RowPolic
 from dbt.adapters.vcs.changes.writes.stage import unlimited
 from dbt.adapters.vcs.core.model import Field
 from dbt.adapters.vcs.engines.port import RowSession
-from dbt.adapters.vcs.table.equality import group_ids
-from dbt.adapters.vcs.table.equality_sql import equals
+from dbt.adapters.vcs.table.equality import equals, group_ids
 from dbt.adapters.vcs.table.files.block_reader import Positions, shown_type
 from dbt.adapters.vcs.table.python_values import arrow_array
 from dbt.adapters.vcs.table.quoting import sql_type

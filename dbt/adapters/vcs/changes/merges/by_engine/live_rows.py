@@ -31,7 +31,7 @@ from dbt.adapters.vcs.table.compare.located import Places
 from dbt.adapters.vcs.table.files.block_reader import Files, Positions, located_schema
 from dbt.adapters.vcs.table.partition_values import unknown_block
 from dbt.adapters.vcs.table.quoting import quoted
-from dbt.adapters.vcs.table.sorted_numbers import are_among
+from dbt.adapters.vcs.table.row_numbers import are_among
 
 STATES: Final = ("b", "o", "t", "g")
 """Base, ours, theirs, graft: columns that are 1 if the state has the row, else 0."""

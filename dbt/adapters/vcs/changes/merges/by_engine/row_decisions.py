@@ -34,7 +34,7 @@ from dbt.adapters.vcs.changes.merges.rowwise.decide import (
     RowMode,
 )
 from dbt.adapters.vcs.core.model import Field
-from dbt.adapters.vcs.table.equality_sql import canonical, equals
+from dbt.adapters.vcs.table.equality import canonical, equals
 from dbt.adapters.vcs.table.quoting import quoted, sql_type
 
 OPEN: Final = 0

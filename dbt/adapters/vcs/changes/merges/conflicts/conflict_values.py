@@ -12,8 +12,7 @@ from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import SIDES, Con
 from dbt.adapters.vcs.changes.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.table.equality import codes_of
-from dbt.adapters.vcs.table.exact_values import Given
-from dbt.adapters.vcs.table.key_values import key_value
+from dbt.adapters.vcs.table.exact_values import Given, key_value
 from dbt.adapters.vcs.table.python_values import python_value
 
 

@@ -24,9 +24,8 @@ from dbt.adapters.vcs.core.plan.tree_merge import SchemaInfo
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.treereader import TreeChanges
 from dbt.adapters.vcs.table.equality import has_value
-from dbt.adapters.vcs.table.exact_values import Given
+from dbt.adapters.vcs.table.exact_values import Given, key_value
 from dbt.adapters.vcs.table.files.block_reader import Positions
-from dbt.adapters.vcs.table.key_values import key_value
 from dbt.adapters.vcs.table.python_values import python_rows
 
 _SHOWN: Final = 100

@@ -33,7 +33,7 @@ from dbt.adapters.vcs.table.compare.located import Mask
 from dbt.adapters.vcs.table.compare.net import sums
 from dbt.adapters.vcs.table.equality import Codes, codes_of
 from dbt.adapters.vcs.table.files.block_reader import Positions
-from dbt.adapters.vcs.table.sorted_numbers import distinct
+from dbt.adapters.vcs.table.row_numbers import distinct
 
 RowMode: TypeAlias = Literal["fail", "skip", "accept"]
 """What to do with a row in conflict.

@@ -25,7 +25,7 @@ from dbt.adapters.vcs.core.model import Field, Snapshot
 from dbt.adapters.vcs.core.plan.schema_merge import Side
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Rewriter, Rewriters
-from dbt.adapters.vcs.table.compare.row_counts import Counts
+from dbt.adapters.vcs.table.compare.comparison import Counts
 from dbt.adapters.vcs.table.limits import Limits, in_process_first
 from dbt.adapters.vcs.table.quoting import quoted
 

@@ -22,12 +22,11 @@ from dbt.adapters.vcs.core.plan.delta import Deletion, Delta
 from dbt.adapters.vcs.core.plan.schema_merge import Definition
 from dbt.adapters.vcs.core.plan.states import State, Triple
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.table.compare.comparison import Counts
+from dbt.adapters.vcs.table.compare.located import signed_rows
 from dbt.adapters.vcs.table.compare.net import net_changes
-from dbt.adapters.vcs.table.compare.row_counts import Counts
-from dbt.adapters.vcs.table.compare.signed import signed_rows
 from dbt.adapters.vcs.table.files.footers import read_blocks
-from dbt.adapters.vcs.table.files.row_files import write_rows
-from dbt.adapters.vcs.table.files.tombstone_files import write_tombstone
+from dbt.adapters.vcs.table.files.parquet import write_rows, write_tombstone
 from dbt.adapters.vcs.table.limits import Limits, TooLargeError
 from dbt.adapters.vcs.table.manifests import edited
 

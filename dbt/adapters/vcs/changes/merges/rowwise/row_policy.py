@@ -15,8 +15,7 @@ from dbt.adapters.vcs.changes.merges.rowwise.decide import CHOICES, RowMode
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Field
 from dbt.adapters.vcs.core.plan.schema_merge import Side
-from dbt.adapters.vcs.table.compare.located import Mask
-from dbt.adapters.vcs.table.compare.matching import hits
+from dbt.adapters.vcs.table.compare.located import Mask, hits
 from dbt.adapters.vcs.table.equality import Codes, equal_rows, group_ids
 from dbt.adapters.vcs.table.files.block_reader import Positions, shown_type
 from dbt.adapters.vcs.table.python_values import arrow_array

@@ -57,8 +57,7 @@ from dbt.adapters.vcs.sql.syntax.conditions import where_clause
 from dbt.adapters.vcs.table.compare.located import locate
 from dbt.adapters.vcs.table.files.block_reader import Files, Positions
 from dbt.adapters.vcs.table.files.footers import WrittenFiles, read_blocks
-from dbt.adapters.vcs.table.files.row_files import can_write, write_rows
-from dbt.adapters.vcs.table.files.tombstone_files import write_tombstone
+from dbt.adapters.vcs.table.files.parquet import can_write, write_rows, write_tombstone
 from dbt.adapters.vcs.table.limits import Limits, in_process_first
 from dbt.adapters.vcs.table.manifests import put_segments
 from dbt.adapters.vcs.table.python_values import python_rows

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 from dbt.adapters.vcs.core.plan.pieces import Piece
 from dbt.adapters.vcs.core.plan.states import DeletionKey, State, Triple
-from dbt.adapters.vcs.table.compare.first_seen import PlaceGrid
-from dbt.adapters.vcs.table.compare.located import Located, Mask, locate
+from dbt.adapters.vcs.table.compare.located import Located, Mask, PlaceGrid, locate
 from dbt.adapters.vcs.table.files.block_reader import Files
-from dbt.adapters.vcs.table.sorted_numbers import are_among
+from dbt.adapters.vcs.table.row_numbers import are_among
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,7 @@ from dbt.adapters.vcs.core.plan.delta import Delta, delta
 from dbt.adapters.vcs.core.plan.pieces import Piece
 from dbt.adapters.vcs.core.plan.states import Triple
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.table.compare.first_seen import PlaceGrid
-from dbt.adapters.vcs.table.compare.located import Mask, locate
+from dbt.adapters.vcs.table.compare.located import Mask, PlaceGrid, locate
 from dbt.adapters.vcs.table.compare.net import sums
 from dbt.adapters.vcs.table.equality import group_ids
 from dbt.adapters.vcs.table.files.block_reader import Files

@@ -30,8 +30,8 @@ from dbt.adapters.vcs.sql.row_change import Delete
 from dbt.adapters.vcs.sql.staging_sql import TargetColumn
 from dbt.adapters.vcs.sql.syntax.clauses import PartitionSpec
 from dbt.adapters.vcs.sql.table import Truncate
+from dbt.adapters.vcs.table.exact_values import fitted_rows
 from dbt.adapters.vcs.table.files.footers import read_blocks
-from dbt.adapters.vcs.table.fitted_rows import fitted_rows
 from dbt.adapters.vcs.table.quoting import quoted_relation, sql_type
 from dbt.adapters.vcs.workspace.answer import Outcome
 from dbt.adapters.vcs.workspace.statement_scope import Scope

@@ -17,7 +17,7 @@ from dbt.adapters.vcs.core.model import Field, Schema, Snapshot
 from dbt.adapters.vcs.sql.handlers.versions.time_travel import settled_text
 from dbt.adapters.vcs.sql.syntax.conditions import where_clause
 from dbt.adapters.vcs.sql.versioning import SnapshotPick
-from dbt.adapters.vcs.table.key_values import key_value
+from dbt.adapters.vcs.table.exact_values import key_value
 from dbt.adapters.vcs.table.python_values import python_value
 from dbt.adapters.vcs.table.quoting import quoted
 from dbt.adapters.vcs.table.types import arrow_type

@@ -92,7 +92,7 @@ def test_a_crash_at_any_write_of_a_creation_leaves_nothing_or_a_repository(
             if (number, when) != (5, "after"):
                 with pytest.raises(NotFoundError, match="not a repository"):
                     Repository.open(open_blobs(root))
-            repository = Repository.open_or_create(open_blobs(root), author="ann")
+            repository = Repository.create(open_blobs(root), author="ann")
             put(repository, 1)
             assert shown(open_blobs(root)) == {"orders": 1}
 

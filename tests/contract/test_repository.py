@@ -43,7 +43,7 @@ def test_a_new_repository_shows_nothing(repository: Repository) -> None:
 def test_creating_again_opens(reopen: OpenBlobs) -> None:
     first = Repository.create(reopen(), author="ann")
     land(first, a=1)
-    second = Repository.open_or_create(reopen(), author="bob", default_branch="other")
+    second = Repository.create(reopen(), author="bob", default_branch="other")
     assert (second.id, second.default_branch) == (first.id, "main")
     assert shown(second) == {"a": 1}
 
@@ -53,7 +53,7 @@ def test_racing_creators_make_one_repository(reopen: OpenBlobs) -> None:
 
     def create(_: int) -> tuple[str, CommitId]:
         start.wait()
-        made = Repository.open_or_create(reopen(), author="ann")
+        made = Repository.create(reopen(), author="ann")
         return made.id, made.branch("main").head
 
     with ThreadPoolExecutor(6) as pool:
@@ -63,14 +63,14 @@ def test_racing_creators_make_one_repository(reopen: OpenBlobs) -> None:
 def test_a_location_with_other_things_is_left_alone(blobs: Blobs) -> None:
     blobs.create("thesis.doc", b"precious")
     with pytest.raises(InputError, match=r"other things lie there \(thesis\.doc\)"):
-        Repository.open_or_create(blobs, author="ann")
+        Repository.create(blobs, author="ann")
     assert blobs.top() == ["thesis.doc"]
 
 
 def test_hidden_files_and_leftovers_are_no_obstacle(blobs: Blobs) -> None:
     blobs.create(".gitkeep", b"")
     blobs.create("objects/commit/ab/cd", b"half-made")
-    assert Repository.open_or_create(blobs, author="ann").branch("main")
+    assert Repository.create(blobs, author="ann").branch("main")
 
 
 def test_a_location_without_a_header_is_no_repository(blobs: Blobs) -> None:
@@ -80,7 +80,7 @@ def test_a_location_without_a_header_is_no_repository(blobs: Blobs) -> None:
 
 def test_a_newer_format_names_both_versions(blobs: Blobs) -> None:
     blobs.create("vcs.json", b'{"format": 7, "id": {"changed": "shape"}}')
-    for enter in (Repository.open, lambda b: Repository.open_or_create(b, author="ann")):
+    for enter in (Repository.open, lambda b: Repository.create(b, author="ann")):
         with pytest.raises(FormatError, match=r"version 7.*up to version 2.*[Uu]pgrade"):
             enter(blobs)
 

@@ -7,8 +7,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbt.adapters.vcs.core.history.bisection import Mark, first_bad
-from dbt.adapters.vcs.core.history.graph import only_reached
+from dbt.adapters.vcs.core.graph import Mark, first_bad, only_reached
 
 Graph = dict[str, tuple[str, ...]]
 

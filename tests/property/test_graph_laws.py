@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dbt.adapters.vcs.core.history.graph import ancestors, is_ancestor, merge_bases
+from dbt.adapters.vcs.core.graph import ancestors, is_ancestor, merge_bases
 
 Graph = dict[str, tuple[str, ...]]
 

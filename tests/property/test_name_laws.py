@@ -10,12 +10,18 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dbt.adapters.vcs.core.characters import unseen
-from dbt.adapters.vcs.core.history.refname import is_allowed
-from dbt.adapters.vcs.core.history.revision import parse_range, parse_revision
+from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.ids import Micros
+from dbt.adapters.vcs.core.resolver import parse_range, parse_revision
 from dbt.adapters.vcs.core.store.blobs import check_path
-from dbt.adapters.vcs.core.store.branch_names import MAX_QUOTED, is_name, quote, unquote
+from dbt.adapters.vcs.core.store.branch_names import (
+    MAX_QUOTED,
+    check_new_name,
+    is_name,
+    quote,
+    unquote,
+    unseen,
+)
 
 names = st.one_of(
     st.text(min_size=1, max_size=40),
@@ -93,6 +99,14 @@ def git_takes(name: str) -> bool:
             == 0
             for arguments in commands
         )
+
+
+def is_allowed(name: str) -> bool:
+    try:
+        check_new_name(name, "branch")
+    except InputError:
+        return False
+    return True
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git isn't installed")

@@ -15,7 +15,7 @@ from dbt.adapters.vcs.commands.merge import MergeRequest, merge
 from dbt.adapters.vcs.commands.restore import restore_branch, restore_relation
 from dbt.adapters.vcs.commands.revert import revert
 from dbt.adapters.vcs.core.errors import ConflictError
-from dbt.adapters.vcs.core.history.graph import ancestors
+from dbt.adapters.vcs.core.graph import ancestors
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import TableEntry
 from dbt.adapters.vcs.core.repository import Repository

@@ -72,7 +72,7 @@ def connect(
     blobs = open_blobs(repository, storage_options or {})
     author = author or os.environ.get(variables.AUTHOR) or getpass.getuser()
     settings, given = (spark, None) if isinstance(spark, Mapping) else (None, spark)
-    opened = Repository.open_or_create(blobs, author=author) if create else Repository.open(blobs)
+    opened = Repository.create(blobs, author=author) if create else Repository.open(blobs)
 
     def engine(branch: str) -> Engine:
         return make_engine(

@@ -29,7 +29,7 @@ settings = {
     "spark.driver.bindAddress": "127.0.0.1",
 }
 blobs = LocalBlobs(Path(sys.argv[1]))
-Repository.open_or_create(blobs, author="ann")
+Repository.create(blobs, author="ann")
 engine = SparkEngine(blobs, settings=settings)
 try:
     session = engine.session("test")

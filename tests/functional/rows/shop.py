@@ -42,7 +42,7 @@ class Shop(Client):
     @classmethod
     def open(cls, folder: Path, engines: Any) -> Any:
         blobs = LocalBlobs(folder / "ware house", fsync=False)
-        shop = cls(Repository.open_or_create(blobs, author="someone"), "main", engines)
+        shop = cls(Repository.create(blobs, author="someone"), "main", engines)
         shop.sql("create schema s")
         return closing(shop)
 

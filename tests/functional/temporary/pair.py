@@ -35,7 +35,7 @@ class Pair:
 
     def __init__(self, folder: Path, engines: Any) -> None:
         blobs = LocalBlobs(folder / "repository", fsync=False)
-        repository = Repository.open_or_create(blobs, author="someone")
+        repository = Repository.create(blobs, author="someone")
         self.engine = engines(blobs)
         line = BranchLine(repository, "main", "someone")
         self.workspace = Workspace(repository, line, lambda: self.engine, schema="s")

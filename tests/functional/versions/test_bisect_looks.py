@@ -9,7 +9,7 @@ import pytest
 from dbt.adapters.vcs.api import Client
 from dbt.adapters.vcs.client.lazy_table import open_table
 from dbt.adapters.vcs.commands.bisect_condition import Probes, ProbeSettings, condition_of
-from dbt.adapters.vcs.core.history.bisection import Mark
+from dbt.adapters.vcs.core.graph import Mark
 from dbt.adapters.vcs.engines.port import Engine
 
 from .conftest import Sql

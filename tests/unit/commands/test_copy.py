@@ -14,10 +14,10 @@ from dbt.adapters.vcs.commands.gc import collect
 from dbt.adapters.vcs.commands.purge import PurgeRequest, purge
 from dbt.adapters.vcs.commands.refs import create_snapshot, create_tag
 from dbt.adapters.vcs.commands.restore import restore_relation
+from dbt.adapters.vcs.core.codec import is_same_table
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError, RetryError
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Block, RelationName
-from dbt.adapters.vcs.core.origins.row_digests import is_same_table
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import change_retention
 from dbt.adapters.vcs.core.store import MemoryBlobs, open_blobs

@@ -262,7 +262,7 @@ def test_a_target_that_comes_to_conflict_meanwhile_is_a_conflict(
 
 def test_races_are_given_up_in_the_end(forked: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     forked.put("feature", a="2")
-    monkeypatch.setattr("dbt.adapters.vcs.core.retry.MAX_WAIT", 0.0)
+    monkeypatch.setattr("dbt.adapters.vcs.core.turns.MAX_WAIT", 0.0)
     monkeypatch.setattr(forked.repository, "move_branch", lambda *args, **kwargs: None)
     with pytest.raises(RetryError, match="merge 'feature' into 'main'"):
         into_main(forked)

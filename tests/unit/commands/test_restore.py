@@ -15,11 +15,11 @@ from dbt.adapters.vcs.commands.refs import (
 from dbt.adapters.vcs.commands.restore import restore_branch, restore_relation
 from dbt.adapters.vcs.commands.revert import revert
 from dbt.adapters.vcs.core.branches import Protection
+from dbt.adapters.vcs.core.codec import is_same_table
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError, ProtectedError
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Entry, RelationName, Run, TableEntry
 from dbt.adapters.vcs.core.origins.lineage import Lineage
-from dbt.adapters.vcs.core.origins.row_digests import is_same_table
 from dbt.adapters.vcs.core.origins.staleness import inputs_of
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.workspace.run_branch import Status

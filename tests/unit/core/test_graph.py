@@ -7,12 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dbt.adapters.vcs.core.history.graph import (
-    all_merge_bases,
-    ancestors,
-    is_ancestor,
-    merge_bases,
-)
+from dbt.adapters.vcs.core.graph import all_merge_bases, ancestors, is_ancestor, merge_bases
 
 # child: parents, as drawn in the comments; letters grow with time.
 LINE = {"a": "", "b": "a", "c": "b", "d": "c"}

@@ -5,7 +5,8 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.core.history.revision import (
+from dbt.adapters.vcs.core.ids import micros_of
+from dbt.adapters.vcs.core.resolver import (
     AtMoment,
     Back,
     MovesAgo,
@@ -15,7 +16,6 @@ from dbt.adapters.vcs.core.history.revision import (
     parse_range,
     parse_revision,
 )
-from dbt.adapters.vcs.core.ids import micros_of
 
 NOW = micros_of(datetime(2026, 11, 20, 12, tzinfo=timezone.utc))
 

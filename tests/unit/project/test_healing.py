@@ -201,7 +201,7 @@ def test_a_run_gives_up_when_the_target_moves_each_time(
         return carry(self, overlay, origin, *args)
 
     monkeypatch.setattr(type(run.engine), "__call__", moving)
-    monkeypatch.setattr("dbt.adapters.vcs.core.retry.time.sleep", lambda _: None)
+    monkeypatch.setattr("dbt.adapters.vcs.core.turns.time.sleep", lambda _: None)
     with pytest.raises(ConflictError, match="'main' moved each of 5 times"):
         run.publish(HEAL)
     assert next(count) == healing.TRIES + 1

@@ -37,7 +37,7 @@ from dbt.adapters.vcs.commands.layout import (
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, verb
 from dbt.adapters.vcs.core.errors import DamagedError, InputError
-from dbt.adapters.vcs.core.history.bisection import Mark, first_bad
+from dbt.adapters.vcs.core.graph import Mark, first_bad
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.model import Commit, Entry, RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository

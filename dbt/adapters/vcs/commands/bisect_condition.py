@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 import pyarrow as pa
 
 from dbt.adapters.vcs.core.errors import DamagedError, EngineError, InputError, NotFoundError
-from dbt.adapters.vcs.core.history.bisection import Mark
+from dbt.adapters.vcs.core.graph import Mark
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import (
     Block,

@@ -25,13 +25,13 @@ from dbt.adapters.vcs.commands.output import RowSet
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, check_only, rows_limit, verb
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError, UnsupportedError, VcsError
-from dbt.adapters.vcs.core.history.revision import Range, parse_range
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.model.tree import AbsentType
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.plan.tree_merge import Change
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.resolver import Range, parse_range
 from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.core.tableversions import find_version
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffShape, table_at

@@ -15,8 +15,8 @@ from dbt.adapters.vcs.changes.merges.export_rules import CatalogTarget, ExportRu
 from dbt.adapters.vcs.core.errors import InputError, StorageError, VcsError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.retry import attempts
 from dbt.adapters.vcs.core.store.failures import plain
+from dbt.adapters.vcs.core.turns import attempts
 from dbt.adapters.vcs.iceberg.branch_export import BranchExport, Registration, export_branch
 from dbt.adapters.vcs.iceberg.export_folder import ExportFolder, export_folder
 from dbt.adapters.vcs.iceberg.metadata_place import MetadataPlace, place_of

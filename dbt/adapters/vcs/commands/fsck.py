@@ -17,6 +17,7 @@ from dbt.adapters.vcs.commands.layout import Block, Span, counted, line, size
 from dbt.adapters.vcs.commands.options import Percent
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, verb
+from dbt.adapters.vcs.core.branches import ROOT
 from dbt.adapters.vcs.core.codec import decode
 from dbt.adapters.vcs.core.collection import names_of, roots_of
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
@@ -27,7 +28,6 @@ from dbt.adapters.vcs.core.model.tree import Value
 from dbt.adapters.vcs.core.plan.collect import Needed, NeededFile, Roots, needed
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import GRACE, read_retention
-from dbt.adapters.vcs.core.snapshotnames import ROOT
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.core.store.objects import ObjectStore, object_key, object_path, read_object

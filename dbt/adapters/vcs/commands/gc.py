@@ -13,6 +13,7 @@ import click
 from dbt.adapters.vcs.commands.layout import Block, Span, counted, line, size
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, check_only, verb
+from dbt.adapters.vcs.core.branches import ROOT
 from dbt.adapters.vcs.core.collection import (
     EXPIRED,
     Listed,
@@ -43,7 +44,6 @@ from dbt.adapters.vcs.core.retention import (
     names_in,
     read_retention,
 )
-from dbt.adapters.vcs.core.snapshotnames import ROOT
 from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
 from dbt.adapters.vcs.core.store.branch_names import quote, unquote
 from dbt.adapters.vcs.core.store.condemned import Condemned

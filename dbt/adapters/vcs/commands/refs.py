@@ -24,7 +24,14 @@ from dbt.adapters.vcs.commands.revisions import (
 )
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Note, Option, verb, verbs
-from dbt.adapters.vcs.core.branches import DEMANDS, Branch, Protection, Tag, is_protected
+from dbt.adapters.vcs.core.branches import (
+    DEMANDS,
+    Branch,
+    NamedSnapshot,
+    Protection,
+    Tag,
+    is_protected,
+)
 from dbt.adapters.vcs.core.collection import EXPIRED
 from dbt.adapters.vcs.core.errors import (
     ConflictError,
@@ -36,7 +43,6 @@ from dbt.adapters.vcs.core.errors import (
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, datetime_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import hold, hold_commit
-from dbt.adapters.vcs.core.snapshotnames import NamedSnapshot
 from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.core.tableversions import find_version
 from dbt.adapters.vcs.workspace.run_branch import RunBranch, Status, discard, run_of, runs

@@ -15,7 +15,7 @@ from dbt.adapters.vcs.commands.fsck import KINDS, SPACES, DataCheck, check_repos
 from dbt.adapters.vcs.commands.layout import Block, Span, counted, line
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import DryRun, Option, verb
-from dbt.adapters.vcs.core.branches import Branch, Names
+from dbt.adapters.vcs.core.branches import ROOT, Branch, Names
 from dbt.adapters.vcs.core.codec import decode
 from dbt.adapters.vcs.core.collection import names_of, roots_of
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
@@ -24,7 +24,6 @@ from dbt.adapters.vcs.core.model import Entry, FunctionEntry, RefMove, RelationN
 from dbt.adapters.vcs.core.plan.collect import Needed, NeededFile, Roots, files_of, needed
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import GRACE, read_retention
-from dbt.adapters.vcs.core.snapshotnames import ROOT
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.branch_names import quote
 from dbt.adapters.vcs.core.store.each import each

@@ -25,10 +25,10 @@ from dbt.adapters.vcs.commands.restore import entries_again, head_of
 from dbt.adapters.vcs.commands.session import CommandSession, sessions_of
 from dbt.adapters.vcs.commands.verb import Message, Option, ToChange, verb
 from dbt.adapters.vcs.core.branches import Branch
+from dbt.adapters.vcs.core.codec import is_same_table
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Absent, Entry, RelationName, TableEntry
-from dbt.adapters.vcs.core.origins.row_digests import is_same_table
 from dbt.adapters.vcs.core.plan.tree_merge import Change, Sides, merge_trees
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import hold

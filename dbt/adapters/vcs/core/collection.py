@@ -7,15 +7,14 @@ from collections.abc import Callable, Collection, Mapping
 from itertools import combinations
 from typing import Final, NamedTuple, TypeAlias
 
-from dbt.adapters.vcs.core.commit_graph import CommitGraph
+from dbt.adapters.vcs.core.branches import ROOT, snapshot_of
 from dbt.adapters.vcs.core.errors import DamagedError
-from dbt.adapters.vcs.core.history.graph import merge_bases
+from dbt.adapters.vcs.core.graph import merge_bases
 from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId, TableId
 from dbt.adapters.vcs.core.maintenance import PINS
 from dbt.adapters.vcs.core.plan.collect import Roots, versions_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import GRACE
-from dbt.adapters.vcs.core.snapshotnames import ROOT, snapshot_of
 from dbt.adapters.vcs.core.store.refs import Ref, Space
 
 _ID: Final = re.compile(r"[0-9a-f]{64}")
@@ -74,7 +73,7 @@ def roots_of(repository: Repository, cutoff: Micros, named: NamedRoots | None = 
     names = names_of(repository, cutoff) if named is None else named
     commits = names.live | names.lately
     whole = commits | _young(repository, commits, cutoff)
-    whole |= CommitGraph(repository.objects).all_merge_bases(names.live)
+    whole |= repository.all_merge_bases(names.live)
     versions = set(names.versions)
     for lineage in _lineages(repository, names).values():
         for one, other in combinations(sorted(lineage), 2):

@@ -27,6 +27,9 @@ Micros = NewType("Micros", int)
 
 Clock = Callable[[], Micros]
 
+MIN_PREFIX: Final = 4
+"""Digits of a commit id that are enough to try it."""
+
 
 def micros_of(moment: datetime) -> Micros:
     """Return an instant in microseconds; a naive datetime is taken as UTC."""

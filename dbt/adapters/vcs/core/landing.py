@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from dbt.adapters.vcs.core.branches import Branch, Names
-from dbt.adapters.vcs.core.commit_graph import CommitGraph
 from dbt.adapters.vcs.core.errors import ConflictError
+from dbt.adapters.vcs.core.graph import CommitGraph
 from dbt.adapters.vcs.core.ids import Clock, CommitId, Micros, TreeId
 from dbt.adapters.vcs.core.model import Absent, Commit, Run
 from dbt.adapters.vcs.core.plan.tree_merge import Sides, TreeMerge, merge_trees

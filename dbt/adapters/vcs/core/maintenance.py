@@ -32,7 +32,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from dbt.adapters.vcs.core.branches import Names
+from dbt.adapters.vcs.core.branches import ROOT, Names
 from dbt.adapters.vcs.core.codec import decode_record, encode, unpack
 from dbt.adapters.vcs.core.errors import (
     DamagedError,
@@ -47,7 +47,6 @@ from dbt.adapters.vcs.core.model import Forwarding, Segment, Snapshot, TableEntr
 from dbt.adapters.vcs.core.plan.collect import files_of
 from dbt.adapters.vcs.core.plan.tree_merge import diff_trees
 from dbt.adapters.vcs.core.presence import missing_file, newly_named
-from dbt.adapters.vcs.core.snapshotnames import ROOT
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.core.store.forwards import Forwards

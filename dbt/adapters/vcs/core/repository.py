@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 from dbt.adapters.vcs.core.branches import (
     DEMANDS,
@@ -10,18 +10,17 @@ from dbt.adapters.vcs.core.branches import (
     Branch,
     Names,
     Protection,
+    SnapshotNames,
     Tag,
 )
-from dbt.adapters.vcs.core.commit_graph import CommitGraph
 from dbt.adapters.vcs.core.errors import DamagedError, FormatError, InputError
-from dbt.adapters.vcs.core.history.revision import Range
+from dbt.adapters.vcs.core.graph import CommitGraph
 from dbt.adapters.vcs.core.ids import Clock, CommitId, TreeId, system_clock
 from dbt.adapters.vcs.core.landing import Landed, Lander, Proposal, TreeConflictError
 from dbt.adapters.vcs.core.maintenance import Maintenance
 from dbt.adapters.vcs.core.model import Commit, Tree
 from dbt.adapters.vcs.core.plan.tree_merge import SchemaInfo, TreeDiff, diff_trees
-from dbt.adapters.vcs.core.resolver import Resolver
-from dbt.adapters.vcs.core.snapshotnames import SnapshotNames
+from dbt.adapters.vcs.core.resolver import Range, Resolver
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.header import (
     FORMAT_VERSION,
@@ -52,7 +51,7 @@ __all__ = [
 ]
 
 
-class Repository:
+class Repository(CommitGraph):
     """Versions of relations at one location; safe to share between threads.
 
     Attributes:
@@ -70,7 +69,7 @@ class Repository:
 
     def __init__(self, blobs: Blobs, header: Header, clock: Clock) -> None:
         self.blobs = blobs
-        self.objects = ObjectStore(blobs)
+        super().__init__(ObjectStore(blobs))
         self.refs = RefStore(blobs)
         self.clock = clock
         self.default_branch = header.default_branch
@@ -78,7 +77,6 @@ class Repository:
         self.header = header
         self.maintenance = gate = Maintenance(blobs, self.objects, self.refs, clock)
         self.snapshots = SnapshotNames(self.objects, self.refs, clock, gate)
-        self._graph = CommitGraph(self.objects)
         self._heads = Names(self.objects, self.refs, clock, "heads", gate=gate)
         self._tags = Names(self.objects, self.refs, clock, "tags", gate=gate)
         self._resolver = Resolver(
@@ -156,18 +154,6 @@ class Repository:
                 "about to be deleted. Nothing was changed. When none of them is in use any more, "
                 "run: dbt-vcs upgrade"
             )
-
-    @classmethod
-    def open_or_create(
-        cls,
-        blobs: Blobs,
-        *,
-        default_branch: str = "main",
-        author: str,
-        clock: Clock = system_clock,
-    ) -> Repository:
-        """Return the repository at a location; create it if there is none."""
-        return cls.create(blobs, default_branch=default_branch, author=author, clock=clock)
 
     def branches(self, on_damage: Callable[[DamagedError], None] = lambda _: None) -> list[Branch]:
         """Return all branches whose log is whole, sorted by name.
@@ -328,7 +314,7 @@ class Repository:
         self._tags.change(name, author=author, action="delete", note=note, delete=True)
 
     def resolve(self, revision: str) -> CommitId:
-        """Return the commit that a revision names; `history.revision` has the grammar.
+        """Return the commit that a revision names; `core.resolver` has the grammar.
 
         Raises:
             NotFoundError: It names no commit.
@@ -382,25 +368,3 @@ class Repository:
             RetryError: Others were first every time; nothing was changed.
         """
         return self._lander.land(proposal)
-
-    def log(self, at: CommitId) -> Iterator[tuple[CommitId, Commit]]:
-        """Yield a commit and all its ancestors, newest first, children before parents."""
-        return self._graph.log(at)
-
-    def merge_base(self, left: CommitId, right: CommitId) -> CommitId | None:
-        """Return the nearest common ancestor, the newest of several; None if there is none."""
-        return self._graph.merge_base(left, right)
-
-    def merge_bases(self, left: CommitId, right: CommitId) -> list[CommitId]:
-        """Return the nearest common ancestors, newest first: several after criss-cross merges."""
-        found = self._graph.merge_bases(left, right)
-        age = {id: self.objects.commit(id).committed_at for id in found}
-        return sorted(found, key=lambda id: (age[id], id), reverse=True)
-
-    def is_ancestor(self, commit: CommitId, descendant: CommitId) -> bool:
-        """Return whether a commit is in the history of another one, or is that one."""
-        return self._graph.is_ancestor(commit, descendant)
-
-    def only_reached(self, commit: CommitId, others: Iterable[CommitId]) -> list[CommitId]:
-        """Return what a commit reaches and none of others does, children before parents."""
-        return self._graph.only_reached(commit, others)

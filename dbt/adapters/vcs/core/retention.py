@@ -25,12 +25,12 @@ from dbt.adapters.vcs.core.maintenance import PINS as PINS
 from dbt.adapters.vcs.core.plan.collect import versions_of
 from dbt.adapters.vcs.core.presence import files_of_versions, missing_file, newly_named
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.retry import attempts
 from dbt.adapters.vcs.core.store.branch_names import is_name
 from dbt.adapters.vcs.core.store.condemned import Condemned
 from dbt.adapters.vcs.core.store.lease import is_running, seems_running
 from dbt.adapters.vcs.core.store.objects import object_path
 from dbt.adapters.vcs.core.store.refs import Ref
+from dbt.adapters.vcs.core.turns import attempts
 
 DAY: Final = 24 * 3_600 * 1_000_000
 """Microseconds."""

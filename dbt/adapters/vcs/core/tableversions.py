@@ -7,8 +7,7 @@ import re
 from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
-from dbt.adapters.vcs.core.history.revision import MIN_PREFIX
-from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId, datetime_of
+from dbt.adapters.vcs.core.ids import MIN_PREFIX, CommitId, Micros, SnapshotId, datetime_of
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.branch_names import is_name

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from dbt.adapters.vcs.core.characters import quoted, unseen
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import TreeId
 from dbt.adapters.vcs.core.model import Absent, Entry, RelationName, SchemaRef, SchemaTree, Tree
 from dbt.adapters.vcs.core.model.tree import AbsentType
 from dbt.adapters.vcs.core.plan.tree_merge import SchemaInfo
+from dbt.adapters.vcs.core.store.branch_names import quoted, unseen
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 
 MAX_NAME_LENGTH: Final = 255

@@ -9,6 +9,7 @@ one wait; whoever ran out of patience takes it down.
 
 from __future__ import annotations
 
+import random
 import threading
 import time
 import uuid
@@ -18,7 +19,6 @@ from typing import Final
 
 from dbt.adapters.vcs.core.errors import RetryError, StorageError
 from dbt.adapters.vcs.core.ids import system_clock
-from dbt.adapters.vcs.core.retry import MAX_ATTEMPTS, pause
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.branch_names import quote
 
@@ -128,3 +128,33 @@ class Turns:
             if turn.depth == 0:
                 del turns[branch]
                 turn.end()
+
+
+MAX_ATTEMPTS: Final = 20
+FIRST_WAIT: Final = 0.002
+MAX_WAIT: Final = 1.0
+"""Seconds."""
+
+
+def attempts(what: str) -> Iterator[int]:
+    """Yield the number of each try, waiting before all but the first.
+
+    The caller leaves the loop on success. Waits double up to a bound, each shortened at random so
+    that writers that lost together don't collide again.
+
+    Raises:
+        RetryError: All tries were lost; `what` says what could not be done.
+    """
+    for number in range(MAX_ATTEMPTS):
+        if number:
+            pause(number)
+        yield number + 1
+    raise RetryError(
+        f"Could not {what}: another writer was first {MAX_ATTEMPTS} times in a row. "
+        "Nothing was changed; try again when fewer writers are at work."
+    )
+
+
+def pause(number: int) -> None:
+    """Wait for a random time, up to a bound that doubles with each try."""
+    time.sleep(random.uniform(0, min(MAX_WAIT, FIRST_WAIT * 2**number)))

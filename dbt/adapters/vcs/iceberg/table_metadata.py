@@ -14,7 +14,7 @@ from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId, TableId
 from dbt.adapters.vcs.core.model import RelationName, Schema, Snapshot, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.retry import attempts
+from dbt.adapters.vcs.core.turns import attempts
 from dbt.adapters.vcs.iceberg.data_manifests import digest_of, folder_of_table
 from dbt.adapters.vcs.iceberg.iceberg_types import (
     all_numbers,

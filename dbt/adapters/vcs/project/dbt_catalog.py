@@ -17,6 +17,7 @@ from dbt_common.contracts.metadata import (
     TableMetadata,
 )
 
+from dbt.adapters.vcs.core.codec import rows_digest
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.ids import Micros, SnapshotId, datetime_of, short_sha
 from dbt.adapters.vcs.core.model import (
@@ -28,7 +29,6 @@ from dbt.adapters.vcs.core.model import (
     ViewEntry,
 )
 from dbt.adapters.vcs.core.origins.lineage import introductions
-from dbt.adapters.vcs.core.origins.row_digests import rows_digest
 from dbt.adapters.vcs.core.origins.staleness import RESTORE, stale_among
 from dbt.adapters.vcs.workspace.mounts import Externals
 from dbt.adapters.vcs.workspace.overlay import Overlay

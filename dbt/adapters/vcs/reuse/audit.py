@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
+from dbt.adapters.vcs.core.codec import rows_digest
 from dbt.adapters.vcs.core.errors import DamagedError, EngineError
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Entry, Snapshot, TableEntry
 from dbt.adapters.vcs.core.origins.results import Result
-from dbt.adapters.vcs.core.origins.row_digests import rows_digest
 from dbt.adapters.vcs.reuse.answer_rows import decoded_rows
 from dbt.adapters.vcs.table.quoting import quoted
 from dbt.adapters.vcs.workspace.statement_scope import Scope

@@ -12,7 +12,13 @@ from typing import Any
 
 import msgspec
 
-from dbt.adapters.vcs.core.codec import encode_record
+from dbt.adapters.vcs.core.codec import (
+    digest_of_values,
+    encode_record,
+    rows_digest,
+    schema_text,
+    table_digest,
+)
 from dbt.adapters.vcs.core.errors import DamagedError, VcsError
 from dbt.adapters.vcs.core.ids import FunctionId, SnapshotId, ViewId
 from dbt.adapters.vcs.core.model import (
@@ -22,12 +28,6 @@ from dbt.adapters.vcs.core.model import (
     RelationName,
     TableEntry,
     ViewEntry,
-)
-from dbt.adapters.vcs.core.origins.row_digests import (
-    digest_of_values,
-    rows_digest,
-    schema_text,
-    table_digest,
 )
 from dbt.adapters.vcs.engines.port import PRIVATE
 from dbt.adapters.vcs.reuse.circumstances import machine_zone

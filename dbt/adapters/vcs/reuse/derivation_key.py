@@ -19,10 +19,10 @@ from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any, Final
 
+from dbt.adapters.vcs.core.codec import digest_of_values
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.model import FunctionEntry, Input, RelationName, TableEntry
 from dbt.adapters.vcs.core.origins.results import ResultKind
-from dbt.adapters.vcs.core.origins.row_digests import digest_of_values
 from dbt.adapters.vcs.engines.port import GLOBAL_TEMPORARY
 from dbt.adapters.vcs.reuse.circumstances import Circumstances, SessionFacts, user_name
 from dbt.adapters.vcs.reuse.contents import (

@@ -7,8 +7,8 @@ from datetime import datetime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.core.history.revision import parse_moment
 from dbt.adapters.vcs.core.ids import Micros, micros_of
+from dbt.adapters.vcs.core.resolver import parse_moment
 
 
 def moment_of(text: str, now: Micros, zone: Callable[[], str]) -> Micros:

@@ -22,7 +22,7 @@ from dbt.adapters.vcs.changes.merges.rowwise.row_policy import Decided, Pick, Ro
 from dbt.adapters.vcs.changes.merges.rowwise.side_fitting import MisfitError
 from dbt.adapters.vcs.changes.writes.checks import check_merged, is_checked_when_merged
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.core.history.graph import ancestors
+from dbt.adapters.vcs.core.graph import ancestors
 from dbt.adapters.vcs.core.ids import SnapshotId, new_write_id
 from dbt.adapters.vcs.core.model import Field, Origin, RelationName, Schema, Snapshot
 from dbt.adapters.vcs.core.plan.schema_merge import Side

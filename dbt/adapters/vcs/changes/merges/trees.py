@@ -13,12 +13,12 @@ from dbt.adapters.vcs.changes.merges.consumed_sides import whole_side
 from dbt.adapters.vcs.changes.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.changes.merges.table_merge import TableMerge, is_rebuilt
 from dbt.adapters.vcs.changes.merges.table_merges import TableMerges
+from dbt.adapters.vcs.core.codec import is_same_table
 from dbt.adapters.vcs.core.errors import ConflictError, DamagedError
-from dbt.adapters.vcs.core.history.graph import ancestors
+from dbt.adapters.vcs.core.graph import ancestors
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.model import Absent, Entry, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.model.tree import AbsentType
-from dbt.adapters.vcs.core.origins.row_digests import is_same_table
 from dbt.adapters.vcs.core.plan.schema_merge import Side
 from dbt.adapters.vcs.core.plan.tree_merge import SchemaInfo, Sides, TreeMerge, merge_trees
 from dbt.adapters.vcs.core.repository import Repository

@@ -8,6 +8,7 @@ import msgspec
 
 from dbt.adapters.vcs.changes.writes.checks import check_rows
 from dbt.adapters.vcs.changes.writes.keys import check_keys
+from dbt.adapters.vcs.core.codec import is_same_table
 from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.ids import SnapshotId, TableId, WriteId, new_write_id
 from dbt.adapters.vcs.core.model import (
@@ -23,7 +24,6 @@ from dbt.adapters.vcs.core.model import (
     Tombstone,
 )
 from dbt.adapters.vcs.core.model.snapshot import MAX_BLOCKS
-from dbt.adapters.vcs.core.origins.row_digests import is_same_table
 from dbt.adapters.vcs.core.origins.staleness import RESTORE, inputs_of, name_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.table import manifests

@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import TypeAlias
 
 from dbt.adapters.vcs.core.errors import DamagedError
-from dbt.adapters.vcs.core.history.graph import is_ancestor
+from dbt.adapters.vcs.core.graph import is_ancestor
 from dbt.adapters.vcs.core.ids import SnapshotId, TableId
 from dbt.adapters.vcs.core.model import Consumed, Consumption, RelationName
 from dbt.adapters.vcs.core.store.objects import ObjectStore

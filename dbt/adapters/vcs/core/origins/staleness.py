@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
+from dbt.adapters.vcs.core.codec import rows_digest
 from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Entry, Input, RelationName, Snapshot, TableEntry
-from dbt.adapters.vcs.core.origins.row_digests import rows_digest
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.core.treereader import TreeReader

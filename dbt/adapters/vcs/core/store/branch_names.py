@@ -1,4 +1,11 @@
-"""Names of branches and tags: which are allowed, and how one becomes a folder's name."""
+"""Names of branches, tags and snapshots: which are allowed, and how one becomes a folder's name.
+
+`quote` has the rules for names that can be stored. New names have stricter ones: those of
+git-check-ref-format(1) with `--branch`, and three of our own, since a name must never hide a
+revision: no hexadecimal text that could start a commit id, and neither of git's two namespace
+prefixes that revisions accept. So names from earlier versions can still be read, renamed and
+deleted.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +13,8 @@ import re
 import unicodedata
 from typing import Final
 
-from dbt.adapters.vcs.core.characters import called, quoted
 from dbt.adapters.vcs.core.errors import DamagedError, InputError
+from dbt.adapters.vcs.core.ids import MIN_PREFIX
 
 MAX_LENGTH: Final = 200
 """Characters in a name."""
@@ -86,3 +93,120 @@ def _check(name: str) -> None:
                 f"The name {quoted(name)} holds the control character {called(character)}. "
                 "Give a name without it."
             )
+
+
+_SIGNS: Final = {" ": "a space", **{sign: f"the sign {sign}" for sign in "~^:?*[\\"}}
+_COMMIT: Final = re.compile(rf"[0-9a-fA-F]{{{MIN_PREFIX},64}}")
+_SPACES: Final = ("refs/", "heads/", "tags/")
+
+
+def check_new_name(name: str, word: str) -> None:
+    """Check a new name; `word` is what it names, such as `branch`.
+
+    Raises:
+        InputError: The name is not allowed; the message says which rule it breaks.
+    """
+    reason = _broken_rule(name)
+    if reason is not None:
+        raise InputError(
+            f"The name {quoted(name)} can't be given to a {word}: {reason}. Names follow git's "
+            "rules (git check-ref-format): letters, digits, and dots, dashes, underscores or "
+            "slashes between them are always fine."
+        )
+
+
+def _broken_rule(name: str) -> str | None:
+    for rule in (_bad_sign, _bad_dots, _bad_slashes, _reads_as_revision):
+        reason = rule(name)
+        if reason is not None:
+            return reason
+    return None
+
+
+def _bad_sign(name: str) -> str | None:
+    if not name:
+        return "it is empty"
+    hidden = unseen(name)
+    if hidden is not None:
+        return f"it holds {hidden}, which nobody sees"
+    found = next((_SIGNS[character] for character in name if character in _SIGNS), None)
+    return None if found is None else f"it holds {found}"
+
+
+def _bad_dots(name: str) -> str | None:
+    if ".." in name:
+        return "it holds two dots, which a..b has between its ends"
+    if name.endswith("."):
+        return "it ends in a dot"
+    for part in name.split("/"):
+        if part.startswith("."):
+            return f"{part!r} begins with a dot"
+        if part.endswith(".lock"):
+            return f"{part!r} ends in .lock"
+    return None
+
+
+def _bad_slashes(name: str) -> str | None:
+    if name.startswith("/") or name.endswith("/"):
+        return "it begins or ends with a slash"
+    return "it holds two slashes in a row" if "//" in name else None
+
+
+def _reads_as_revision(name: str) -> str | None:
+    if name.startswith("-"):
+        return "it begins with a dash, as an option does"
+    if name in ("@", "HEAD"):
+        return f"{name} means the current commit in git"
+    if "@{" in name:
+        return "it holds @{, which begins a moment such as main@{1}"
+    if _COMMIT.fullmatch(name):
+        return (
+            f"{MIN_PREFIX} hexadecimal digits or more read as the start of a commit id (put a "
+            "letter or a dash between them, such as v2026 or 2026-11-20)"
+        )
+    space = next((space for space in _SPACES if name.startswith(space)), None)
+    return None if space is None else f"{space} begins the full name of a branch or tag"
+
+
+_UNSEEN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp", "Zs"})
+"""Categories: control characters, formats such as bidi marks, surrogates, line ends, spaces."""
+
+_BLANK: Final = (
+    (0x034F, 0x034F),
+    (0x115F, 0x1160),
+    (0x17B4, 0x17B5),
+    (0x180B, 0x180F),
+    (0x2800, 0x2800),
+    (0x3164, 0x3164),
+    (0xFE00, 0xFE0F),
+    (0xFFA0, 0xFFA0),
+    (0xE0000, 0xE0FFF),
+)
+"""Other characters without a shape of their own: joiners, fillers, variation selectors."""
+
+
+def unseen(text: str) -> str | None:
+    """Return the name of the first character that can't be seen, None if all can.
+
+    A space is seen, as it parts words; every other one is not.
+    """
+    found = next((character for character in text if _is_unseen(character)), None)
+    return None if found is None else called(found)
+
+
+def quoted(name: str) -> str:
+    """Return a name in quotes, with escapes if it has a character that can't be seen."""
+    return ascii(name) if unseen(name) else repr(name)
+
+
+def called(character: str) -> str:
+    """Return a character as Unicode names it: `U+202E RIGHT-TO-LEFT OVERRIDE`."""
+    return f"U+{ord(character):04X} {unicodedata.name(character, '')}".rstrip()
+
+
+def _is_unseen(character: str) -> bool:
+    if character == " ":
+        return False
+    if unicodedata.category(character) in _UNSEEN:
+        return True
+    return any(low <= ord(character) <= high for low, high in _BLANK)

@@ -8,8 +8,8 @@ from fnmatch import fnmatchcase
 from typing import Final, Literal, TypeAlias
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.core.history.revision import parse_revision
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.resolver import parse_revision
 from dbt.adapters.vcs.iceberg.serve.rest_error import RestError
 
 Role: TypeAlias = Literal["reader", "writer"]

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar
 
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import open_merge_of
+from dbt.adapters.vcs.core.branches import NamedSnapshot
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Readable, RelationName, TableEntry, ViewEntry
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.snapshotnames import NamedSnapshot
 from dbt.adapters.vcs.core.store.branch_names import is_name
 from dbt.adapters.vcs.iceberg.serve.bearer import Bearer
 from dbt.adapters.vcs.iceberg.serve.request_names import Namespace

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import msgspec
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.core.history.graph import merge_bases
+from dbt.adapters.vcs.core.graph import merge_bases
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Field, Schema, Snapshot
 from dbt.adapters.vcs.core.model.snapshot import widens

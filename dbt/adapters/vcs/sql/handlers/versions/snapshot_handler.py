@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dbt.adapters.vcs.core.branches import NamedSnapshot
 from dbt.adapters.vcs.core.errors import ReadOnlyError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, datetime_of
 from dbt.adapters.vcs.core.model import RefMove, TableEntry
 from dbt.adapters.vcs.core.retention import hold
-from dbt.adapters.vcs.core.snapshotnames import NamedSnapshot
 from dbt.adapters.vcs.sql.handlers.handler_registry import handles
 from dbt.adapters.vcs.sql.versioning import (
     CreateSnapshot,

@@ -1,1 +1,0 @@
-"""Revisions, commit graph and lineage."""

@@ -11,7 +11,7 @@ import pytest
 
 from dbt.adapters.vcs.api import Client
 from dbt.adapters.vcs.core.model import RelationName
-from dbt.adapters.vcs.iceberg.metadata_place import place_of
+from dbt.adapters.vcs.iceberg.metadata_files import place_of
 from dbt.adapters.vcs.iceberg.table_metadata import table_metadata
 from tests.functional.rows.test_open_tables import PARTS, VALUES
 from tests.property.test_iceberg_laws import rows_of

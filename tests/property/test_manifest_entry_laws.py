@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from dbt.adapters.vcs.core.ids import field_number
 from dbt.adapters.vcs.core.model import Block, Field
 from dbt.adapters.vcs.core.model.snapshot import ColumnStats
-from dbt.adapters.vcs.iceberg.bound_bytes import lower_encoder_of, upper_encoder_of
-from dbt.adapters.vcs.iceberg.data_entries import DataEntries
+from dbt.adapters.vcs.iceberg.data_manifests import DataEntries
+from dbt.adapters.vcs.iceberg.iceberg_types import lower_encoder_of, upper_encoder_of
 from dbt.adapters.vcs.iceberg.manifest_files import ADDED, DATA_SEQUENCE, Spec, manifest_schema
 
 ROOT = "s3://lake/ü"

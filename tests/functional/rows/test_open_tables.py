@@ -6,7 +6,7 @@ import pytest
 
 from dbt.adapters.vcs.client.lazy_table import open_table
 from dbt.adapters.vcs.core.model import RelationName
-from dbt.adapters.vcs.iceberg.metadata_place import place_of
+from dbt.adapters.vcs.iceberg.metadata_files import place_of
 from dbt.adapters.vcs.iceberg.table_metadata import table_metadata
 from tests.property.test_iceberg_laws import rows_of
 from tests.unit.iceberg.readers import duckdb_connection, duckdb_rows, pyiceberg_rows

@@ -13,7 +13,7 @@ from dbt.adapters.vcs.iceberg import avro_files, manifest_files
 from dbt.adapters.vcs.iceberg.avro_files import open_avro
 from dbt.adapters.vcs.iceberg.export_folder import export_folder
 from dbt.adapters.vcs.iceberg.manifest_files import read_list
-from dbt.adapters.vcs.iceberg.metadata_place import FOLDER, place_of
+from dbt.adapters.vcs.iceberg.metadata_files import FOLDER, place_of
 from tests.unit.warehouse import Warehouse
 
 RULE = ExportRule(pattern="main")

@@ -25,9 +25,8 @@ from dbt.adapters.vcs.core.plan.compaction import contents_of
 from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.core.treereader import TreeChanges
 from dbt.adapters.vcs.iceberg.manifest_lists import number_of
-from dbt.adapters.vcs.iceberg.metadata_place import MetadataPlace, place_of
-from dbt.adapters.vcs.iceberg.metadata_refs import named_commits
-from dbt.adapters.vcs.iceberg.table_metadata import TableDocument, table_metadata
+from dbt.adapters.vcs.iceberg.metadata_files import MetadataPlace, place_of
+from dbt.adapters.vcs.iceberg.table_metadata import TableDocument, named_commits, table_metadata
 from dbt.adapters.vcs.table.files.block_reader import Files
 from dbt.adapters.vcs.table.files.footers import read_blocks
 from dbt.adapters.vcs.table.files.parquet import arrow_schema, write_rows

@@ -11,7 +11,7 @@ from dbt.adapters.vcs.iceberg.avro_files import open_avro
 from dbt.adapters.vcs.iceberg.branch_export import BranchExport, export_branch
 from dbt.adapters.vcs.iceberg.export_folder import ExportFolder, export_folder, exported_versions
 from dbt.adapters.vcs.iceberg.manifest_files import Spec, manifest_schema
-from dbt.adapters.vcs.iceberg.pending_files import PendingFiles
+from dbt.adapters.vcs.iceberg.metadata_files import PendingFiles
 from tests.unit.iceberg.lake import Lake
 from tests.unit.iceberg.readers import duckdb_connection, duckdb_rows, pyiceberg_rows
 

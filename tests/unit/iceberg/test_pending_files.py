@@ -2,9 +2,9 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
-from dbt.adapters.vcs.iceberg import pending_files
+from dbt.adapters.vcs.iceberg import metadata_files
 from dbt.adapters.vcs.iceberg.avro_files import AvroSchema, open_avro, read_avro
-from dbt.adapters.vcs.iceberg.pending_files import PendingFiles
+from dbt.adapters.vcs.iceberg.metadata_files import PendingFiles
 
 SCHEMA = {"type": "record", "name": "r", "fields": [{"name": "a", "type": "int"}]}
 
@@ -35,7 +35,7 @@ def test_what_a_list_names_is_stored_before_it_and_all_at_once() -> None:
 
 
 def test_many_bytes_dont_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pending_files, "_HELD", 10)
+    monkeypatch.setattr(metadata_files, "_HELD", 10)
     blobs = Ordered()
     files = PendingFiles(blobs)
     files.add("manifests/1", b"x" * 11)
@@ -102,7 +102,7 @@ def test_a_file_that_is_none_of_avros_is_damage(data: bytes) -> None:
 def test_many_bytes_of_lists_dont_wait_but_come_after_what_they_name(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pending_files, "_HELD", 10)
+    monkeypatch.setattr(metadata_files, "_HELD", 10)
     blobs = Ordered()
     files = PendingFiles(blobs)
     files.add("manifests/1", b"m")
@@ -119,7 +119,7 @@ def test_many_bytes_of_lists_dont_wait_but_come_after_what_they_name(
 def test_lists_of_another_processes_manifests_are_not_stored_however_many(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pending_files, "_HELD", 10)
+    monkeypatch.setattr(metadata_files, "_HELD", 10)
     blobs = MemoryBlobs()
     files = PendingFiles(blobs)
     files.add("manifests/1", b"mine")

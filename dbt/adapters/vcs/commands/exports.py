@@ -19,7 +19,7 @@ from dbt.adapters.vcs.core.store.failures import plain
 from dbt.adapters.vcs.core.turns import attempts
 from dbt.adapters.vcs.iceberg.branch_export import BranchExport, Registration, export_branch
 from dbt.adapters.vcs.iceberg.export_folder import ExportFolder, export_folder
-from dbt.adapters.vcs.iceberg.metadata_place import MetadataPlace, place_of
+from dbt.adapters.vcs.iceberg.metadata_files import MetadataPlace, place_of
 
 if TYPE_CHECKING:
     pass

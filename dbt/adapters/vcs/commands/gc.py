@@ -52,7 +52,7 @@ from dbt.adapters.vcs.core.store.lease import Lease
 from dbt.adapters.vcs.core.store.objects import ObjectStore, object_key
 from dbt.adapters.vcs.core.store.refs import Space
 from dbt.adapters.vcs.iceberg.export_folder import exported_versions
-from dbt.adapters.vcs.iceberg.metadata_place import FOLDER
+from dbt.adapters.vcs.iceberg.metadata_files import FOLDER
 from dbt.adapters.vcs.workspace.run_branch import is_expired, runs
 
 _BATCH: Final = 500

@@ -46,7 +46,7 @@ from dbt.adapters.vcs.core.store.objects import ObjectStore, object_key
 from dbt.adapters.vcs.core.store.refs import PURGE
 from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.iceberg.export_folder import EXPORTS
-from dbt.adapters.vcs.iceberg.metadata_place import FOLDER
+from dbt.adapters.vcs.iceberg.metadata_files import FOLDER
 
 if TYPE_CHECKING:
     from dbt.adapters.vcs.commands.layout import Block

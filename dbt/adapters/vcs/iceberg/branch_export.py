@@ -20,10 +20,13 @@ from dbt.adapters.vcs.iceberg.export_folder import (
     Showing,
     export_folder,
 )
-from dbt.adapters.vcs.iceberg.metadata_place import MetadataPlace
-from dbt.adapters.vcs.iceberg.metadata_refs import NamedCommit, named_commits
-from dbt.adapters.vcs.iceberg.pending_files import PendingFiles
-from dbt.adapters.vcs.iceberg.table_metadata import describe_table, encoded
+from dbt.adapters.vcs.iceberg.metadata_files import MetadataPlace, PendingFiles
+from dbt.adapters.vcs.iceberg.table_metadata import (
+    NamedCommit,
+    describe_table,
+    encoded,
+    named_commits,
+)
 from dbt.adapters.vcs.iceberg.view_metadata import view_metadata
 
 _MOVE: Final = "dbt-vcs.move"

@@ -13,7 +13,7 @@ from dbt.adapters.vcs.core.errors import InputError, NotFoundError, UnsupportedE
 from dbt.adapters.vcs.core.ids import TableId
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.iceberg.avro_files import client_records, read_avro
-from dbt.adapters.vcs.iceberg.metadata_place import FOLDER, place_of
+from dbt.adapters.vcs.iceberg.metadata_files import FOLDER, place_of
 from dbt.adapters.vcs.iceberg.puffin_files import VectorPlace
 from dbt.adapters.vcs.table.partition_values import CLIENT_FOLDER
 

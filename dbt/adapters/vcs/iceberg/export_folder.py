@@ -16,7 +16,7 @@ from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.branch_names import quote
 from dbt.adapters.vcs.core.store.each import each
-from dbt.adapters.vcs.iceberg.metadata_place import FOLDER
+from dbt.adapters.vcs.iceberg.metadata_files import FOLDER
 
 EXPORTS: Final = f"{FOLDER}/export"
 HINT: Final = "version-hint.text"

@@ -23,8 +23,6 @@ DATA: Final = 0
 DELETES: Final = 1
 """What a manifest lists."""
 
-_PLAIN: Final = {"boolean": "boolean", "float": "float", "double": "double"}
-
 
 class Spec(NamedTuple):
     """The columns that blocks are partitioned by, outermost first."""
@@ -80,9 +78,9 @@ def manifest_bytes(
     ]
     parts = [{**part, "name": id} for id, part in zip(spec.ids, spec.json, strict=True)]
     meta = {
-        "schema": _json({"type": "struct", "schema-id": 0, "fields": fields}),
+        "schema": json_text({"type": "struct", "schema-id": 0, "fields": fields}),
         "schema-id": "0",
-        "partition-spec": _json(parts),
+        "partition-spec": json_text(parts),
         "partition-spec-id": str(spec.number),
         "format-version": str(version),
         "content": "deletes" if content == DELETES else "data",
@@ -90,7 +88,8 @@ def manifest_bytes(
     return manifest_schema(spec, version).file(entries, meta)
 
 
-def _json(value: Any) -> str:
+def json_text(value: Any) -> str:
+    """Return a JSON value as the headers of Avro files have it."""
     return msgspec.json.encode(value).decode()
 
 
@@ -157,7 +156,7 @@ def _part_type(field: Field, place: int) -> Any:
     if type_.kind in TEXTS:
         return "string"
     if type_.kind in FLOATS or type_.kind == "boolean":
-        return _PLAIN[type_.kind]
+        return type_.kind
     if type_.kind == "date":
         return {"type": "int", "logicalType": "date"}
     if type_.kind in TIMESTAMPS:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 import msgspec
@@ -19,7 +21,7 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.cache import BoundedCache
-from dbt.adapters.vcs.iceberg.avro_files import Record
+from dbt.adapters.vcs.iceberg.avro_files import AvroFile, Record, open_avro
 from dbt.adapters.vcs.iceberg.data_manifests import (
     TableFiles,
     changed_manifests,
@@ -30,20 +32,97 @@ from dbt.adapters.vcs.iceberg.data_manifests import (
     removed_manifests,
     stamped,
 )
-from dbt.adapters.vcs.iceberg.delete_manifests import delete_manifests
-from dbt.adapters.vcs.iceberg.deletion_vectors import vector_manifests
-from dbt.adapters.vcs.iceberg.listed_version import (
-    AFTER,
-    ROWS,
-    SPECS,
-    SUMMARY,
-    TYPES,
-    ListedVersion,
-)
-from dbt.adapters.vcs.iceberg.manifest_files import DATA, DELETES, list_bytes
-from dbt.adapters.vcs.iceberg.metadata_place import MetadataPlace
-from dbt.adapters.vcs.iceberg.pending_files import PendingFiles
+from dbt.adapters.vcs.iceberg.delete_manifests import delete_manifests, vector_manifests
+from dbt.adapters.vcs.iceberg.manifest_files import DATA, DELETES, json_text, list_bytes, read_list
+from dbt.adapters.vcs.iceberg.metadata_files import MetadataPlace, PendingFiles
 from dbt.adapters.vcs.iceberg.shown_history import ShownVersion
+
+TYPES: Final = "dbt-vcs.types"
+SPECS: Final = "dbt-vcs.specs"
+SUMMARY: Final = "dbt-vcs.summary"
+ROWS: Final = "dbt-vcs.rows"
+AFTER: Final = "dbt-vcs.after"
+"""What a list was made from: the list of the version before."""
+
+
+@dataclass(frozen=True)
+class ListedVersion:
+    """A version's manifest list.
+
+    Most are read for what their header says alone, so the manifests are decoded where needed.
+
+    Attributes:
+        path: Relative to the repository.
+        data: The file.
+    """
+
+    path: str
+    data: bytes
+
+    @classmethod
+    def of_facts(cls, path: str, data: bytes, facts: Mapping[str, str]) -> ListedVersion:
+        """Return a list whose header was just made, and needs no reading."""
+        found = cls(path, data)
+        found.__dict__["facts"] = dict(facts)
+        return found
+
+    @cached_property
+    def facts(self) -> dict[str, str]:
+        """What its header says."""
+        return {key: value.decode() for key, value in self._file.meta.items()}
+
+    @cached_property
+    def manifests(self) -> list[Record]:
+        """What it lists."""
+        return read_list(self._file)
+
+    @cached_property
+    def _file(self) -> AvroFile:
+        return open_avro(self.data)
+
+    @property
+    def after(self) -> str:
+        """Path of the list that it was made from; empty for none."""
+        return self.facts.get(AFTER, "")
+
+    @property
+    def summary(self) -> dict[str, str]:
+        """What the version changed, in Iceberg's words."""
+        found: dict[str, str] = msgspec.json.decode(self.facts[SUMMARY])
+        return found
+
+    @property
+    def first_row(self) -> int:
+        """The number of its first new row, in format version 3."""
+        return int(msgspec.json.decode(self.facts[ROWS])[0])
+
+    @property
+    def next_row(self) -> int:
+        """The number of the first row of the version after it, in format version 3."""
+        return int(msgspec.json.decode(self.facts[ROWS])[1])
+
+    @cached_property
+    def specs(self) -> dict[int, tuple[str, ...]]:
+        """The columns of each partition spec, by its number."""
+        stored = msgspec.json.decode(self.facts[SPECS])
+        return {int(number): tuple(ids) for number, ids in stored.items()}
+
+    @cached_property
+    def types(self) -> dict[str, str]:
+        """The types of the version's columns by field id."""
+        found: dict[str, str] = msgspec.json.decode(self.facts[TYPES])
+        return found
+
+    def by_segment(self) -> dict[str, list[Record]]:
+        """Return the manifests of each segment; those of removed blocks are left out."""
+        found: dict[str, list[Record]] = {}
+        for manifest in self.manifests:
+            name = str(manifest["manifest_path"]).rpartition("/")[2]
+            found.setdefault(name.partition("-")[0], []).append(manifest)
+        for others in ("removed", "vectors"):
+            found.pop(others, None)
+        return found
+
 
 _KNOWN: Final = 64 * 2**20
 """Bytes of lists that are kept, decoded."""
@@ -169,8 +248,7 @@ class _Making:
     def manifests(self) -> list[Record]:
         """Return what the version lists: data first, in the order of the table's rows."""
         if self._manifests is None:
-            found = list(self._listed())
-            found = sorted(found, key=lambda manifest: int(manifest["content"]))
+            found = sorted(self._listed(), key=lambda manifest: int(manifest["content"]))
             self._manifests = self._numbered(found)
         return self._manifests
 
@@ -196,25 +274,26 @@ class _Making:
 
     def _shared(self) -> dict[str, list[Record]]:
         """Return the manifests of the version before that mean the same here, by segment."""
-        if self._base is None or self._before is None:
+        if self._base is None or self._before is None or not self._has_same_types:
             return {}
-        if not self._has_same_types:
-            return {}
-        fields = self._files.fields
         old = {ref.id for ref in self._before.segments}
         base = self._base
         # A segment of derivations alone lists nothing.
-        listed: dict[str, list[Record]] = {id: [] for id in old} | self._base.by_segment()
+        listed: dict[str, list[Record]] = {id: [] for id in old} | base.by_segment()
         return {
             ref.id: listed[ref.id]
             for ref in self._snapshot.segments
-            if ref.id in old
-            and all(
-                fields.keys() >= set(base.specs[manifest["partition_spec_id"]])
-                and self._files.is_free(manifest)
-                for manifest in listed[ref.id]
-            )
+            if ref.id in old and self._hold(listed[ref.id])
         }
+
+    def _hold(self, manifests: Sequence[Record]) -> bool:
+        """Return whether manifests of the version before can be listed as they are."""
+        specs = {} if self._base is None else self._base.specs
+        columns = self._files.fields.keys()
+        return all(
+            columns >= set(specs[item["partition_spec_id"]]) and self._files.is_free(item)
+            for item in manifests
+        )
 
     @property
     def _has_same_types(self) -> bool:
@@ -268,12 +347,7 @@ class _Making:
         if self._base is not None and self._before is not None and self._has_same_types:
             before = self._stones(self._before)
             base = [item for item in self._base.manifests if item["content"] == DELETES]
-            specs, fields = self._base.specs, self._files.fields.keys()
-            if any(
-                not (fields >= set(specs[item["partition_spec_id"]]) and self._files.is_free(item))
-                for item in base
-            ):
-                base = []
+            base = base if self._hold(base) else []
         find = _Finder(self._objects.segment, self._snapshot, Segment())
         known = {item["manifest_path"] for item in base}
         for manifest in vector_manifests(self._files, stones, find, before, base):
@@ -314,10 +388,10 @@ class _Making:
             "snapshot-id": str(self._number),
             "sequence-number": str(self._shown.at),
             AFTER: "" if self._base is None else self._base.path,
-            TYPES: _json(types),
-            SPECS: _json(specs),
-            SUMMARY: _json(self._summary()),
-            ROWS: _json([self.first_row, self._next_row]),
+            TYPES: json_text(types),
+            SPECS: json_text(specs),
+            SUMMARY: json_text(self._summary()),
+            ROWS: json_text([self.first_row, self._next_row]),
         }
 
     def _summary(self) -> dict[str, str]:
@@ -357,10 +431,6 @@ class _Making:
 
 
 _COMPACTION: Final = "optimize"
-
-
-def _json(value: Any) -> str:
-    return msgspec.json.encode(value).decode()
 
 
 class _Finder:

@@ -6,11 +6,11 @@ import hashlib
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
-from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.errors import DamagedError, InputError, UnsupportedError
 from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId, TableId
 from dbt.adapters.vcs.core.model import RelationName, Schema, Snapshot, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
@@ -22,12 +22,9 @@ from dbt.adapters.vcs.iceberg.iceberg_types import (
     name_mapping,
     shown_key,
 )
-from dbt.adapters.vcs.iceberg.listed_version import ListedVersion
 from dbt.adapters.vcs.iceberg.manifest_files import Spec, part_number
-from dbt.adapters.vcs.iceberg.manifest_lists import ManifestLists, number_of
-from dbt.adapters.vcs.iceberg.metadata_place import MetadataPlace
-from dbt.adapters.vcs.iceberg.metadata_refs import NamedCommit, metadata_refs
-from dbt.adapters.vcs.iceberg.pending_files import PendingFiles
+from dbt.adapters.vcs.iceberg.manifest_lists import ListedVersion, ManifestLists, number_of
+from dbt.adapters.vcs.iceberg.metadata_files import MetadataPlace, PendingFiles
 from dbt.adapters.vcs.iceberg.shown_history import (
     ShownVersion,
     kept_since,
@@ -376,3 +373,52 @@ def _snapshot(
     if item.shown.before in known:
         found["parent-snapshot-id"] = number_of(item.shown.before)
     return found
+
+
+MAIN = "main"
+"""Iceberg's name for what a table shows; here that is what the commit shows, on any branch."""
+
+
+class NamedCommit(NamedTuple):
+    """A branch or a tag, and the commit that it names."""
+
+    name: str
+    kind: Literal["branch", "tag"]
+    commit: CommitId
+
+
+def named_commits(repository: Repository) -> list[NamedCommit]:
+    """Return all branches and tags; a branch stands before the tag of its name."""
+    branches = [NamedCommit(item.name, "branch", item.head) for item in repository.branches()]
+    return branches + [NamedCommit(item.name, "tag", item.commit) for item in repository.tags()]
+
+
+def metadata_refs(
+    repository: Repository,
+    relation: RelationName,
+    current: int,
+    numbers: Iterable[int],
+    names: Iterable[NamedCommit],
+) -> dict[str, Any]:
+    """Return the refs of a table.
+
+    A name whose tree is damaged is left out, so that it takes no other table along; `dbt-vcs fsck`
+    tells of it.
+
+    Args:
+        repository: The repository.
+        relation: The table.
+        current: The Iceberg snapshot that it shows.
+        numbers: The Iceberg snapshots that its metadata has.
+        names: Names to include if they show one of these.
+    """
+    known = set(numbers)
+    refs = {MAIN: {"snapshot-id": current, "type": "branch"}}
+    for name, kind, commit in names:
+        try:
+            entry = repository.tree(commit).entry(relation)
+        except DamagedError:
+            continue
+        if isinstance(entry, TableEntry) and number_of(entry.snapshot) in known:
+            refs.setdefault(name, {"snapshot-id": number_of(entry.snapshot), "type": kind})
+    return refs

@@ -13,8 +13,7 @@ from dbt.adapters.vcs.core.ids import CommitId, ViewId
 from dbt.adapters.vcs.core.model import Field, RelationName, View, ViewEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.iceberg.iceberg_types import columns_schema
-from dbt.adapters.vcs.iceberg.metadata_place import MetadataPlace
-from dbt.adapters.vcs.iceberg.pending_files import PendingFiles
+from dbt.adapters.vcs.iceberg.metadata_files import MetadataPlace, PendingFiles
 from dbt.adapters.vcs.iceberg.shown_history import kept_since, shown_entry, shown_since
 
 DIALECT: Final = "spark"

@@ -15,7 +15,7 @@ from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import TableEntry, ViewEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.iceberg.client_manifests import client_folder
-from dbt.adapters.vcs.iceberg.metadata_place import place_of
+from dbt.adapters.vcs.iceberg.metadata_files import place_of
 from dbt.adapters.vcs.iceberg.serve.catalog_view import CatalogView, FoundRelation, lookup, view_of
 from dbt.adapters.vcs.iceberg.serve.documents import Documents, History
 from dbt.adapters.vcs.iceberg.serve.observed import ROUTE

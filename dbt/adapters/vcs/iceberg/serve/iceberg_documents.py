@@ -15,12 +15,10 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.cache import BoundedCache
 from dbt.adapters.vcs.iceberg.client_manifests import client_folder
 from dbt.adapters.vcs.iceberg.manifest_files import prepare
-from dbt.adapters.vcs.iceberg.metadata_place import FOLDER, place_of
-from dbt.adapters.vcs.iceberg.metadata_refs import NamedCommit
-from dbt.adapters.vcs.iceberg.pending_files import PendingFiles
+from dbt.adapters.vcs.iceberg.metadata_files import FOLDER, PendingFiles, place_of
 from dbt.adapters.vcs.iceberg.serve.documents import RestDocument
 from dbt.adapters.vcs.iceberg.shown_history import kept_since
-from dbt.adapters.vcs.iceberg.table_metadata import describe_table, table_metadata
+from dbt.adapters.vcs.iceberg.table_metadata import NamedCommit, describe_table, table_metadata
 from dbt.adapters.vcs.iceberg.view_metadata import view_metadata
 
 _KNOWN: Final = 32 * 2**20

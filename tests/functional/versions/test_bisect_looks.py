@@ -7,8 +7,7 @@ from contextlib import closing
 import pytest
 
 from dbt.adapters.vcs.api import Client
-from dbt.adapters.vcs.client.lazy_table import open_table
-from dbt.adapters.vcs.commands.bisect_condition import Probes, ProbeSettings, condition_of
+from dbt.adapters.vcs.commands.bisect_condition import Probes, condition_of
 from dbt.adapters.vcs.core.graph import Mark
 from dbt.adapters.vcs.engines.port import Engine
 
@@ -52,14 +51,8 @@ def test_both_say_the_same(client: Client, sql: Sql) -> None:
     def no_engine() -> Engine:
         raise AssertionError("it starts Spark")
 
-    means = ProbeSettings(
-        schema="shop",
-        engine=no_engine,
-        open_table=lambda name, commit: open_table(repository, name, commit),
-    )
-
     def mark(text: str) -> Mark:
-        with closing(Probes(repository, condition_of(text), means)) as looks:
+        with closing(Probes(repository, condition_of(text), "shop", no_engine)) as looks:
             return looks.at(head).mark
 
     for filter, count in zip(FILTERS, counts, strict=True):

@@ -9,14 +9,17 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from dbt.adapters.vcs.commands.session import ProgressLine
+from dbt.adapters.vcs.commands.session import ProgressLine, WatchedBlobs, activity_text
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.local import LocalBlobs
+from dbt.adapters.vcs.core.store.memory import MemoryBlobs
 from tests.screens import screen
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Warehouse
@@ -191,3 +194,19 @@ def test_elsewhere_lines_are_whole_and_not_too_many(capsys: pytest.CaptureFixtur
 def test_an_operation_shows_none(capsys: pytest.CaptureFixture[str]) -> None:
     ProgressLine(seconds=0, is_quiet=True).show("Read")
     assert capsys.readouterr().err == ""
+
+
+def test_what_is_done_with_files_is_counted_and_told() -> None:
+    counts: Counter[str] = Counter()
+    blobs: Any = WatchedBlobs(MemoryBlobs(), counts)
+    assert activity_text(0, counts, None) == "0 s"
+    assert blobs.create("data/a", b"123") and not blobs.create("data/a", b"4567")
+    blobs.create_all({"data/b": b"89"})
+    assert blobs.get("data/a") == b"123" and blobs.range("data/a", 1, 2) == b"23"
+    assert [info.path for info in blobs.walk("data")] == ["data/a", "data/b"]
+    assert blobs.exists("data/a") and blobs.size("data/b") == 2 and blobs.folders("data") == []
+    blobs.delete("data/b")
+    assert activity_text(61.4, counts, (1, 2)) == (
+        "61 s · read 1 file, 5 B · wrote 2 files, 5 B · deleted 1 file · listed 2 files · "
+        "checked 2 files · Spark: 1 of 2 tasks"
+    )

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.vcs.client.lazy_table import open_table
 from dbt.adapters.vcs.commands.bisect import BisectReport, bisect
-from dbt.adapters.vcs.commands.bisect_condition import ProbeSettings, condition_of, find_test
+from dbt.adapters.vcs.commands.bisect_condition import condition_of, find_test
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.landing import Proposal
@@ -29,18 +28,18 @@ def no_engine() -> Engine:
     raise AssertionError("it starts Spark")
 
 
-def means(warehouse: Warehouse) -> ProbeSettings:
-    return ProbeSettings(
-        schema="shop",
-        engine=no_engine,
-        open_table=lambda name, commit: open_table(warehouse.repository, name, commit),
-    )
-
-
 def found(
     warehouse: Warehouse, good: str, bad: str = "main", sql: str = NO_BAD, **further: Any
 ) -> BisectReport:
-    return bisect(warehouse.repository, good, bad, condition_of(sql), means(warehouse), **further)
+    return bisect(
+        warehouse.repository,
+        good,
+        bad,
+        condition_of(sql),
+        schema="shop",
+        engine=no_engine,
+        **further,
+    )
 
 
 def history(warehouse: Warehouse, values: Sequence[str]) -> list[CommitId]:

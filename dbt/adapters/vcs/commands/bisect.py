@@ -13,13 +13,10 @@ from typing import Annotated, Any
 import click
 
 from dbt.adapters.vcs import variables
-from dbt.adapters.vcs.client.lazy_table import LazyTable, open_table
 from dbt.adapters.vcs.commands.bisect_condition import (
     FORMS,
     BisectCondition,
-    OpenTable,
     Probes,
-    ProbeSettings,
     condition_of,
     find_test,
 )
@@ -41,6 +38,7 @@ from dbt.adapters.vcs.core.graph import Mark, first_bad
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.model import Commit, Entry, RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.yaml_text import load_yaml
 
 Tell = Callable[[int, int], None]
@@ -93,7 +91,9 @@ def bisect(
     good: str,
     bad: str,
     condition: BisectCondition,
-    settings: ProbeSettings,
+    *,
+    schema: str,
+    engine: Callable[[], Engine],
     tell: Tell = lambda looks, left: None,
 ) -> BisectReport:
     """Find the commit that broke a condition, and the model, by looking at as few as possible.
@@ -107,7 +107,8 @@ def bisect(
         good: A revision on which the condition holds.
         bad: A revision on which it doesn't.
         condition: The condition.
-        settings: What to look with.
+        schema: The schema of names without one.
+        engine: Makes the engine, when a look first needs it.
         tell: Is told how far it is, before each look.
 
     Raises:
@@ -117,7 +118,7 @@ def bisect(
     """
     ends = _Ends(good, bad, repository.resolve(good), repository.resolve(bad))
     base = _base(repository, ends)
-    with closing(Probes(repository, condition, settings)) as probes:
+    with closing(Probes(repository, condition, schema, engine)) as probes:
         return _Bisection(repository, probes, ends, tell).report(condition, base)
 
 
@@ -466,16 +467,14 @@ def bisect_command(
     Exit codes: 0 found; 1 several commits are left since some can't be evaluated, or there is no
     such revision or test; 2 wrong usage, or an error.
     """
-    settings = ProbeSettings(
-        schema=session.schema, engine=session.engine, open_table=_opener(session)
-    )
     report = bisect(
         session.repository,
         good,
         bad or session.branch,
         _condition(session, sql, test),
-        settings,
-        lambda looks, left: session.progress.show(
+        schema=session.schema,
+        engine=session.engine,
+        tell=lambda looks, left: session.progress.show(
             f"{counted(looks, 'look')} done, {counted(left, 'commit')} left"
         ),
     )
@@ -513,13 +512,6 @@ def _project_settings(path: Path) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"Can't read {path}: {error}.") from error
     return found if isinstance(found, dict) else {}
-
-
-def _opener(session: CommandSession) -> OpenTable:
-    def opened(name: RelationName, commit: CommitId) -> LazyTable:
-        return open_table(session.repository, name, commit)
-
-    return opened
 
 
 def _bisect_text(report: BisectReport, now: datetime) -> Iterator[Block]:

@@ -6,18 +6,18 @@ import hashlib
 import json
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
+from dbt.adapters.vcs.client.lazy_table import LazyTable, open_table
 from dbt.adapters.vcs.core.errors import DamagedError, EngineError, InputError, NotFoundError
 from dbt.adapters.vcs.core.graph import Mark
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import (
-    Block,
     Entry,
     Function,
     FunctionEntry,
@@ -196,21 +196,6 @@ class Answer(NamedTuple):
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProbeSettings:
-    """What the commits are probed with.
-
-    Attributes:
-        schema: The schema of names without one.
-        engine: Makes the engine, when a look first needs it.
-        open_table: Opens a table for this process; None to leave every look to the engine.
-    """
-
-    schema: str
-    engine: Callable[[], Engine]
-    open_table: OpenTable | None = None
-
-
 class Probes:
     """Probes commits: answers a condition on each.
 
@@ -219,21 +204,28 @@ class Probes:
     """
 
     def __init__(
-        self, repository: Repository, condition: BisectCondition, settings: ProbeSettings
+        self,
+        repository: Repository,
+        condition: BisectCondition,
+        schema: str,
+        engine: Callable[[], Engine],
     ) -> None:
-        """Take a condition; nothing is looked at yet."""
+        """Take a condition, the schema of names without one, and what makes the engine.
+
+        Nothing is looked at yet, and the engine is made when a look first needs it.
+        """
         self.done = 0
         self._condition = condition
-        self._settings = settings
-        self._versions = ReadVersions(repository, condition.text, settings.schema)
-        self._plain = plain_query(self._versions.query) if settings.open_table else None
+        self._repository = repository
+        self._versions = ReadVersions(repository, condition.text, schema)
+        self._plain = plain_query(self._versions.query)
         self._read: dict[CommitId, VersionsRead | None] = {}
         self._answers: dict[str, Answer] = {}
         self._workspace = Workspace(
             repository,
             PinnedLine(lambda: _no_head(), "a bisection only reads"),
-            settings.engine,
-            schema=settings.schema,
+            engine,
+            schema=schema,
         )
         self._connection: Connection | None = None
 
@@ -279,7 +271,7 @@ class Probes:
         self.done += 1
         try:
             # A count of one table needs no Spark, whose start takes longer than most bisections.
-            is_good = self._answer_in_process(read, commit)
+            is_good = self._plain_answer(read, commit)
             rows = None if is_good is not None else self._rows(commit)
             values = rows.fetch(_FEW) if rows is not None else []
         except (DamagedError, EngineError, InputError) as error:
@@ -290,11 +282,21 @@ class Probes:
             return Answer(Mark.SKIPPED, "the condition is NULL")
         return Answer(Mark.GOOD if is_good else Mark.BAD)
 
-    def _answer_in_process(self, read: VersionsRead, commit: CommitId) -> bool | None:
-        open_table = self._settings.open_table
-        if self._plain is None or open_table is None:
+    def _plain_answer(self, read: VersionsRead, commit: CommitId) -> bool | None:
+        """Return whether a commit is good; None if an engine has to tell."""
+        plain = self._plain
+        if plain is None or len(read.entries) != 1:
             return None
-        return plain_answer(self._plain, self._condition.kind, read, commit, open_table)
+        ((name, entry),) = read.entries
+        if not isinstance(entry, TableEntry):
+            return None
+        table = _scan_of(plain, self._condition.kind, open_table(self._repository, name, commit))
+        if table is None:
+            return None
+        if plain.compared is None:
+            return next(table.to_batches(), None) is None
+        sign, number = plain.compared
+        return _COMPARED[sign](table.count(), number)
 
     def _rows(self, commit: CommitId) -> Rows:
         if self._connection is None:
@@ -343,41 +345,6 @@ _COMPARED: Final[Mapping[str, Callable[[int, int], bool]]] = {
 }
 
 
-class ScannedTable(Protocol):
-    """A version of a table whose rows this process can read."""
-
-    @property
-    def schema(self) -> pa.Schema:
-        """Its columns.
-
-        Raises:
-            InputError: A column has a type that Arrow lacks.
-        """
-
-    @property
-    def blocks(self) -> Iterable[Block]:
-        """The files in which rows may pass its filter."""
-
-    def scan(
-        self, columns: Sequence[str] | None = None, filter: str | None = None
-    ) -> ScannedTable:
-        """Return it with fewer columns and rows.
-
-        Raises:
-            InputError: It can't be read so without an engine.
-        """
-
-    def count(self) -> int:
-        """Return the number of rows."""
-
-    def to_batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows; no batch is empty."""
-
-
-OpenTable = Callable[[RelationName, CommitId], ScannedTable]
-"""Opens a table as a commit shows it."""
-
-
 class PlainQuery(NamedTuple):
     """`select <columns> from t [where c]`, or `select count(*) = 0 from t [where c]`.
 
@@ -417,28 +384,7 @@ def _around(query: Query) -> tuple[list[Token], list[Token]]:
     )
 
 
-def plain_answer(
-    plain: PlainQuery, kind: Kind, read: VersionsRead, commit: CommitId, open_: OpenTable
-) -> bool | None:
-    """Return whether a commit is good; None if an engine has to tell.
-
-    Raises:
-        DamagedError: A file of the table is damaged.
-        NotFoundError: A file of the table is gone.
-    """
-    if len(read.entries) != 1 or not isinstance(read.entries[0][1], TableEntry):
-        return None
-    ((name, _),) = read.entries
-    table = _scan_of(plain, kind, open_(name, commit))
-    if table is None:
-        return None
-    if plain.compared is None:
-        return next(table.to_batches(), None) is None
-    sign, number = plain.compared
-    return _COMPARED[sign](table.count(), number)
-
-
-def _scan_of(plain: PlainQuery, kind: Kind, table: ScannedTable) -> ScannedTable | None:
+def _scan_of(plain: PlainQuery, kind: Kind, table: LazyTable) -> LazyTable | None:
     """Return what a query reads; None if this process can't read it, or not in a short time."""
     if plain.compared is not None and kind == "failures":
         return None
@@ -494,11 +440,6 @@ class VersionsRead(NamedTuple):
         lost = [f"{name} missing" for name in self.missing]
         text = "\n".join([*told, *lost, f"at {self.moment}"])
         return hashlib.sha256(text.encode()).hexdigest()
-
-    def version(self, name: RelationName) -> str | None:
-        """Return the version of a relation that was read; None if it wasn't."""
-        entry = dict(self.entries).get(name)
-        return None if entry is None else entry.version
 
 
 class ReadVersions:

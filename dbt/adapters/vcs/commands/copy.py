@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Annotated, Final
+from typing import Annotated, Any, Final, cast
 
 from dbt.adapters.vcs.commands.fsck import DataCheck, check_repository, needed_now
 from dbt.adapters.vcs.commands.layout import Block, counted, line, size
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, verb
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError, RetryError
-from dbt.adapters.vcs.core.ids import Clock, Micros, system_clock
+from dbt.adapters.vcs.core.ids import Clock, system_clock
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import read_retention
 from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
@@ -80,7 +80,8 @@ def copy_repository(source: Blobs, target: Blobs, *, clock: Clock = system_clock
         )
     refs = _new_moves(source, target)
     copied = [info for folder in _COPIED for info in _copied(source, target, folder)]
-    view = Repository.open(CopyView(target, {**refs, PATH: header}), clock=clock)
+    future = CopyView(target, {**refs, PATH: header})
+    view = Repository.open(cast("Blobs", future), clock=clock)
     problems = _problems(source, target, view, is_new=is_new)
     # Each collection has a lease of its own, and renews it.
     if read_retention(repository) != before or set(source.walk(FOLDER)) - leases:
@@ -217,7 +218,10 @@ def _batches(infos: Iterable[BlobInfo]) -> Iterator[list[BlobInfo]]:
 
 
 class CopyView:
-    """A store that reads some files from memory and all others from a store; writes nowhere."""
+    """A store as it will be: reads some files from memory, all others from a store; see `Blobs`.
+
+    It has no method that writes.
+    """
 
     def __init__(self, target: Blobs, files: Mapping[str, bytes]) -> None:
         self.uri = target.uri
@@ -225,36 +229,19 @@ class CopyView:
         self._new = MemoryBlobs()
         self._new.create_all(files)
 
-    def _of(self, path: str) -> Blobs:
-        return self._new if self._new.exists(path) else self._target
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("get", "range", "size", "exists", "modified_at"):
+            raise AttributeError(name)
 
-    def get(self, path: str) -> bytes:
-        """Return all bytes of a blob."""
-        return self._of(path).get(path)
+        def call(path: str, *given: Any) -> Any:
+            blobs = self._new if self._new.exists(path) else self._target
+            return getattr(blobs, name)(path, *given)
 
-    def range(self, path: str, start: int, length: int) -> bytes:
-        """Return a part of a blob."""
-        return self._of(path).range(path, start, length)
-
-    def size(self, path: str) -> int:
-        """Return the size of a blob in bytes."""
-        return self._of(path).size(path)
-
-    def exists(self, path: str) -> bool:
-        """Return whether there is a blob with this path."""
-        return self._of(path).exists(path)
-
-    def modified_at(self, path: str) -> Micros | None:
-        """Return when a blob was written or renewed."""
-        return self._of(path).modified_at(path)
+        return call
 
     def folders(self, folder: str) -> list[str]:
         """Return the names of the direct sub-folders."""
         return sorted({*self._new.folders(folder), *self._target.folders(folder)})
-
-    def top(self) -> list[str]:
-        """Return the names of the files and folders at the top."""
-        return sorted({*self._new.top(), *self._target.top()})
 
     def walk(self, folder: str) -> Iterator[BlobInfo]:
         """Yield every blob below a folder."""
@@ -266,29 +253,6 @@ class CopyView:
         """Return the first blob in the path's folder with a later name."""
         found = (self._new.next_after(path), self._target.next_after(path))
         return min((name for name in found if name is not None), default=None)
-
-    def create(self, path: str, data: bytes) -> bool:
-        """Refuse: nothing is written through a view."""
-        raise AssertionError(path)
-
-    def create_all(self, blobs: Mapping[str, bytes]) -> set[str]:
-        """Refuse: nothing is written through a view."""
-        raise AssertionError(blobs)
-
-    def replace_all(self, blobs: Mapping[str, bytes]) -> None:
-        """Refuse: nothing is written through a view."""
-        raise AssertionError(blobs)
-
-    def unfinished(self, folder: str) -> Iterator[BlobInfo]:
-        """Yield nothing: a copy has no need of them."""
-        return iter(())
-
-    def delete(self, path: str) -> None:
-        """Refuse: nothing is written through a view."""
-        raise AssertionError(path)
-
-    def sync(self, paths: Iterable[str]) -> None:
-        """Do nothing: nothing is written."""
 
 
 def copy_text(report: CopyReport) -> Iterator[Block]:

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import msgspec
 
-from dbt.adapters.vcs.commands.layout import Span, counted, line
+from dbt.adapters.vcs.commands.layout import Block, Span, counted, line
 from dbt.adapters.vcs.commands.purged_files import NewFiles
 from dbt.adapters.vcs.commands.purged_history import ID, History, Named, Reached, reach, related
 from dbt.adapters.vcs.commands.purged_rows import (
@@ -47,9 +47,6 @@ from dbt.adapters.vcs.core.store.refs import PURGE
 from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.iceberg.export_folder import EXPORTS
 from dbt.adapters.vcs.iceberg.metadata_files import FOLDER
-
-if TYPE_CHECKING:
-    from dbt.adapters.vcs.commands.layout import Block
 
 _SHOWN: Final = 20
 """Places of texts that are listed."""

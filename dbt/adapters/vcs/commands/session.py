@@ -6,13 +6,14 @@ import getpass
 import os
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import click
 
@@ -21,7 +22,7 @@ from dbt.adapters.vcs.commands.layout import Block, counted, size
 from dbt.adapters.vcs.commands.options import Settings
 from dbt.adapters.vcs.commands.output import is_listing, print_blocks, print_json, print_jsonl
 from dbt.adapters.vcs.core.branches import Protection
-from dbt.adapters.vcs.core.ids import CommitId, Micros, datetime_of
+from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
 from dbt.adapters.vcs.core.store.opening import open_blobs
@@ -41,7 +42,7 @@ class CommandSession:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self._exported: dict[str, CommitId | None] = {}
-        self._files = FileWatch()
+        self._counts: Counter[str] = Counter()
 
     @cached_property
     def target(self) -> ProfileTarget | None:
@@ -76,7 +77,9 @@ class CommandSession:
 
     def watched(self, blobs: Blobs) -> Blobs:
         """Return a store whose files count in the progress of the command, if that is shown."""
-        return WatchedBlobs(blobs, self._files) if self.progress.is_live else blobs
+        if not self.progress.is_live:
+            return blobs
+        return cast("Blobs", WatchedBlobs(blobs, self._counts))
 
     @property
     def location(self) -> str:
@@ -181,8 +184,12 @@ class CommandSession:
 
     @cached_property
     def author(self) -> str:
-        """The author of changes."""
-        return _find_author()
+        """The author of changes: DBT_VCS_AUTHOR, else the user name, as for dbt runs."""
+        try:
+            return os.environ.get(variables.AUTHOR) or getpass.getuser()
+        except (ImportError, KeyError, OSError):
+            # A container can run as a user without a name.
+            return "unknown"
 
     @cached_property
     def now(self) -> datetime:
@@ -223,13 +230,12 @@ class CommandSession:
     @cached_property
     def progress(self) -> ProgressLine:
         """Where a terminal shows how far a long command is, unless it prints JSON."""
-        is_watched = sys.stderr.isatty()
-        return ProgressLine(self._activity, is_quiet=is_watched and self.prints_json)
+        return ProgressLine(self._activity, is_quiet=sys.stderr.isatty() and self.prints_json)
 
     def _activity(self, seconds: float) -> str:
         from dbt.adapters.vcs.engines.factory import running_tasks
 
-        return activity_text(seconds, self._files.counts, running_tasks())
+        return activity_text(seconds, self._counts, running_tasks())
 
     @property
     def can_ask(self) -> bool:
@@ -239,19 +245,6 @@ class CommandSession:
     def spelled(self, text: str) -> str:
         """Return a sentence with its options written the way the caller passes them."""
         return text
-
-
-def _find_author() -> str:
-    """Return DBT_VCS_AUTHOR or else the user name, as for dbt runs."""
-    return os.environ.get(variables.AUTHOR) or _user()
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (ImportError, KeyError, OSError):
-        # A container can run as a user without a name.
-        return "unknown"
 
 
 @contextmanager
@@ -390,157 +383,79 @@ def _is_terminal() -> bool:
     return sys.stderr.isatty() and os.environ.get("TERM") not in _DUMB
 
 
-class FileCounts(NamedTuple):
-    """What was done with files so far.
-
-    Attributes:
-        listed: Files that were found in listings.
-        checked: Files whose size, age or existence was looked up.
-        read: Files read from their beginning, whole or in part.
-        bytes_read: Bytes read.
-        written: Files stored, replaced or renewed.
-        bytes_written: Their size.
-        deleted: Files removed.
-    """
-
-    listed: int = 0
-    checked: int = 0
-    read: int = 0
-    bytes_read: int = 0
-    written: int = 0
-    bytes_written: int = 0
-    deleted: int = 0
+def _written(blobs: Mapping[str, bytes]) -> dict[str, int]:
+    return {"written": len(blobs), "bytes_written": sum(map(len, blobs.values()))}
 
 
-class FileWatch:
-    """Counts for any number of stores; shared by threads."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._counts = FileCounts()
-
-    @property
-    def counts(self) -> FileCounts:
-        """What was done so far."""
-        return self._counts
-
-    def add(self, more: FileCounts) -> None:
-        """Add what was just done."""
-        with self._lock:
-            pairs = zip(self._counts, more, strict=True)
-            self._counts = FileCounts(*(one + other for one, other in pairs))
+_COUNTED: Final[Mapping[str, Callable[..., dict[str, int]]]] = {
+    # A file that is read in parts begins once.
+    "range": lambda data, path, start, length: {"read": start == 0, "bytes_read": len(data)},
+    "get": lambda data, path: {"read": 1, "bytes_read": len(data)},
+    "create": lambda is_new, path, data: _written({path: data} if is_new else {}),
+    "create_all": lambda there, blobs: _written(blobs),
+    "replace_all": lambda nothing, blobs: _written(blobs),
+    "delete": lambda nothing, path: {"deleted": 1},
+    "size": lambda size, path: {"checked": 1},
+    "exists": lambda is_there, path: {"checked": 1},
+    "modified_at": lambda moment, path: {"checked": 1},
+}
+"""What methods of a store count, from their result and arguments; the others count nothing."""
 
 
 class WatchedBlobs:
-    """Does what another store does, and counts it; see `Blobs` for the methods."""
+    """Does what another store does, and counts it; any number of them share the counts.
 
-    def __init__(self, blobs: Blobs, watch: FileWatch) -> None:
+    Attributes:
+        counts: `listed`: files found in listings; `checked`: files whose size, age or existence
+            was looked up; `read` and `bytes_read`; `written` and `bytes_written`, renewed files
+            among them; `deleted`.
+    """
+
+    _lock = threading.Lock()
+
+    def __init__(self, blobs: Blobs, counts: Counter[str]) -> None:
         self._blobs = blobs
-        self._watch = watch
+        self.counts = counts
 
-    @property
-    def uri(self) -> str:
-        """Where the store is."""
-        return self._blobs.uri
+    def __getattr__(self, name: str) -> Any:
+        own = getattr(self._blobs, name)
+        counted = _COUNTED.get(name)
+        if counted is None:
+            return own
 
-    def get(self, path: str) -> bytes:
-        """Return all bytes of a blob."""
-        data = self._blobs.get(path)
-        self._watch.add(FileCounts(read=1, bytes_read=len(data)))
-        return data
+        def call(*given: Any) -> Any:
+            found = own(*given)
+            self._add(counted(found, *given))
+            return found
 
-    def range(self, path: str, start: int, length: int) -> bytes:
-        """Return a part of a blob."""
-        data = self._blobs.range(path, start, length)
-        self._watch.add(FileCounts(read=int(start == 0), bytes_read=len(data)))
-        return data
-
-    def size(self, path: str) -> int:
-        """Return the size of a blob in bytes."""
-        self._watch.add(FileCounts(checked=1))
-        return self._blobs.size(path)
-
-    def create(self, path: str, data: bytes) -> bool:
-        """Store a blob if there is none."""
-        is_new = self._blobs.create(path, data)
-        self._watch.add(FileCounts(written=int(is_new), bytes_written=len(data) * is_new))
-        return is_new
-
-    def create_all(self, blobs: Mapping[str, bytes]) -> set[str]:
-        """Store blobs, and renew those that exist."""
-        there = self._blobs.create_all(blobs)
-        self._watch.add(_counts_of(blobs))
-        return there
-
-    def replace_all(self, blobs: Mapping[str, bytes]) -> None:
-        """Store blobs in the place of those that exist."""
-        self._blobs.replace_all(blobs)
-        self._watch.add(_counts_of(blobs))
-
-    def modified_at(self, path: str) -> Micros | None:
-        """Return when a blob was written or renewed."""
-        self._watch.add(FileCounts(checked=1))
-        return self._blobs.modified_at(path)
-
-    def exists(self, path: str) -> bool:
-        """Return whether there is a blob with this path."""
-        self._watch.add(FileCounts(checked=1))
-        return self._blobs.exists(path)
-
-    def folders(self, folder: str) -> list[str]:
-        """Return the names of the direct sub-folders."""
-        return self._blobs.folders(folder)
-
-    def top(self) -> list[str]:
-        """Return the names of the files and folders at the top."""
-        return self._blobs.top()
+        return call
 
     def walk(self, folder: str) -> Iterator[BlobInfo]:
         """Yield every blob below a folder."""
         for info in self._blobs.walk(folder):
-            self._watch.add(FileCounts(listed=1))
+            self._add({"listed": 1})
             yield info
 
-    def next_after(self, path: str) -> str | None:
-        """Return the first blob in the path's folder with a later name."""
-        return self._blobs.next_after(path)
-
-    def unfinished(self, folder: str) -> Iterator[BlobInfo]:
-        """Yield the incomplete files below a folder."""
-        return self._blobs.unfinished(folder)
-
-    def delete(self, path: str) -> None:
-        """Remove a blob."""
-        self._blobs.delete(path)
-        self._watch.add(FileCounts(deleted=1))
-
-    def sync(self, paths: Iterable[str]) -> None:
-        """Make blobs written by another program survive a power loss."""
-        self._blobs.sync(paths)
+    def _add(self, more: Mapping[str, int]) -> None:
+        # Threads read and write files at the same time.
+        with self._lock:
+            self.counts.update(more)
 
 
-def activity_text(seconds: float, counts: FileCounts, tasks: tuple[int, int] | None) -> str:
+def activity_text(seconds: float, counts: Mapping[str, int], tasks: tuple[int, int] | None) -> str:
     """Return what a command has done so far, as one line.
 
     Args:
         seconds: Since it began.
-        counts: What was done with files.
+        counts: What was done with files, as `WatchedBlobs` counts it.
         tasks: Spark's tasks that are done, and all of the stages that run; None if none do.
     """
-    parts = [
-        f"read {_files(counts.read)}, {size(counts.bytes_read)}" if counts.bytes_read else "",
-        f"wrote {_files(counts.written)}, {size(counts.bytes_written)}" if counts.written else "",
-        f"deleted {_files(counts.deleted)}" if counts.deleted else "",
-        f"listed {_files(counts.listed)}" if counts.listed else "",
-        f"checked {_files(counts.checked)}" if counts.checked else "",
-        f"Spark: {tasks[0]:,} of {counted(tasks[1], 'task')}" if tasks is not None else "",
-    ]
-    return " · ".join([f"{seconds:.0f} s", *filter(None, parts)])
-
-
-def _files(number: int) -> str:
-    return counted(number, "file")
-
-
-def _counts_of(blobs: Mapping[str, bytes]) -> FileCounts:
-    return FileCounts(written=len(blobs), bytes_written=sum(map(len, blobs.values())))
+    parts = [f"{seconds:.0f} s"]
+    for what in ("read", "written", "deleted", "listed", "checked"):
+        if counts.get(f"bytes_{what}", counts.get(what)):
+            verb = "wrote" if what == "written" else what
+            some = f", {size(counts[f'bytes_{what}'])}" if f"bytes_{what}" in counts else ""
+            parts.append(f"{verb} {counted(counts[what], 'file')}{some}")
+    if tasks is not None:
+        parts.append(f"Spark: {tasks[0]:,} of {counted(tasks[1], 'task')}")
+    return " · ".join(parts)

@@ -16,7 +16,7 @@ from types import NoneType, UnionType
 from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
 from dbt.adapters.vcs import variables
-from dbt.adapters.vcs.changes.merges import export_rules, protection
+from dbt.adapters.vcs.changes.merges import project_rules as rules
 from dbt.adapters.vcs.credentials import VcsCredentials
 from dbt.adapters.vcs.impl import VcsConfig
 
@@ -71,13 +71,12 @@ def properties() -> str:
 
 def project_rules() -> str:
     """Return the table of keys in vcs.yml."""
-    rows = [(f"`{name}`", meaning) for name, meaning in protection.TOP.items()]
+    rows = [(f"`{name}`", meaning) for name, meaning in rules.TOP.items()]
     rows += [
-        (f"`relations.<schema.table>.{name}`", said)
-        for name, said in protection.OF_RELATION.items()
+        (f"`relations.<schema.table>.{name}`", said) for name, said in rules.OF_RELATION.items()
     ]
-    rows += [(f"`export.<pattern>.{name}`", said) for name, said in export_rules.OF_EXPORT.items()]
-    rows += [(f"`branches.<pattern>.{name}`", said) for name, said in protection.OF_BRANCH.items()]
+    rows += [(f"`export.<pattern>.{name}`", said) for name, said in rules.OF_EXPORT.items()]
+    rows += [(f"`branches.<pattern>.{name}`", said) for name, said in rules.OF_BRANCH.items()]
     return table(("key", "meaning"), rows)
 
 

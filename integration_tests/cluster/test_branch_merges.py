@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.api import Client
-from dbt.adapters.vcs.changes.merges import table_merges
+from dbt.adapters.vcs.changes.merges import table_merge
 from dbt.adapters.vcs.changes.merges.table_merge import merge_tables
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.engines.factory import ENGINE
@@ -97,7 +97,7 @@ def where(request: pytest.FixtureRequest) -> Iterator[str]:
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "by Spark":
             engine = partial(merge_tables, limits=NOTHING)
-            patch.setattr(table_merges, "merge_tables", engine)
+            patch.setattr(table_merge, "merge_tables", engine)
             patch.setenv(ENGINE, "spark")
         yield request.param
 

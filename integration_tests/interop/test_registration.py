@@ -9,7 +9,7 @@ from shutil import rmtree
 import pytest
 from pyiceberg.catalog import Catalog, load_catalog
 
-from dbt.adapters.vcs.changes.merges.export_rules import ExportRule
+from dbt.adapters.vcs.changes.merges.project_rules import ExportRule
 from dbt.adapters.vcs.commands.exports import export
 from tests.contract.registrations import Registrations, exported, ids
 from tests.unit.iceberg.lake import Lake

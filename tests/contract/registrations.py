@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyiceberg.catalog import Catalog, load_catalog
 
-from dbt.adapters.vcs.changes.merges.export_rules import CatalogTarget, ExportRule
+from dbt.adapters.vcs.changes.merges.project_rules import CatalogTarget, ExportRule
 from dbt.adapters.vcs.commands.exports import export, export_after
 from dbt.adapters.vcs.iceberg.branch_export import Registration
 from tests.unit.iceberg.lake import Lake

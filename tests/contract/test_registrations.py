@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyiceberg.catalog.glue import GlueCatalog
 
-from dbt.adapters.vcs.changes.merges.export_rules import ExportRule
+from dbt.adapters.vcs.changes.merges.project_rules import ExportRule
 from tests.contract.registrations import Registrations, exported
 from tests.unit.iceberg.lake import Lake
 

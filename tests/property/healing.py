@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dbt.adapters.vcs.changes.merges.branch_landing import Arrival, land_work
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import Terms
 from dbt.adapters.vcs.changes.merges.conflicts.policy import OnStale, Policy
-from dbt.adapters.vcs.changes.merges.conflicts.terms import Terms
 from dbt.adapters.vcs.changes.merges.merge_plan import Work
-from dbt.adapters.vcs.changes.merges.read_set_check import EARLIER, ReadSetCheck
+from dbt.adapters.vcs.changes.merges.stale_by_merge import EARLIER, ReadSetCheck
 from dbt.adapters.vcs.core.ids import CommitId, SegmentId, SnapshotId, TableId
 from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import (

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
+from dbt.adapters.vcs.changes.diffs.diff_query import known_counts
 from dbt.adapters.vcs.changes.diffs.row_diff import TableDiff, count_changes, diff
-from dbt.adapters.vcs.changes.diffs.scanned_changes import known_counts
 from dbt.adapters.vcs.core.model import Snapshot
 from dbt.adapters.vcs.core.plan.delta import Delta, delta
 from dbt.adapters.vcs.core.plan.known_changes import KnownChange, known_changes

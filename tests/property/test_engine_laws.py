@@ -12,11 +12,9 @@ from hypothesis import strategies as st
 
 from dbt.adapters.vcs.changes.diffs.difference import Difference
 from dbt.adapters.vcs.changes.merges.by_engine import engine_repair
-from dbt.adapters.vcs.changes.merges.conflicts.open_merges import OpenMerge
-from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import OpenMerge, Terms
+from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice, Mode
 from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import Clash, keep
-from dbt.adapters.vcs.changes.merges.conflicts.terms import Terms
-from dbt.adapters.vcs.changes.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.changes.merges.rowwise.row_policy import Decided, Pick, Seen
 from dbt.adapters.vcs.changes.merges.table_merge import TableMerge, TableMerged, merge_tables
 from dbt.adapters.vcs.core.errors import ConflictError, InputError

@@ -8,8 +8,7 @@ from typing import TypeAlias
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbt.adapters.vcs.changes.diffs.change_summary import differing
-from dbt.adapters.vcs.changes.diffs.summaries import list_changes
+from dbt.adapters.vcs.changes.diffs.summaries import differing, list_changes
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode, Policy
 from dbt.adapters.vcs.commands.merge import MergeRequest, merge
 from dbt.adapters.vcs.commands.restore import restore_branch, restore_relation

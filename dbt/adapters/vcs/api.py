@@ -303,8 +303,8 @@ class Client:
                 resolved with `dbt-vcs resolve`. The branch was not changed.
             RetryError: Others moved the branch on every attempt; nothing was changed.
         """
+        from dbt.adapters.vcs.changes.merges.conflicts.open_merges import Terms
         from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode, Policy
-        from dbt.adapters.vcs.changes.merges.conflicts.terms import Terms
         from dbt.adapters.vcs.commands.merge import MergeRequest, merge
 
         mode = None if on_conflict is None else Mode.of(on_conflict, "on_conflict")

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.api import Client, connect
-from dbt.adapters.vcs.changes.merges import table_merges
+from dbt.adapters.vcs.changes.merges import table_merge
 from dbt.adapters.vcs.changes.merges.by_engine.engine_repair import EngineRepair, EngineRepairs
-from dbt.adapters.vcs.changes.merges.conflicts.decisions import RowChoice
-from dbt.adapters.vcs.changes.merges.rowwise.choice import Choice
+from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import RowChoice
+from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
 from dbt.adapters.vcs.changes.merges.rowwise.repair import Question
 from dbt.adapters.vcs.changes.merges.table_merge import merge_tables
 from dbt.adapters.vcs.commands.merge import continue_merge
@@ -212,7 +212,7 @@ def repairs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many choices each repair by an engine was given; nothing fits this process."""
     never = Limits(rows=-1, bytes=-1)
     far = partial(merge_tables, limits=never)
-    monkeypatch.setattr(table_merges, "merge_tables", far)
+    monkeypatch.setattr(table_merge, "merge_tables", far)
     found: list[int] = []
     repair = EngineRepairs.__call__
 

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from dbt.adapters.vcs.changes.diffs.difference import Difference
-from dbt.adapters.vcs.changes.writes import keys, rebuild_stage, stage_write
+from dbt.adapters.vcs.changes.writes import keys, rebuild, stage_write
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Snapshot
 from dbt.adapters.vcs.core.plan.delta import delta
@@ -37,8 +37,8 @@ def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
     if request.param == "large":
         monkeypatch.setattr(keys, "_MOST_NEW", -1)
         monkeypatch.setattr(stage_write, "MAX_STAGED_IN_PROCESS", -1)
-        whole = rebuild_stage.signed_rows
-        monkeypatch.setattr(rebuild_stage, "signed_rows", partial(whole, limits=NOTHING))
+        whole = rebuild.signed_rows
+        monkeypatch.setattr(rebuild, "signed_rows", partial(whole, limits=NOTHING))
     yield request.param
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dbt.adapters.vcs.changes.writes import stage_arrow, stage_write, tombstone_ranges
+from dbt.adapters.vcs.changes.writes import stage_write, tombstone_ranges
 from dbt.adapters.vcs.core.errors import (
     StorageError,
     UnsupportedError,
@@ -185,7 +185,7 @@ def test_both_ways_of_writing_make_the_same_table(
                 if number == 1:
                     patch.setattr(stage_write, "MAX_STAGED_IN_PROCESS", -1)
                 elif number == 3:
-                    patch.setattr(stage_arrow, "MAX_VALUES", -1)
+                    patch.setattr(stage_write, "MAX_VALUES", -1)
                 affected.add(shop.change(text.format(t=name)))
         assert len(affected) == 1, text
     assert len({repr(shop.rows(name)) for name in tables}) == 1
@@ -280,7 +280,7 @@ def test_a_store_that_fails_leaves_nothing_behind(
         raise StorageError("no space left")
 
     with monkeypatch.context() as patch:
-        patch.setattr("dbt.adapters.vcs.changes.writes.stage_arrow.write_tombstone", fail)
+        patch.setattr("dbt.adapters.vcs.changes.writes.stage_write.write_tombstone", fail)
         with pytest.raises(StorageError, match="no space left"):
             shop.sql(f"update {copy} set v = 'x' where k = 3")
     assert (shop.version(copy), shop.files()) == (before, files)

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
-from dbt.adapters.vcs.changes.merges.protection import BranchRule, Rules
+from dbt.adapters.vcs.changes.merges.project_rules import BranchRule, Rules
 from dbt.adapters.vcs.cli import main
 from dbt.adapters.vcs.commands.log import log_command as log
 from dbt.adapters.vcs.commands.merge import merge

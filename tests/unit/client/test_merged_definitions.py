@@ -11,9 +11,8 @@ import pyarrow as pa
 import pytest
 
 from dbt.adapters.vcs.api import Client, connect
-from dbt.adapters.vcs.changes.merges.conflicts.decisions import RowChoice
-from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode, Policy
-from dbt.adapters.vcs.changes.merges.rowwise.choice import Choice
+from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import RowChoice
+from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice, Mode, Policy
 from dbt.adapters.vcs.commands.merge import MergeRequest, continue_merge, merge
 from dbt.adapters.vcs.commands.resolve import resolve
 from dbt.adapters.vcs.commands.revert import revert

@@ -18,7 +18,7 @@ from pyiceberg.exceptions import (
 from pyiceberg.view import View
 from pyiceberg.view.metadata import ViewMetadata
 
-from dbt.adapters.vcs.changes.merges.export_rules import CatalogTarget, ExportRule
+from dbt.adapters.vcs.changes.merges.project_rules import CatalogTarget, ExportRule
 from dbt.adapters.vcs.commands.exports import export, export_after
 from dbt.adapters.vcs.core.errors import InputError, StorageError
 from dbt.adapters.vcs.iceberg.branch_export import BranchExport, Registration

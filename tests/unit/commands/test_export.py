@@ -1,6 +1,6 @@
 import pytest
 
-from dbt.adapters.vcs.changes.merges.export_rules import ExportRule
+from dbt.adapters.vcs.changes.merges.project_rules import ExportRule
 from dbt.adapters.vcs.commands.exports import export, export_after
 from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.commands.gc import collect, is_stale

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.vcs.changes.merges.conflicts.terms import Terms
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import Terms
 from dbt.adapters.vcs.commands.merge import MergeReport, MergeRequest, merge
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError, RetryError
 from dbt.adapters.vcs.core.landing import Proposal

@@ -2,10 +2,9 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.vcs.changes.merges.conflicts.decisions import RowChoice
-from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode, Policy
-from dbt.adapters.vcs.changes.merges.conflicts.terms import Terms
-from dbt.adapters.vcs.changes.merges.rowwise.choice import Choice
+from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import RowChoice
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import Terms
+from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice, Mode, Policy
 from dbt.adapters.vcs.commands.merge import MergeReport, MergeRequest, continue_merge, promote
 from dbt.adapters.vcs.commands.resolve import resolve
 from dbt.adapters.vcs.core.branches import Protection

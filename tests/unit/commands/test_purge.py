@@ -13,9 +13,9 @@ import pytest
 import zstandard
 
 from dbt.adapters.vcs.changes.diffs.row_diff import diff
-from dbt.adapters.vcs.changes.merges.conflicts.decisions import RowChoice
-from dbt.adapters.vcs.changes.merges.protection import BranchRule, Rules
-from dbt.adapters.vcs.changes.merges.rowwise.choice import Choice
+from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import RowChoice
+from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
+from dbt.adapters.vcs.changes.merges.project_rules import BranchRule, Rules
 from dbt.adapters.vcs.commands.clone import clone_from_snapshot
 from dbt.adapters.vcs.commands.exports import export
 from dbt.adapters.vcs.commands.fsck import DataCheck, check_repository

@@ -1,8 +1,7 @@
 import pytest
 
-from dbt.adapters.vcs.changes.merges.conflicts.decisions import RowChoice
-from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode, Policy
-from dbt.adapters.vcs.changes.merges.rowwise.choice import Choice
+from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import RowChoice
+from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice, Mode, Policy
 from dbt.adapters.vcs.commands.conflicts import OpenMergeReport, conflicts_text, list_conflicts
 from dbt.adapters.vcs.commands.layout import fitted_lines, plain_lines
 from dbt.adapters.vcs.commands.merge import (

@@ -1,4 +1,4 @@
-from dbt.adapters.vcs.changes.diffs.change_summary import ChangeSummary
+from dbt.adapters.vcs.changes.diffs.summaries import ChangeSummary
 from dbt.adapters.vcs.commands.show import show_commit
 from dbt.adapters.vcs.commands.status import CommitContents, read_status
 from dbt.adapters.vcs.core.model import NodeRun, Run

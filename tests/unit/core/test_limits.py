@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from dbt.adapters.vcs.changes.merges.protection import read_rules
+from dbt.adapters.vcs.changes.merges.project_rules import read_rules
 from dbt.adapters.vcs.commands.options import Settings
 from dbt.adapters.vcs.commands.profile import read_target
 from dbt.adapters.vcs.commands.reflog import read_reflog

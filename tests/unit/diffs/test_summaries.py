@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbt.adapters.vcs.changes.diffs.change_summary import rows_text
-from dbt.adapters.vcs.changes.diffs.summaries import list_changes, summarize
+from dbt.adapters.vcs.changes.diffs.summaries import list_changes, rows_text, summarize
 from dbt.adapters.vcs.commands.diff import read_diff
 from dbt.adapters.vcs.commands.diff_report import diff_text
 from dbt.adapters.vcs.commands.layout import plain_lines

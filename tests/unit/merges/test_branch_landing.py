@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.changes.merges import branch_landing
-from dbt.adapters.vcs.changes.merges.conflicts.decisions import RowChoice
-from dbt.adapters.vcs.changes.merges.conflicts.open_merges import find_open_merge, open_merge_of
-from dbt.adapters.vcs.changes.merges.conflicts.terms import Terms
-from dbt.adapters.vcs.changes.merges.rowwise.choice import Choice
+from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import RowChoice
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import (
+    Terms,
+    find_open_merge,
+    open_merge_of,
+)
+from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
 from dbt.adapters.vcs.commands.merge import (
     MergeRequest,
     abort_merge,

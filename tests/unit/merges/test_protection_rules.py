@@ -3,8 +3,12 @@ from pathlib import Path
 import pytest
 
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode, Policy
-from dbt.adapters.vcs.changes.merges.export_rules import CatalogTarget, ExportRule
-from dbt.adapters.vcs.changes.merges.protection import Rules, read_rules
+from dbt.adapters.vcs.changes.merges.project_rules import (
+    CatalogTarget,
+    ExportRule,
+    Rules,
+    read_rules,
+)
 from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import RelationName

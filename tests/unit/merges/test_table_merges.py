@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dbt.adapters.vcs.changes.merges import table_merges
+from dbt.adapters.vcs.changes.merges import table_merge
 from dbt.adapters.vcs.commands.merge import merge
 from dbt.adapters.vcs.core.model import TableEntry
 from dbt.adapters.vcs.core.repository import Repository
@@ -56,13 +56,13 @@ def overtaken(warehouse: Warehouse, races: Sequence[Race]) -> None:
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return a list that gets the name of each table that is merged."""
     merged: list[str] = []
-    plain: Callable[..., Any] = table_merges.merge_tables
+    plain: Callable[..., Any] = table_merge.merge_tables
 
     def merge_tables(repository: Any, work: Any, sessions: Any) -> Any:
         merged.append(work.name.identifier)
         return plain(repository, work, sessions)
 
-    monkeypatch.setattr(table_merges, "merge_tables", merge_tables)
+    monkeypatch.setattr(table_merge, "merge_tables", merge_tables)
     return merged
 
 
@@ -82,14 +82,14 @@ def test_only_what_moved_is_merged_again(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_what_an_earlier_plan_stored_is_stored_again(monkeypatch: pytest.MonkeyPatch) -> None:
     warehouse = both_changed()
     merged: list[str] = []
-    plain: Callable[..., Any] = table_merges.merge_tables
+    plain: Callable[..., Any] = table_merge.merge_tables
 
     def merge_tables(*arguments: Any) -> Any:
         found = plain(*arguments)
         merged.append(found.snapshot)
         return found
 
-    monkeypatch.setattr(table_merges, "merge_tables", merge_tables)
+    monkeypatch.setattr(table_merge, "merge_tables", merge_tables)
     repository: Any = warehouse.repository
     land = repository.land
 

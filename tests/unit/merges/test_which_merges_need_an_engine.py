@@ -13,10 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.vcs.changes.merges import table_merges
-from dbt.adapters.vcs.changes.merges.conflicts.decisions import RowChoice
-from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode, Policy
-from dbt.adapters.vcs.changes.merges.rowwise.choice import Choice
+from dbt.adapters.vcs.changes.merges import table_merge
+from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import RowChoice
+from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice, Mode, Policy
 from dbt.adapters.vcs.changes.merges.table_merge import merge_tables
 from dbt.adapters.vcs.commands import revert as revert_module
 from dbt.adapters.vcs.commands.merge import MergeRequest, continue_merge, merge, promote
@@ -58,7 +57,7 @@ def fork(warehouse: Warehouse) -> None:
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let nothing fit this process."""
     never = partial(merge_tables, limits=Limits(rows=-1, bytes=-1))
-    monkeypatch.setattr(table_merges, "merge_tables", never)
+    monkeypatch.setattr(table_merge, "merge_tables", never)
     monkeypatch.setattr(revert_module, "merge_tables", never)
 
 
@@ -135,7 +134,7 @@ def test_a_merge_that_goes_on_asks_the_engine_too(
     with monkeypatch.context() as patch:
         patch.setenv(ENGINE, "spark")
         never = partial(merge_tables, limits=Limits(rows=-1, bytes=-1))
-        patch.setattr(table_merges, "merge_tables", never)
+        patch.setattr(table_merge, "merge_tables", never)
         with pytest.raises(AskedError):
             continue_merge(forked.repository, "main", author="ann", engine=engine)
     continue_merge(forked.repository, "main", author="ann", engine=engine)

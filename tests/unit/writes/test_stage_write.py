@@ -2,8 +2,8 @@
 
 import pytest
 
+from dbt.adapters.vcs.changes.writes.stage import BlockChoice
 from dbt.adapters.vcs.changes.writes.stage_write import MIN_BYTES, chosen
-from dbt.adapters.vcs.changes.writes.targets import BlockChoice
 from dbt.adapters.vcs.core.model import Block
 
 LARGE = Block(path="large", rows=100, bytes=MIN_BYTES)

@@ -12,7 +12,7 @@ from dbt.adapters.vcs.changes.diffs.row_diff import TableDiff, diff
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Policy
 from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import Clash
 from dbt.adapters.vcs.changes.merges.table_merge import TableMerge, TableMerged, merge_tables
-from dbt.adapters.vcs.changes.writes.nullability import refuse_null
+from dbt.adapters.vcs.changes.writes.checks import refuse_null
 from dbt.adapters.vcs.changes.writes.versions import changed, put_segments, without_blocks
 from dbt.adapters.vcs.commands.client_files import (
     Deletions,

@@ -41,7 +41,7 @@ from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.points import Point, TableText, find_points
 
 if TYPE_CHECKING:
-    from dbt.adapters.vcs.changes.diffs.shapes import RowTable, ShapedRows
+    from dbt.adapters.vcs.changes.diffs.row_diff import RowTable, ShapedRows
 
 _AT_ONCE: Final = 16
 
@@ -422,7 +422,7 @@ def row_diff_report(
     """
     # Whoever asks for counts alone does not wait for what reads rows.
     from dbt.adapters.vcs.changes.diffs.difference import ComputedRows, Difference
-    from dbt.adapters.vcs.changes.diffs.shapes import RowTable
+    from dbt.adapters.vcs.changes.diffs.row_diff import RowTable
     from dbt.adapters.vcs.changes.diffs.three_way import ThreeWay
 
     difference = Difference(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from dbt.adapters.vcs.changes.diffs.change_summary import ChangeSummary, rows_text
+from dbt.adapters.vcs.changes.diffs.summaries import ChangeSummary, rows_text
 from dbt.adapters.vcs.commands.layout import Block, Grid, Span, Style, counted, entry, line
 from dbt.adapters.vcs.commands.output import RowSet, cell_of, changes_text
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from dbt.adapters.vcs.changes.merges.export_rules import CatalogTarget, ExportRule
+from dbt.adapters.vcs.changes.merges.project_rules import CatalogTarget, ExportRule
 from dbt.adapters.vcs.core.errors import InputError, StorageError, VcsError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.repository import Repository

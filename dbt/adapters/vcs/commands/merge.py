@@ -8,35 +8,40 @@ from typing import Annotated, Final, TypeAlias
 
 import click
 
-from dbt.adapters.vcs.changes.diffs.change_summary import ChangeSummary, differing, rows_text
-from dbt.adapters.vcs.changes.diffs.summaries import list_changes
+from dbt.adapters.vcs.changes.diffs.summaries import (
+    ChangeSummary,
+    differing,
+    list_changes,
+    rows_text,
+)
 from dbt.adapters.vcs.changes.merges.branch_landing import Arrival, check_terms, land_work
 from dbt.adapters.vcs.changes.merges.conflicts import stored_conflicts as conflicts
-from dbt.adapters.vcs.changes.merges.conflicts.decisions import Decisions, decided_rows
+from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import Decisions, decided_rows
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import (
     OpenMerge,
+    Terms,
     find_open_merge,
     open_merge_of,
 )
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode, OnStale, Policy
-from dbt.adapters.vcs.changes.merges.conflicts.terms import Terms
 from dbt.adapters.vcs.changes.merges.merge_plan import (
-    How,
+    Merged,
+    MergeKind,
     MergePlan,
     Work,
     plan_merge,
     planned_changes,
 )
-from dbt.adapters.vcs.changes.merges.protection import protect_first
-from dbt.adapters.vcs.changes.merges.read_set_check import Judge, ReadSetCheck
+from dbt.adapters.vcs.changes.merges.project_rules import protect_first
 from dbt.adapters.vcs.changes.merges.stale_by_merge import (
+    Judge,
     NewlyStale,
+    ReadSetCheck,
     changed_by_target,
     newly_stale,
     stale_after,
 )
-from dbt.adapters.vcs.changes.merges.table_merges import TableMerges
-from dbt.adapters.vcs.changes.merges.trees import Merged
+from dbt.adapters.vcs.changes.merges.table_merge import TableMerges
 from dbt.adapters.vcs.commands.conflicts import shown_name
 from dbt.adapters.vcs.commands.failure import ShownFailure
 from dbt.adapters.vcs.commands.layout import Block, Span, counted, line, short
@@ -109,7 +114,7 @@ class MergeReport:
 
     source: str
     target: str
-    how: How
+    how: MergeKind
     dry_run: bool
     before: CommitId
     after: CommitId | None
@@ -248,7 +253,7 @@ def _report_of_plan(
     )
 
 
-def _end_of(plan: MergePlan, terms: Terms) -> tuple[How, CommitId | None]:
+def _end_of(plan: MergePlan, terms: Terms) -> tuple[MergeKind, CommitId | None]:
     """Return how a plan would land, and the target's head then; None for a new commit."""
     if plan.how == "up_to_date":
         return plan.how, plan.target.head
@@ -262,7 +267,7 @@ def _report_of_arrival(repository: Repository, arrival: Arrival) -> MergeReport:
     plan, before, after = arrival
     is_moved = after == plan.work.commit or not plan.work.joins
     # Others may have moved the target since the plan was made: then it was no fast-forward.
-    how: How = plan.how if before == plan.target.head and is_moved else "merge"
+    how: MergeKind = plan.how if before == plan.target.head and is_moved else "merge"
     changes = list_changes(repository, before, after)
     stale = NewlyStale()
     if before == after:
@@ -275,7 +280,7 @@ def _report_of_arrival(repository: Repository, arrival: Arrival) -> MergeReport:
 
 def _report(
     plan: MergePlan,
-    how: How,
+    how: MergeKind,
     before: CommitId,
     after: CommitId | None,
     found: Iterable[ChangeSummary],

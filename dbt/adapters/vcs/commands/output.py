@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from rich.console import Console
 
-    from dbt.adapters.vcs.changes.diffs.change_summary import ChangeSummary
+    from dbt.adapters.vcs.changes.diffs.summaries import ChangeSummary
 
 _STYLES: Final[dict[Style, str]] = {
     "plain": "",

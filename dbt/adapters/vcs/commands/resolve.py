@@ -10,9 +10,9 @@ import click
 import pyarrow as pa
 
 from dbt.adapters.vcs.changes.merges.conflicts import stored_conflicts as conflicts
-from dbt.adapters.vcs.changes.merges.conflicts.decisions import RowChoice
+from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import RowChoice
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import find_open_merge
-from dbt.adapters.vcs.changes.merges.rowwise.choice import Choice
+from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
 from dbt.adapters.vcs.commands.conflicts import relation_of, summarize_conflicts
 from dbt.adapters.vcs.commands.layout import Block, counted, line
 from dbt.adapters.vcs.commands.options import Pair

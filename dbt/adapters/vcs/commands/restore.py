@@ -8,8 +8,7 @@ from typing import Annotated
 
 import click
 
-from dbt.adapters.vcs.changes.diffs.change_summary import ChangeSummary
-from dbt.adapters.vcs.changes.diffs.summaries import summarize
+from dbt.adapters.vcs.changes.diffs.summaries import ChangeSummary, summarize
 from dbt.adapters.vcs.changes.writes.versions import version_again
 from dbt.adapters.vcs.commands.layout import Block, Span, line, short
 from dbt.adapters.vcs.commands.output import changes_text

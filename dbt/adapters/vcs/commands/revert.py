@@ -8,16 +8,13 @@ from typing import Annotated
 
 import click
 
-from dbt.adapters.vcs.changes.diffs.change_summary import ChangeSummary
-from dbt.adapters.vcs.changes.diffs.summaries import list_changes
+from dbt.adapters.vcs.changes.diffs.summaries import ChangeSummary, list_changes
 from dbt.adapters.vcs.changes.merges.branch_landing import land_plan
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import Terms
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode
 from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import Clash
-from dbt.adapters.vcs.changes.merges.conflicts.terms import Terms
-from dbt.adapters.vcs.changes.merges.consumed_sides import whole_side
-from dbt.adapters.vcs.changes.merges.merge_plan import MergePlan, Work
+from dbt.adapters.vcs.changes.merges.merge_plan import Combination, MergePlan, Work, whole_side
 from dbt.adapters.vcs.changes.merges.table_merge import TableMerge, merge_tables
-from dbt.adapters.vcs.changes.merges.trees import Combination
 from dbt.adapters.vcs.changes.writes.versions import version_again
 from dbt.adapters.vcs.commands.layout import Block, Span, line, short
 from dbt.adapters.vcs.commands.output import changes_text

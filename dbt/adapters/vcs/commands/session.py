@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from dbt.adapters.vcs.changes.merges.conflicts.policy import Policy
-    from dbt.adapters.vcs.changes.merges.protection import Rules
+    from dbt.adapters.vcs.changes.merges.project_rules import Rules
     from dbt.adapters.vcs.commands.profile import ProfileTarget
     from dbt.adapters.vcs.engines.port import Engine, Session, Sessions
 
@@ -115,7 +115,7 @@ class CommandSession:
     @cached_property
     def rules(self) -> Rules:
         """The rules in the project's vcs.yml; none if only the repository was given."""
-        from dbt.adapters.vcs.changes.merges.protection import Rules, read_rules
+        from dbt.adapters.vcs.changes.merges.project_rules import Rules, read_rules
 
         return read_rules(self.target.project) if self.target else Rules()
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from dbt.adapters.vcs.changes.diffs.change_summary import ChangeSummary
-from dbt.adapters.vcs.changes.diffs.summaries import list_changes
+from dbt.adapters.vcs.changes.diffs.summaries import ChangeSummary, list_changes
 from dbt.adapters.vcs.commands.layout import (
     Block,
     Grid,

@@ -9,10 +9,14 @@ from typing import Final, Literal, Protocol
 import msgspec
 import pyarrow as pa
 
-from dbt.adapters.vcs.changes.writes.arrow_blocks import arrow_blocks, check_writable
-from dbt.adapters.vcs.changes.writes.targets import target_of
+from dbt.adapters.vcs.changes.writes.stage import target_of
 from dbt.adapters.vcs.changes.writes.upsert import upsert
-from dbt.adapters.vcs.changes.writes.versions import changed, put_segments
+from dbt.adapters.vcs.changes.writes.versions import (
+    arrow_blocks,
+    changed,
+    check_writable,
+    put_segments,
+)
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Field, RelationName, Snapshot

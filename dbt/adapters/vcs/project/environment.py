@@ -10,7 +10,7 @@ from typing import Any
 from dbt.adapters.contracts.connection import AdapterRequiredConfig
 from dbt.adapters.events.logging import AdapterLogger
 
-from dbt.adapters.vcs.changes.merges.protection import Rules, read_rules
+from dbt.adapters.vcs.changes.merges.project_rules import Rules, read_rules
 from dbt.adapters.vcs.commands.revisions import check_free
 from dbt.adapters.vcs.core.branches import Branch
 from dbt.adapters.vcs.core.errors import EngineError, InputError, NotFoundError, ReadOnlyError

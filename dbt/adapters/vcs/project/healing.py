@@ -14,8 +14,9 @@ from typing import Any, Final, NamedTuple, Protocol
 import msgspec
 
 from dbt.adapters.vcs.changes.merges.merge_plan import MergePlan
-from dbt.adapters.vcs.changes.merges.read_set_check import EARLIER, Healed
 from dbt.adapters.vcs.changes.merges.stale_by_merge import (
+    EARLIER,
+    Healed,
     changed_by_target,
     entry_after,
     joined,
@@ -49,7 +50,7 @@ TRIES: Final = 5
 
 
 class RunHealer:
-    """Heals the plans of one run; see `changes.merges.read_set_check.Healer`."""
+    """Heals the plans of one run; see `changes.merges.stale_by_merge.Healer`."""
 
     def __init__(
         self,

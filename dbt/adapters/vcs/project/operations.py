@@ -14,7 +14,7 @@ from typing import Any, Final
 import click
 import pyarrow as pa
 
-from dbt.adapters.vcs.changes.merges.protection import Rules
+from dbt.adapters.vcs.changes.merges.project_rules import Rules
 from dbt.adapters.vcs.cli import COMMANDS, main
 from dbt.adapters.vcs.commands.failure import Failure, ShownFailure
 from dbt.adapters.vcs.commands.layout import Block, plain_lines

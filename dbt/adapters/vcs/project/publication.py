@@ -6,14 +6,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from dbt.adapters.vcs.changes.diffs.change_summary import rows_text
-from dbt.adapters.vcs.changes.diffs.summaries import list_changes
+from dbt.adapters.vcs.changes.diffs.summaries import list_changes, rows_text
 from dbt.adapters.vcs.changes.merges.branch_landing import Arrival, land_work
-from dbt.adapters.vcs.changes.merges.conflicts.terms import Terms
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import Terms
 from dbt.adapters.vcs.changes.merges.merge_plan import Work
-from dbt.adapters.vcs.changes.merges.protection import Rules
-from dbt.adapters.vcs.changes.merges.read_set_check import ReadSetCheck
-from dbt.adapters.vcs.changes.merges.stale_by_merge import changed_by_target, joined, newly_stale
+from dbt.adapters.vcs.changes.merges.project_rules import Rules
+from dbt.adapters.vcs.changes.merges.stale_by_merge import (
+    ReadSetCheck,
+    changed_by_target,
+    joined,
+    newly_stale,
+)
 from dbt.adapters.vcs.core.errors import ConflictError, VcsError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Origin, Run

@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 from dbt.adapters.events.logging import AdapterLogger
 
-from dbt.adapters.vcs.changes.merges.protection import Rules
+from dbt.adapters.vcs.changes.merges.project_rules import Rules
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.model import NodeRun, Origin, Run, TableEntry
 from dbt.adapters.vcs.core.origins.results import Results

@@ -12,21 +12,24 @@ import msgspec
 import pyarrow as pa
 
 from dbt.adapters.vcs.changes.diffs.diff_query import (
+    Scan,
     SignedPart,
     delta_parts,
     diff_query,
-    signed_part,
-)
-from dbt.adapters.vcs.changes.diffs.matched_columns import matched, needs_names
-from dbt.adapters.vcs.changes.diffs.row_diff import TableDiff, count_changes, diff
-from dbt.adapters.vcs.changes.diffs.scanned_changes import (
-    Scan,
     is_unique,
     known_counts,
     scan_query,
     scannable,
+    signed_part,
 )
-from dbt.adapters.vcs.changes.diffs.shapes import ShapedRows, shaped
+from dbt.adapters.vcs.changes.diffs.matched_columns import matched, needs_names
+from dbt.adapters.vcs.changes.diffs.row_diff import (
+    ShapedRows,
+    TableDiff,
+    count_changes,
+    diff,
+    shaped,
+)
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Field, Snapshot
 from dbt.adapters.vcs.core.plan.delta import Delta, delta

@@ -11,13 +11,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple, NoReturn
 
-from dbt.adapters.vcs.changes.merges.conflicts.open_merges import OpenMerge
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import OpenMerge, Terms
 from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import keep
-from dbt.adapters.vcs.changes.merges.conflicts.terms import Terms
 from dbt.adapters.vcs.changes.merges.merge_plan import MergePlan, Work, plan_merge, planned_changes
-from dbt.adapters.vcs.changes.merges.read_set_check import Judge
-from dbt.adapters.vcs.changes.merges.stale_by_merge import check_fresh
-from dbt.adapters.vcs.changes.merges.table_merges import TableMerges
+from dbt.adapters.vcs.changes.merges.stale_by_merge import Judge, check_fresh
+from dbt.adapters.vcs.changes.merges.table_merge import TableMerges
 from dbt.adapters.vcs.core.branches import Branch
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import CommitId

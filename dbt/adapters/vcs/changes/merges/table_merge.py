@@ -2,35 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from typing import Final
 
 import msgspec
 import pyarrow as pa
 
 from dbt.adapters.vcs.changes.diffs.difference import Difference
 from dbt.adapters.vcs.changes.merges.by_engine.engine_repair import EngineRepairs
-from dbt.adapters.vcs.changes.merges.common_base import Crossing
-from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode
+from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice, Mode
 from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import Clash
-from dbt.adapters.vcs.changes.merges.rowwise.choice import Choice
 from dbt.adapters.vcs.changes.merges.rowwise.decide import RowMode
-from dbt.adapters.vcs.changes.merges.rowwise.row_merge import RowEngine, SchemaConflictError
+from dbt.adapters.vcs.changes.merges.rowwise.row_merge import (
+    RowEngine,
+    SchemaConflictError,
+    merge,
+)
 from dbt.adapters.vcs.changes.merges.rowwise.row_outcome import How, MergeOutcome
 from dbt.adapters.vcs.changes.merges.rowwise.row_policy import Decided, Pick, RowPolicy
 from dbt.adapters.vcs.changes.merges.rowwise.side_fitting import MisfitError
 from dbt.adapters.vcs.changes.writes.checks import check_merged, is_checked_when_merged
-from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.graph import ancestors
-from dbt.adapters.vcs.core.ids import SnapshotId, new_write_id
-from dbt.adapters.vcs.core.model import Field, Origin, RelationName, Schema, Snapshot
+from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, TreeId, WriteId, new_write_id
+from dbt.adapters.vcs.core.model import (
+    Field,
+    Origin,
+    RelationName,
+    Schema,
+    Snapshot,
+    TableEntry,
+    Tree,
+)
 from dbt.adapters.vcs.core.plan.schema_merge import Side
+from dbt.adapters.vcs.core.plan.tree_merge import merge_trees
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.objects import ObjectStore
+from dbt.adapters.vcs.core.treereader import TreeChanges
 from dbt.adapters.vcs.engines.port import Rewriters
-from dbt.adapters.vcs.table.compare.comparison import Counts, merge_base, own_parents
-from dbt.adapters.vcs.table.limits import MERGE_LIMITS, Limits, in_process_first
+from dbt.adapters.vcs.table.compare.comparison import Counts, best_bases, merge_base, own_parents
+from dbt.adapters.vcs.table.limits import MERGE_LIMITS, Limits, TooLargeError, in_process_first
 from dbt.adapters.vcs.table.types import plain_type_text
 
 _SIDES = ("base", "our", "their")
@@ -315,3 +328,156 @@ def _columns(table: pa.Table, schema: Schema) -> tuple[Field, ...]:
         )
         for column in table.column_names
     )
+
+
+class TableMerges:
+    """Merges tables, and keeps the results for the next plan of the same merge.
+
+    A plan that lost its race is made anew on the target's new head. What another writer left
+    alone has the same two versions there and the same base, so it gives the same result.
+    """
+
+    def __init__(self, repository: Repository, sessions: Rewriters | None) -> None:
+        """Take what `merge_tables` does."""
+        self._repository = repository
+        self._sessions = sessions
+        self._done: dict[tuple[SnapshotId, SnapshotId], tuple[TableMerge, TableMerged | Clash]]
+        self._done = {}
+
+    def crossing(self) -> AbstractContextManager[Crossing]:
+        """Return what makes one base out of several, for as long as the context is open."""
+        return crossing_of(self._repository, self._sessions)
+
+    def merge(self, work: TableMerge) -> TableMerged | Clash:
+        """Merge two versions of a table as `merge_tables` does, at most once.
+
+        Raises:
+            TooLargeError: Both changed more of the same rows than can be examined one by one.
+            UnsupportedError: Both changed the same rows, and they have columns that can't be
+                merged.
+        """
+        key = work.ours, work.theirs
+        before, found = self._done.get(key, (None, None))
+        if found is not None and before == work:
+            if isinstance(found, TableMerged):
+                self._renew(work, found.snapshot)
+            return found
+        found = merge_tables(self._repository, work, self._sessions)
+        self._done[key] = work, found
+        return found
+
+    def _renew(self, work: TableMerge, version: SnapshotId) -> None:
+        """Store what was stored for an earlier plan again, as a new plan would."""
+        objects = self._repository.objects
+        old = {
+            ref.id for side in (work.ours, work.theirs) for ref in objects.snapshot(side).segments
+        }
+        merged = objects.snapshot(version)
+        for ref in merged.segments:
+            if ref.id not in old:
+                objects.put(objects.segment(ref.id))
+        objects.put(merged)
+
+
+_DEEPEST: Final = 8
+"""Histories that crossed more often have the newest base from there on."""
+
+
+@dataclass(kw_only=True)
+class Crossing:
+    """Makes one base out of several; call `forget` to delete what it writes.
+
+    Two lines have several bases where they merged each other. The bases are first merged with each
+    other, as in git's recursive merge. A single base lacks what the others hold: an update that
+    both sides already have would look like a change by one side, and could overwrite what the
+    other side has done since.
+    """
+
+    repository: Repository
+    limits: Limits = MERGE_LIMITS
+    engine: RowEngine | None = None
+    _made: list[tuple[MergeOutcome, WriteId]] = field(default_factory=list)
+
+    def merge(
+        self, base: Snapshot | None, ours: Snapshot, theirs: Snapshot, policy: RowPolicy
+    ) -> MergeOutcome:
+        """Merge the rows of two versions, as `row_merge.merge` does."""
+        return merge(
+            self.repository,
+            base,
+            ours,
+            theirs,
+            policy=policy,
+            limits=self.limits,
+            engine=self.engine,
+        )
+
+    def base(self, left: SnapshotId, right: SnapshotId, depth: int = 0) -> Snapshot | None:
+        """Return the version to compare two versions with; None if they have nothing in common.
+
+        If several bases changed one row differently, the newest wins for that row. A base that
+        can't be merged with the newest (different definitions, or too large) is left out.
+        """
+        read = self.repository.objects.snapshot
+        found = best_bases(self.repository.objects, left, right)
+        if not found:
+            return None
+        newest, merged = found[0], read(found[0])
+        if depth < _DEEPEST:
+            for other in found[1:]:
+                base = self.base(newest, other, depth + 1)
+                merged = self._merged(base, merged, (newest, other))
+        return merged
+
+    def tree(self, bases: Sequence[CommitId], depth: int = 0) -> TreeId:
+        """Return what the common ancestors of two commits show: one tree, of several merged ones.
+
+        The newest is the first. Of a relation that they changed in ways that can't be merged, it
+        has what the newest shows. The tables that are merged lose their files with `forget`.
+        """
+        tree = self.repository.objects.commit(bases[0]).tree
+        if depth < _DEEPEST:
+            for other in bases[1:]:
+                tree = self._both(tree, bases[0], other, depth + 1)
+        return tree
+
+    def _both(self, ours: TreeId, newest: CommitId, other: CommitId, depth: int) -> TreeId:
+        read = self.repository.objects
+        theirs = read.commit(other).tree
+        bases = self.repository.merge_bases(newest, other)
+        old = read.tree(self.tree(bases, depth)) if bases else Tree()
+        found = merge_trees(old, read.tree(ours), read.tree(theirs), read.schema_tree)
+        relations = dict(found.relations)
+        for name, triple in found.conflicts.items():
+            if isinstance(triple.ours, TableEntry) and isinstance(triple.theirs, TableEntry):
+                one, two = triple.ours.snapshot, triple.theirs.snapshot
+                base = (
+                    read.snapshot(triple.base.snapshot)
+                    if isinstance(triple.base, TableEntry)
+                    else self.base(one, two, depth)
+                )
+                version = self._merged(base, read.snapshot(one), (one, two))
+                relations[name] = TableEntry(snapshot=SnapshotId(read.put(version)))
+        return self.repository.edit(ours, TreeChanges(relations=relations, schemas=found.schemas))
+
+    def forget(self) -> None:
+        """Delete the files that making bases wrote."""
+        for outcome, write in self._made:
+            outcome.forget(write)
+
+    def _merged(
+        self, base: Snapshot | None, ours: Snapshot, parents: tuple[SnapshotId, SnapshotId]
+    ) -> Snapshot:
+        theirs = self.repository.objects.snapshot(parents[1])
+        if ours.consumption != theirs.consumption:
+            # Rows that were derived from different inputs don't add up.
+            return ours
+        try:
+            outcome = self.merge(base, ours, theirs, RowPolicy(mode="skip"))
+        except (MisfitError, SchemaConflictError, TooLargeError, UnsupportedError):
+            return ours
+        if outcome.how in ("up_to_date", "fast_forward"):
+            return ours if outcome.how == "up_to_date" else theirs
+        write = new_write_id()
+        self._made.append((outcome, write))
+        return outcome.put(write=write, parents=parents, created_at=ours.created_at)

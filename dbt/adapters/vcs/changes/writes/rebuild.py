@@ -7,16 +7,30 @@ rows stores few, and every later diff and merge reads few.
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Final
 
 import msgspec
+import numpy as np
+import pyarrow as pa
 
-from dbt.adapters.vcs.changes.writes.rebuild_stage import difference
+from dbt.adapters.vcs.changes.writes.stage import RowTarget, Stage, staged
 from dbt.adapters.vcs.changes.writes.stage_write import rewritten
-from dbt.adapters.vcs.changes.writes.targets import RowTarget
-from dbt.adapters.vcs.changes.writes.versions import joined
+from dbt.adapters.vcs.changes.writes.versions import folder_of, joined
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Field, RelationName, Snapshot, TableEntry
+from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.plan.delta import delta
+from dbt.adapters.vcs.core.store.write_once import write_new
+from dbt.adapters.vcs.sql.staging_sql import ACTION, MATCHED
+from dbt.adapters.vcs.table.compare.located import signed_rows
+from dbt.adapters.vcs.table.compare.net import net_changes, table_columns
+from dbt.adapters.vcs.table.equality import canonical, equals
+from dbt.adapters.vcs.table.files.block_reader import Positions
+from dbt.adapters.vcs.table.files.parquet import parquet_bytes
+from dbt.adapters.vcs.table.limits import in_process_first
+from dbt.adapters.vcs.table.quoting import quoted
 from dbt.adapters.vcs.workspace.answer import Outcome
 from dbt.adapters.vcs.workspace.statement_scope import Scope
 from dbt.adapters.vcs.workspace.table_version import Version
@@ -125,3 +139,125 @@ def _key(version: Snapshot, before: Snapshot) -> tuple[Field, ...]:
     if not before.is_key_enforced:
         return ()
     return version.key
+
+
+_NEW: Final = "__vcs_new"
+_NTH: Final = "__vcs_nth"
+
+
+def difference(
+    scope: Scope, target: RowTarget, wanted: Snapshot, key: Sequence[Field]
+) -> AbstractContextManager[Stage]:
+    """Compare the rows of a table with those that it should have.
+
+    A few are compared in process, many by the engine, with the same rules of equality.
+
+    Args:
+        scope: The statement's scope.
+        target: The table; its schema is that of `wanted`.
+        wanted: The rows that it should have, without tombstones.
+        key: Columns unique on both sides; without any, rows are compared by the number of copies
+            of each.
+
+    Returns:
+        A context with the stage, whose files exist within the block.
+    """
+    rows = in_process_first(
+        lambda: _in_process(scope, target.snapshot, wanted, key),
+        lambda: _by_engine(scope, target, wanted, key),
+    )
+    if isinstance(rows, str):
+        return staged(scope, target.name, target.snapshot, rows, analysing=scope.mounts.steady)
+    return _kept(scope, target.snapshot, rows)
+
+
+def _in_process(scope: Scope, have: Snapshot, wanted: Snapshot, key: Sequence[Field]) -> pa.Table:
+    """Return the rows of a stage.
+
+    Raises:
+        TooLargeError: There are too many rows to compare.
+        UnsupportedError: Arrow lacks the type of a column.
+    """
+    repository = scope.overlay.repository
+    fields = have.schema.fields
+    signed = signed_rows(repository.blobs, delta(have, wanted, repository.objects.segment))
+    table = signed.read(fields)
+    net = net_changes(table_columns(table), signed.sign, fields, key)
+    old, new = (_numbers(net.rows, places) for places in (net.before, net.after))
+    changes = len(net.before)
+    action = np.where(net.after < 0, "delete", np.where(net.before < 0, "insert", "update"))
+    left = np.zeros(len(signed.located), np.bool_)
+    left[net.rows] = True
+    located = signed.located.take(left)
+    blocks, positions = located.blocks(), pa.array(located.position)
+    places = pa.array(np.maximum(net.before, 0), mask=net.before < 0)
+    columns: dict[str, Any] = {
+        ACTION: pa.array(action.tolist(), pa.string()),
+        FILE_COLUMN: blocks.take(places),
+        POSITION_COLUMN: positions.take(places),
+        MATCHED: pa.nulls(changes, pa.bool_()),
+    }
+    stage = Stage(table=have.schema, files=(), rows=changes, bytes=0)
+    for names, numbers in ((stage.old, old), (stage.new, new)):
+        for name, field in zip(names, fields, strict=True):
+            columns[name] = table.column(field.id).take(numbers)
+    return pa.table(columns)
+
+
+def _numbers(rows: Positions, places: Positions) -> pa.Array:
+    """Return the numbers of rows by place; NULL for the place -1."""
+    if not len(rows):
+        return pa.array([], pa.int64())
+    return pa.array(rows[places], mask=places < 0)
+
+
+@contextmanager
+def _kept(scope: Scope, table: Snapshot, rows: pa.Table) -> Iterator[Stage]:
+    if not rows.num_rows:
+        yield Stage(table=table.schema, files=(), rows=0, bytes=0)
+        return
+    blobs = scope.overlay.repository.blobs
+    folder = folder_of(table.table)
+    path, data = f"{folder}/changes.parquet", parquet_bytes(rows, folder)
+    write_new(blobs, path, data)
+    try:
+        yield Stage(table=table.schema, files=(path,), rows=rows.num_rows, bytes=len(data))
+    finally:
+        blobs.delete(path)
+
+
+def _by_engine(scope: Scope, target: RowTarget, wanted: Snapshot, key: Sequence[Field]) -> str:
+    """Return the query of the rows of a stage."""
+    fields = target.snapshot.schema.fields
+    named = ", ".join(f"{quoted(field.id)} as {quoted(field.name)}" for field in fields)
+    version = Version.of(scope.overlay.repository, wanted)
+    mounted = scope.session.mount_physical(version.mount())
+    come = f"(select {named}, true as {_NEW} from {mounted})"
+    have = target.located(scope.session, target.blocks)
+    equal = [_equal(field) for field in fields]
+    if key:
+        on = " and ".join(map(_equal, key))
+        differs = f"not ({' and '.join(equal)})"
+    else:
+        have, come = (_numbered(rows, fields) for rows in (have, come))
+        on = " and ".join([*equal, f"o.{_NTH} = n.{_NTH}"])
+        differs = "false"
+    values = ", ".join(f"{side}.{quoted(field.name)}" for side in "on" for field in fields)
+    return (
+        f"select case when n.{_NEW} is null then 'delete' when o.{POSITION_COLUMN} is null "
+        f"then 'insert' else 'update' end, o.{FILE_COLUMN}, o.{POSITION_COLUMN}, "
+        f"cast(null as boolean), {values} from {have} o full outer join {come} n on {on} "
+        f"where n.{_NEW} is null or o.{POSITION_COLUMN} is null or {differs}"
+    )
+
+
+def _numbered(rows: str, fields: Sequence[Field]) -> str:
+    """Return rows with a number that distinguishes equal ones."""
+    values = ", ".join(canonical(f"r.{quoted(field.name)}", field.type) for field in fields)
+    number = f"row_number() over (partition by {values} order by 0)"
+    return f"(select r.*, {number} as {_NTH} from {rows} r)"
+
+
+def _equal(field: Field) -> str:
+    """Return SQL for whether an old and a new row are equal in a column."""
+    return equals(f"o.{quoted(field.name)}", f"n.{quoted(field.name)}", field.type)

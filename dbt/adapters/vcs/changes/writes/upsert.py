@@ -12,14 +12,13 @@ import pyarrow.compute as pc
 
 from dbt.adapters.vcs.changes.writes import pruning
 from dbt.adapters.vcs.changes.writes.keys import shown
-from dbt.adapters.vcs.changes.writes.stage import Stage, stage_fields
+from dbt.adapters.vcs.changes.writes.stage import RowTarget, Stage, stage_fields
 from dbt.adapters.vcs.changes.writes.stage_write import (
     MAX_BYTES_IN_PROCESS,
     MAX_ROWS_IN_PROCESS,
     Rewritten,
     rewritten,
 )
-from dbt.adapters.vcs.changes.writes.targets import RowTarget
 from dbt.adapters.vcs.changes.writes.versions import folder_of
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Block, Field, Schema

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
+import pyarrow as pa
 
-from dbt.adapters.vcs.changes.writes.checks import check_rows
+from dbt.adapters.vcs.changes.writes.checks import check_rows, refuse_null
 from dbt.adapters.vcs.changes.writes.keys import check_keys
 from dbt.adapters.vcs.core.codec import is_same_table
-from dbt.adapters.vcs.core.errors import DamagedError
+from dbt.adapters.vcs.core.errors import DamagedError, UnsupportedError
 from dbt.adapters.vcs.core.ids import SnapshotId, TableId, WriteId, new_write_id
 from dbt.adapters.vcs.core.model import (
     Block,
@@ -27,6 +28,8 @@ from dbt.adapters.vcs.core.model.snapshot import MAX_BLOCKS
 from dbt.adapters.vcs.core.origins.staleness import RESTORE, inputs_of, name_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.table import manifests
+from dbt.adapters.vcs.table.files.footers import Footer, read_blocks
+from dbt.adapters.vcs.table.files.parquet import can_write, write_rows
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.statement_scope import Scope
 
@@ -235,3 +238,47 @@ def _continued(old: Origin, new: Origin, operation: str) -> Origin:
         inputs=tuple(inputs[key] for key in sorted(inputs)),
         sql_sha256=old.sql_sha256 if operation == "alter" else new.sql_sha256,
     )
+
+
+def arrow_blocks(
+    repository: Repository, name: RelationName, snapshot: Snapshot, parts: Iterable[pa.Table]
+) -> tuple[Block, ...]:
+    """Write rows as blocks of a table, one part after another; nothing shows them yet.
+
+    Args:
+        repository: The repository.
+        name: What errors call the table.
+        snapshot: The table.
+        parts: Its columns, named by field id, in the types of `arrow_schema`.
+
+    Raises:
+        InputError: A column that can't be NULL gets a NULL, or a partition value can't be a
+            folder's name.
+        UnsupportedError: Only Spark can write the table's types or partitions.
+    """
+    check_writable(name, snapshot)
+    files: dict[str, Footer] = {}
+    by = [(id, "ascending") for id in snapshot.cluster_by]
+    for part in parts:
+        rows = part.sort_by(by) if by else part
+        folder = folder_of(snapshot.table)
+        files |= write_rows(
+            repository.blobs, rows, folder=folder, partition_by=snapshot.partition_by
+        )
+    schema = snapshot.schema
+    blocks = read_blocks(repository.blobs, list(files), schema, snapshot.partition_by, files)
+    refuse_null(repository.blobs, blocks, schema)
+    return blocks
+
+
+def check_writable(name: RelationName, snapshot: Snapshot) -> None:
+    """Check that a table's rows can be written without Spark.
+
+    Raises:
+        UnsupportedError: They can't.
+    """
+    if not can_write(snapshot.schema, snapshot.partition_by):
+        raise UnsupportedError(
+            f"{name} has a column of a type (VARIANT, an interval), or is partitioned by one, "
+            "that only Spark writes. Nothing was changed. Write with SQL."
+        )

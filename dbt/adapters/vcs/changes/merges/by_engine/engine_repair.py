@@ -8,40 +8,46 @@ time.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from dbt.adapters.vcs.changes.diffs.diff_query import files_mount, tombstones_of
-from dbt.adapters.vcs.changes.merges.by_engine.given_choices import given_choices
 from dbt.adapters.vcs.changes.merges.by_engine.live_rows import STATES, LiveRows, StreamedRows
 from dbt.adapters.vcs.changes.merges.by_engine.row_decisions import (
+    CHANGED,
+    CONFLICT,
+    COUNTS,
     DELETE,
+    GIVEN,
     INSERT,
     MADE,
     OPEN,
+    SEVERAL,
     UNIT,
     RowDecisions,
+    given_choices,
     spelled,
 )
-from dbt.adapters.vcs.changes.merges.by_engine.staged_actions import StagedActions
-from dbt.adapters.vcs.changes.merges.rowwise.conflict_rows import OUR_TYPE, THEIR_TYPE, mark_of
+from dbt.adapters.vcs.changes.merges.rowwise.decide import OUR_TYPE, THEIR_TYPE, mark_of
 from dbt.adapters.vcs.changes.merges.rowwise.repair import (
     Question,
+    deletions_of_ours,
     mostly_deleted,
+    overlaps,
     unclear_row,
     without,
 )
 from dbt.adapters.vcs.changes.merges.rowwise.row_policy import key_table
-from dbt.adapters.vcs.changes.merges.rowwise.touched import deletions_of_ours, overlaps
-from dbt.adapters.vcs.changes.writes.targets import tombstone_folder
+from dbt.adapters.vcs.changes.writes.stage import tombstone_folder, unlimited
 from dbt.adapters.vcs.changes.writes.tombstone_ranges import write_tombstones
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.ids import new_write_id
@@ -52,13 +58,13 @@ from dbt.adapters.vcs.core.plan.schema_merge import Definition
 from dbt.adapters.vcs.core.plan.states import DeletionKey, State, Triple
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.factory import row_session
-from dbt.adapters.vcs.engines.port import Destination, RowSession
+from dbt.adapters.vcs.engines.port import Destination, RowSession, TableMount
 from dbt.adapters.vcs.table.compare.located import Mask, Places
 from dbt.adapters.vcs.table.equality import canonical
 from dbt.adapters.vcs.table.files.block_reader import Files, Positions, is_readable, shown_type
 from dbt.adapters.vcs.table.files.footers import read_blocks
 from dbt.adapters.vcs.table.files.parquet import write_tombstone
-from dbt.adapters.vcs.table.quoting import literal, quoted
+from dbt.adapters.vcs.table.quoting import literal, quoted, sql_type
 from dbt.adapters.vcs.table.row_numbers import are_among, distinct
 
 _KEPT_POSITIONS: Final = 32 * 2**20
@@ -484,7 +490,7 @@ def _places(found: pa.Table) -> Places:
 
 @dataclass(frozen=True)
 class OpenConflicts:
-    """Conflicts that nobody decided, as `rowwise.conflict_rows.Conflicts`."""
+    """Conflicts that nobody decided, as `rowwise.decide.Conflicts`."""
 
     actions: StagedActions
 
@@ -554,3 +560,80 @@ class OpenConflicts:
                 ),
             ]
         )
+
+
+_OWN: Final[Mapping[str, str]] = {
+    "action": "int",
+    "f": "string",
+    "p": "bigint",
+    **dict.fromkeys("bot", "int"),
+    **dict.fromkeys(COUNTS, "bigint"),
+    UNIT: "bigint",
+}
+
+
+class Totals(NamedTuple):
+    """How many rows there are of each kind of action."""
+
+    open: int
+    inserted: int
+    made: int
+    conflicts: int
+    changed: int
+    given: int
+    several: int
+
+
+class StagedActions:
+    """The rows of `RowDecisions.query`, in files below a folder of their own."""
+
+    def __init__(
+        self, session: RowSession, decisions: RowDecisions, query: str, folder: str
+    ) -> None:
+        """Run a query and write its rows.
+
+        Args:
+            session: The engine's session.
+            decisions: What made the query.
+            query: The query.
+            folder: A new folder, which the caller deletes.
+        """
+        self.session = session
+        self.fields = tuple(decisions.fields)
+        self.by = decisions.by
+        self.keyed = bool(decisions.key)
+        self._folder = folder
+        self._files = session.write(query, Destination(folder=folder)).files
+
+    @cached_property
+    def relation(self) -> str:
+        """SQL for the rows, to put after `from`."""
+        columns = {
+            **_OWN,
+            **{f"c{n}": unlimited(field.type) for n, field in enumerate(self.fields)},
+        }
+        if not self._files:
+            nulls = (f"cast(null as {sql_type(type_)}) {name}" for name, type_ in columns.items())
+            return f"(select {', '.join(nulls)} limit 0)"
+        mount = TableMount(
+            id=f"ra_{hashlib.sha256(self._folder.encode()).hexdigest()[:32]}",
+            folder=self._folder,
+            files=self._files,
+            fields=tuple(Field(id=name, name=name, type=t) for name, t in columns.items()),
+        )
+        return self.session.mount_physical(mount)
+
+    @cached_property
+    def totals(self) -> Totals:
+        """How many rows there are of each kind."""
+        counted = ", ".join(
+            f"count_if(action = {action})"
+            for action in (OPEN, INSERT, MADE, CONFLICT, CHANGED, GIVEN, SEVERAL)
+        )
+        return Totals(*self.session.query(f"select {counted} from {self.relation}").fetch()[0])
+
+    @cached_property
+    def deletions(self) -> Mapping[str, int]:
+        """How many rows each block loses, by its path."""
+        text = f"select f, count(*) from {self.relation} where action = {DELETE} group by f"
+        return dict(self.session.query(text).fetch())

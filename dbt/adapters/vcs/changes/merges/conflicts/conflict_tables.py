@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import timezone, tzinfo
 from functools import cached_property
 from typing import Any, Final
 
@@ -26,12 +27,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dbt.adapters.vcs.changes.merges.rowwise.choice import Choice
+from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
+from dbt.adapters.vcs.changes.merges.rowwise.row_policy import Decided, Seen
 from dbt.adapters.vcs.changes.writes.versions import folder_of, put_segments
+from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.ids import SnapshotId, new_table_id
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.table.equality import group_ids
+from dbt.adapters.vcs.table.equality import codes_of, group_ids
+from dbt.adapters.vcs.table.exact_values import Given, key_value
 from dbt.adapters.vcs.table.files.block_reader import Files, Positions
 from dbt.adapters.vcs.table.files.footers import read_blocks
 from dbt.adapters.vcs.table.files.parquet import arrow_schema, write_table
@@ -108,9 +112,9 @@ class ConflictTable:
         ]
         own.append(Field(id="", name=RESOLUTION, type="string"))
         schema = Schema.of([*sides, *own])
-        for field in own:
-            nulls = pa.nulls(rows.num_rows, arrow_type(field.type))
-            rows = rows.append_column(field.name, nulls)
+        for new in own:
+            nulls = pa.nulls(rows.num_rows, arrow_type(new.type))
+            rows = rows.append_column(new.name, nulls)
         return cls(
             name=name,
             fields=schema.fields,
@@ -217,19 +221,19 @@ class ConflictTable:
     def chosen(self, rows: Positions, choice: Choice | None) -> ConflictTable:
         """Return the table with a choice for some rows; None reopens them."""
         table = self.rows
-        for name, field in self.results.items():
+        for name, result in self.results.items():
             new = self.side(choice, name) if choice in SIDES and choice else None
-            table = _with(table, field.name, rows, new)
+            table = _with(table, result.name, rows, new)
         return replace(self, rows=_with(table, RESOLUTION, rows, _words(choice, len(table))))
 
     def with_given(self, rows: Mapping[int, Mapping[str, Any]]) -> ConflictTable:
         """Return the table with given results for some rows, each with every result column."""
         table, places = self.rows, np.array(sorted(rows), np.int64)
-        for name, field in self.results.items():
-            type_ = table.column(field.name).type
+        for name, result in self.results.items():
+            type_ = table.column(result.name).type
             values = [rows[place][name] if place in rows else None for place in range(len(table))]
             new = pa.chunked_array([arrow_array(values, type_)])
-            table = _with(table, field.name, places, new)
+            table = _with(table, result.name, places, new)
         words = _words(Choice.CUSTOM, len(table))
         return replace(self, rows=_with(table, RESOLUTION, places, words))
 
@@ -296,3 +300,184 @@ def _with(table: pa.Table, column: str, rows: Positions, new: pa.ChunkedArray | 
 def _first(values: tuple[Any, ...]) -> Any:
     """Return the values of the first side that has the row; the sides agree or are NULL."""
     return next((value for value in values if value is not None), None)
+
+
+def exact_values(
+    table: ConflictTable, values: Mapping[str, Given], zone: tzinfo = timezone.utc
+) -> dict[str, Any]:
+    """Convert values given for columns of a relation to the columns' types.
+
+    A time without an offset is in the given zone.
+
+    Raises:
+        InputError: The column doesn't exist or is in the key, the relation has no key, or the
+            value doesn't fit the column's type.
+    """
+    if not table.key:
+        raise InputError(
+            f"{table.name} has no primary key, so its conflicts are about the number of copies "
+            "of a row, and no values can be chosen for one row. Choose ours, theirs or base; then "
+            "change the row with an update. Or give the table a key."
+        )
+    columns = {column.lower(): column for column in table.results}
+    found: dict[str, Any] = {}
+    for given, value in values.items():
+        column = columns.get(given.lower())
+        if column is None:
+            in_key = given.lower() in {name.lower() for name in table.key}
+            why = "is in the primary key, which identifies the rows" if in_key else "isn't there"
+            raise InputError(
+                f"The column {given} of {table.name} {why}; values can be chosen for "
+                f"{', '.join(columns.values()) or 'no column'}."
+            )
+        type_ = table.results[column].type
+        found[column] = python_value(key_value(table.name, column, type_, value, zone))
+    return found
+
+
+def given_row(
+    table: ConflictTable, row: int, values: Mapping[str, Any], start: Choice | None = None
+) -> dict[str, Any]:
+    """Return the result of a row for which column values are given by hand.
+
+    The other columns come from `start` if it is a side, else from the row's present result.
+    Without either they are merged column by column: a change by only one side is taken.
+
+    Args:
+        table: The conflicts.
+        row: The row's number.
+        values: Python values by column of the relation.
+        start: A side, or None.
+
+    Raises:
+        InputError: The key stands for several rows, the side has no such row, both sides changed
+            another column differently, or a NOT NULL column would be NULL.
+    """
+    shown = table.shown_key(row)
+    if row in table.repeated:
+        raise InputError(
+            f"{shown} of {table.name} has several rows on one side, so it is not known which of "
+            "them the values are for. Choose a side for it, or delete."
+        )
+    if start is not None and not table.has_row(start, row):
+        raise InputError(
+            f"There is no row {shown} of {table.name} to start from in {start}. Start from "
+            "another side."
+        )
+    found = {**_others(table, row, values, start or _shown_side(table, row)), **values}
+    nulls = sorted(name for name in table.required if found.get(name, 0) is None)
+    if nulls:
+        raise InputError(
+            f"{', '.join(nulls)} of {table.name} can't be NULL, which the row {shown} would "
+            "have there. Give a value."
+        )
+    return found
+
+
+def _shown_side(table: ConflictTable, row: int) -> Choice | None:
+    """Return the side whose row the result shows; None if it is no side's row."""
+    choice = table.resolutions[row]
+    if choice is Choice.CUSTOM or (choice in SIDES and choice and table.has_row(choice, row)):
+        return choice
+    return None
+
+
+def _others(
+    table: ConflictTable, row: int, values: Collection[str], start: Choice | None
+) -> dict[str, Any]:
+    """Return the columns for which no value is given."""
+    if start is Choice.CUSTOM:
+        return table.result(row)
+    others = [name for name in table.results if name not in values]
+    if start is not None:
+        return {name: python_value(table.side(start, name)[row]) for name in others}
+    present = [side for side in (Choice.OURS, Choice.THEIRS) if table.has_row(side, row)]
+    found: dict[str, Any] = {}
+    open_: list[str] = []
+    for name in others:
+        side = present[0] if len(present) == 1 else _changed_by(table, row, name)
+        if side is None:
+            open_.append(name)
+        else:
+            found[name] = python_value(table.side(side, name)[row])
+    if open_:
+        raise InputError(
+            f"Both sides changed {', '.join(open_)} of the row {table.shown_key(row)} of "
+            f"{table.name}, too. Give values for these as well, or say whose row the other "
+            "columns are of: --with ours|theirs|base, in SQL resolution = 'ours'."
+        )
+    return found
+
+
+def _changed_by(table: ConflictTable, row: int, column: str) -> Choice | None:
+    """Return the side whose value of a cell is kept; None if both changed it differently."""
+    cells = [table.side(side, column).slice(row, 1).combine_chunks() for side in SIDES]
+    base, ours, theirs = codes_of(pa.concat_arrays(cells)).tolist()
+    if ours == theirs:
+        return Choice.OURS
+    if not table.has_row(Choice.BASE, row):
+        return None
+    return Choice.THEIRS if base == ours else Choice.OURS if base == theirs else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowChoice:
+    """A choice for conflicts of one relation: for those of a key, or for all of them.
+
+    Attributes:
+        choice: A side, or delete; None with values.
+        key: Values of columns; empty for all conflicts.
+        values: Values by hand for columns of the key's rows. `choice` is then the side that the
+            other columns come from; None for the default of `given_row`.
+        again: True to include conflicts that were resolved before.
+    """
+
+    choice: Choice | None
+    key: Mapping[str, Given] = field(default_factory=dict)
+    values: Mapping[str, Given] = field(default_factory=dict)
+    again: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """Choices for one relation.
+
+    Attributes:
+        whole: The choice for the relation as a whole, or None.
+        rows: The choices for single rows.
+    """
+
+    whole: Choice | None = None
+    rows: tuple[Decided, ...] = ()
+
+    @property
+    def has_values(self) -> bool:
+        """Whether values were given for any row."""
+        return any(item.choice is Choice.CUSTOM for item in self.rows)
+
+
+def decided_rows(table: ConflictTable) -> tuple[Decided, ...]:
+    """Return what was chosen for the rows of a conflict table.
+
+    Raises:
+        ConflictError: Some rows have no choice yet.
+    """
+    if table.open:
+        raise ConflictError(
+            f"{table.open} of {len(table.rows)} conflicts of {table.name} are not resolved yet. "
+            f"Choose for them: dbt-vcs resolve {table.name} --with ours|theirs|base|delete [--key "
+            "column=value], or --key column=value --set column=value"
+        )
+    ours = {name: python_values(table.side(Choice.OURS, name)) for name in table.columns}
+
+    def seen(row: int) -> Seen | None:
+        if not table.key or row in table.repeated:
+            return None
+        is_there = table.has_row(Choice.OURS, row)
+        return Seen({name: values[row] for name, values in ours.items()} if is_there else None)
+
+    return tuple(
+        Decided(key, choice, table.result(row) if choice is Choice.CUSTOM else None, seen(row))
+        for row, (key, choice) in enumerate(zip(table.keys, table.resolutions, strict=True))
+        if choice is not None
+    )

@@ -11,11 +11,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import RESOLUTION, ConflictTable
-from dbt.adapters.vcs.changes.merges.conflicts.conflict_values import exact_values, given_row
-from dbt.adapters.vcs.changes.merges.conflicts.decisions import RowChoice
+from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import (
+    RESOLUTION,
+    ConflictTable,
+    RowChoice,
+    exact_values,
+    given_row,
+)
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import OpenMerge, open_merge_of
-from dbt.adapters.vcs.changes.merges.rowwise.choice import Choice
+from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import TreeId
 from dbt.adapters.vcs.core.landing import Proposal

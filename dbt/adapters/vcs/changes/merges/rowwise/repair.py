@@ -10,7 +10,7 @@ where a negative number becomes deletions at known places, and a positive one ro
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Final
@@ -18,19 +18,24 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from dbt.adapters.vcs.changes.merges.rowwise.candidates import any_in_group, suspects
-from dbt.adapters.vcs.changes.merges.rowwise.conflict_rows import Conflicts
-from dbt.adapters.vcs.changes.merges.rowwise.decide import CUSTOM, UNDECIDED, Groups, decide
+from dbt.adapters.vcs.changes.merges.rowwise.decide import (
+    CUSTOM,
+    UNDECIDED,
+    Conflicts,
+    Groups,
+    decide,
+)
 from dbt.adapters.vcs.changes.merges.rowwise.row_policy import RowPolicy
-from dbt.adapters.vcs.changes.merges.rowwise.touched import TouchedRows, touched_rows
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Field
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.pieces import Piece
 from dbt.adapters.vcs.core.plan.states import DeletionKey, State, Triple
+from dbt.adapters.vcs.table.compare.located import Located, Mask, PlaceGrid, locate
 from dbt.adapters.vcs.table.compare.net import fast_first, ranks, sums, table_columns
-from dbt.adapters.vcs.table.equality import Codes, group_ids, ids_within
+from dbt.adapters.vcs.table.equality import Codes, codes_of, group_ids, ids_within
 from dbt.adapters.vcs.table.files.block_reader import Files, Positions, is_readable
+from dbt.adapters.vcs.table.row_numbers import are_among
 
 MAX_DELETED: Final = 0.5
 """A block of theirs of which more than this part would be deleted is not grafted; the rest of
@@ -287,3 +292,161 @@ def _check_readable(fields: Sequence[Field]) -> None:
             f"row: {', '.join(names)}. Nothing was changed. Choose a side for the whole table "
             "(restore it on one side as the other has it, then merge again), or build it anew."
         )
+
+
+def suspects(files: Files, rows: TouchedRows, by: Sequence[Field]) -> tuple[TouchedRows, Codes]:
+    """Return the candidates: rows that may be wrong, and for each the number of its group.
+
+    Rows are grouped by one column after another. If only one side changed a group, its other
+    columns need not be read: the result takes that side's rows, whatever they hold. For most rows
+    one or two columns are enough.
+
+    They include all rows of a group that both sides touched. Of other groups they include the rows
+    that the graft holds differently from `ours + theirs - base`, each as a group of its own.
+
+    Args:
+        files: Reads columns.
+        rows: All rows that a side touched.
+        by: The columns that identify a row.
+    """
+    left, numbers = rows, np.arange(len(rows))
+    groups = np.zeros(len(rows), np.int64)
+    alone = [numbers[:0]]
+    for place, field in enumerate(chain(*fast_first(by))):
+        if not len(left):
+            break
+        column = left.located.read(files, [field]).column(field.id)
+        groups = group_ids([pa.array(groups), column], len(left)) if place else codes_of(column)
+        both = _touched_by_both(left, groups)
+        alone.append(numbers[~both & _is_wrong(left)])
+        left, numbers, groups = left.take(both), numbers[both], groups[both]
+    single = np.concatenate(alone)
+    found = np.full(len(rows), -1)
+    found[numbers] = groups
+    found[single] = int(groups.max(initial=-1)) + 1 + np.arange(len(single))
+    kept = found >= 0
+    return rows.take(kept), found[kept]
+
+
+def any_in_group(groups: Codes, rows: Mask) -> Mask:
+    """Return a mask of the groups that contain any of the marked rows."""
+    found = np.zeros(int(groups.max(initial=-1)) + 1, np.bool_)
+    found[groups[rows]] = True
+    return found
+
+
+def _touched_by_both(rows: TouchedRows, groups: Codes) -> Mask:
+    both = any_in_group(groups, rows.ours != rows.base)
+    both &= any_in_group(groups, rows.theirs != rows.base)
+    found: Mask = both[groups]
+    return found
+
+
+def _is_wrong(rows: TouchedRows) -> Mask:
+    """Return a mask of rows that the graft gets wrong, assuming only one side touched them."""
+    base, ours, theirs, grafted = (
+        mask.astype(np.int8) for mask in (rows.base, rows.ours, rows.theirs, rows.grafted)
+    )
+    wrong: Mask = grafted != ours + theirs - base
+    return wrong
+
+
+@dataclass(frozen=True, slots=True)
+class TouchedRows:
+    """Physical rows that some but not all of base, ours, theirs and the graft have, each once.
+
+    Attributes:
+        located: Their places.
+        base: Mask of the rows that are live in base.
+        ours: The same for ours.
+        theirs: The same for theirs.
+        grafted: The same for the graft.
+    """
+
+    located: Located
+    base: Mask
+    ours: Mask
+    theirs: Mask
+    grafted: Mask
+
+    def __len__(self) -> int:
+        return len(self.located)
+
+    def take(self, chosen: Mask) -> TouchedRows:
+        """Return some of the rows."""
+        return TouchedRows(
+            self.located.take(chosen),
+            self.base[chosen],
+            self.ours[chosen],
+            self.theirs[chosen],
+            self.grafted[chosen],
+        )
+
+
+def touched_rows(
+    files: Files,
+    pieces: Sequence[Piece],
+    triple: Triple,
+    graft: State,
+) -> TouchedRows:
+    """Return the rows of pieces that some but not all of base, ours, theirs and the graft have.
+
+    Only tombstones are read.
+    """
+    located = locate(files, pieces)
+    grid = PlaceGrid(located.parts())
+    first = grid.first()
+    if not first.all():
+        # Two tombstones can hold one row.
+        located = located.take(first)
+        grid = PlaceGrid(located.parts())
+    states = (*triple[:3], graft)
+    base, ours, theirs, grafted = (_live_in(files, pieces, grid, state) for state in states)
+    rows = TouchedRows(located, base, ours, theirs, grafted)
+    return rows.take((base != ours) | (base != theirs) | (base != grafted))
+
+
+def dead_rows(files: Files, grid: PlaceGrid, deletions: Iterable[tuple[str, str]]) -> Mask:
+    """Return a mask of the deleted rows, given tombstones and the block each deletes from."""
+    tombstones: dict[str, list[str]] = {}
+    for image, block in deletions:
+        if block in grid.blocks:
+            tombstones.setdefault(block, []).append(image)
+    return grid.among((block, files.dead(images, block)) for block, images in tombstones.items())
+
+
+def overlaps(files: Files, triple: Triple, graft: State) -> dict[DeletionKey, int]:
+    """Return the deletions of theirs that overlap those of ours, by how many rows are left.
+
+    A row must not be deleted twice. Only positions are read, a block's at a time.
+    """
+    ours = deletions_of_ours(triple, graft)
+    found: dict[DeletionKey, int] = {}
+    for image, block in sorted(graft.deletions.keys() - triple.ours.deletions.keys()):
+        if block in ours:
+            positions = files.deleted(image, block, triple.stones.get(image))[0]
+            twice = are_among(positions, files.dead(ours[block], block))
+            if twice.any():
+                found[image, block] = int((~twice).sum())
+    return found
+
+
+def deletions_of_ours(triple: Triple, graft: State) -> dict[str, list[str]]:
+    """Return the tombstones of ours that a graft keeps, by the block that they delete from."""
+    found: dict[str, list[str]] = {}
+    for image, block in graft.deletions.keys() & triple.ours.deletions.keys():
+        found.setdefault(block, []).append(image)
+    return found
+
+
+def _live_in(files: Files, pieces: Sequence[Piece], grid: PlaceGrid, state: State) -> Mask:
+    """Return a mask of the rows that a state has.
+
+    An image's row belongs to a block that every state has, so it is live in a state without an
+    entry for the block.
+    """
+    shared: dict[str, bool] = {}
+    for piece in pieces:
+        shared.setdefault(piece.block, piece.image is not None)
+    there = grid.spread([item.block in state.blocks or shared[item.block] for item in pieces])
+    return there & ~dead_rows(files, grid, state.deletions)

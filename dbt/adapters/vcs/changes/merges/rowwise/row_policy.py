@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dbt.adapters.vcs.changes.merges.rowwise.choice import Choice
+from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
 from dbt.adapters.vcs.changes.merges.rowwise.decide import CHOICES, RowMode
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Field

@@ -17,10 +17,11 @@ from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import (
     RESOLUTION,
     RESULT,
     ConflictTable,
+    exact_values,
+    given_row,
 )
-from dbt.adapters.vcs.changes.merges.conflicts.conflict_values import exact_values, given_row
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import PREFIX, OpenMerge, open_merge_of
-from dbt.adapters.vcs.changes.merges.rowwise.choice import Choice
+from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import TableEntry
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN

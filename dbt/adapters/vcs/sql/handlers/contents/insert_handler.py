@@ -8,11 +8,11 @@ from functools import partial
 import msgspec
 import pyarrow as pa
 
-from dbt.adapters.vcs.changes.writes.arrow_blocks import arrow_blocks
-from dbt.adapters.vcs.changes.writes.nullability import refuse_null
+from dbt.adapters.vcs.changes.writes.checks import refuse_null
 from dbt.adapters.vcs.changes.writes.pruning import matching
-from dbt.adapters.vcs.changes.writes.targets import RowTarget, target_of
+from dbt.adapters.vcs.changes.writes.stage import RowTarget, target_of
 from dbt.adapters.vcs.changes.writes.versions import (
+    arrow_blocks,
     changed,
     folder_of,
     put_segments,

@@ -9,9 +9,8 @@ from typing import Final
 import msgspec
 
 from dbt.adapters.vcs.changes.writes import pruning
-from dbt.adapters.vcs.changes.writes.stage import staged
+from dbt.adapters.vcs.changes.writes.stage import RowTarget, staged, target_of
 from dbt.adapters.vcs.changes.writes.stage_write import Rewritten, rewritten
-from dbt.adapters.vcs.changes.writes.targets import RowTarget, target_of
 from dbt.adapters.vcs.changes.writes.versions import changed
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import Block, Field

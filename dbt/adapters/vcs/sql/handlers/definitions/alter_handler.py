@@ -7,8 +7,12 @@ from dataclasses import replace
 
 import msgspec
 
-from dbt.adapters.vcs.changes.writes.checks import check_unnamed, checks_of
-from dbt.adapters.vcs.changes.writes.defaults import check_default, initial_value
+from dbt.adapters.vcs.changes.writes.checks import (
+    check_default,
+    check_unnamed,
+    checks_of,
+    initial_value,
+)
 from dbt.adapters.vcs.changes.writes.keys import PRIMARY_KEY
 from dbt.adapters.vcs.changes.writes.versions import changed
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from dbt.adapters.vcs.changes.writes import rebuild
-from dbt.adapters.vcs.changes.writes.checks import check_rows
-from dbt.adapters.vcs.changes.writes.defaults import check_default
+from dbt.adapters.vcs.changes.writes.checks import check_default, check_rows
 from dbt.adapters.vcs.changes.writes.keys import PRIMARY_KEY, check_keys, key_columns, settled_key
 from dbt.adapters.vcs.changes.writes.versions import folder_of, previous, put_segments
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError, UnsupportedError

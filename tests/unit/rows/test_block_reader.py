@@ -165,8 +165,12 @@ def test_opened_files_take_no_more_than_their_bound(monkeypatch: pytest.MonkeyPa
         pq.write_table(pa.table({"a": np.random.default_rng(number).random(8_000)}), sink)
         blobs.create(f"{number:02}", sink.getvalue().to_pybytes())
     files = Files(blobs)
-    source = files._source
-    monkeypatch.setattr(files, "_source", lambda *of: reads.append(of[0]) or source(*of))
+    source = module.checked_source
+    monkeypatch.setattr(
+        module,
+        "checked_source",
+        lambda *of, **more: reads.append(of[1]) or source(*of, **more),
+    )
     for number in range(12):
         # The first one is used all the time, so that it stays.
         for path in ("00", f"{number:02}"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,7 @@ from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.model import Block, Field, Schema, Tombstone
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store import MemoryBlobs
+from dbt.adapters.vcs.table.files import rewrite
 from dbt.adapters.vcs.table.files.block_reader import Files
 from dbt.adapters.vcs.table.files.footers import digest, read_blocks
 from dbt.adapters.vcs.table.files.parquet import write_rows, write_table, write_tombstone
@@ -122,6 +124,21 @@ def test_a_rewrite_refuses_a_damaged_block_and_writes_nothing() -> None:
             blobs, [block], SCHEMA.fields, [], folder="data/t/w=new", target_bytes=2**20
         )
     assert list(blobs.walk("data/t/w=new")) == []
+
+
+@pytest.mark.parametrize("at_once", [0, 2**20])
+def test_a_purge_copies_no_row_of_another_file(
+    monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    monkeypatch.setattr(rewrite, "_READ_WHOLE", at_once)
+    blobs = MemoryBlobs()
+    one, two = written(blobs, "a", rows(0, 100)), written(blobs, "b", rows(100, 100))
+    put(blobs, one.path, blobs.get(two.path))
+    with pytest.raises(DamagedError, match="not the file that was written"):
+        rewrite.read_stored(blobs, one)
+    with pytest.raises(DamagedError, match="not the file that was written"):
+        rewrite.write_without(blobs, one, np.array([3]), "data/a/w=new/part-1.parquet")
+    assert list(blobs.walk("data/a/w=new")) == []
 
 
 def test_a_damaged_tombstone_deletes_nothing() -> None:

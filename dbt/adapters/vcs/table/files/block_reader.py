@@ -274,7 +274,7 @@ class Files:
         if file is not None and expected in ("", checked):
             return file
         size = self.blobs.size(path)
-        source, known = self._source(path, size, entry)
+        source, known = checked_source(self.blobs, path, size, entry, at_once=_READ_WHOLE)
         try:
             file = pq.ParquetFile(source, **OPTIONS, **known)
             if FILE_COLUMN in file.schema_arrow.names:
@@ -290,19 +290,29 @@ class Files:
         self._opened.put(path, (expected, file), kept + (size if size <= _READ_WHOLE else 0))
         return file
 
-    def _source(self, path: str, size: int, entry: Entry | None) -> tuple[Any, dict[str, Any]]:
-        """Return a file's bytes, and what is known of it once its entry's digests are checked."""
-        if size <= _READ_WHOLE:
-            data = self.blobs.get(path)
-            if entry is not None:
-                check_whole(entry, data)
-            return pa.BufferReader(data), {}
-        source = pa.PythonFile(BlobFile(self.blobs, path, size), mode="r")
-        if entry is None or not entry.footer:
-            return source, {}
-        footer = read_footer(self.blobs, path, size)
-        check_footer(entry, footer.digest)
-        return source, {"metadata": footer.metadata}
+
+def checked_source(
+    blobs: Blobs, path: str, size: int, entry: Entry | None, *, at_once: int
+) -> tuple[Any, dict[str, Any]]:
+    """Return what Arrow reads a file from, and what is known of it once its digests are checked.
+
+    A file of at most `at_once` bytes is read whole; of a larger one, the footer's digest is
+    checked here, and the checksum of each page when Arrow reads it.
+
+    Raises:
+        DamagedError: It is damaged, or another file than its entry describes.
+    """
+    if size <= at_once:
+        data = blobs.get(path)
+        if entry is not None:
+            check_whole(entry, data)
+        return pa.BufferReader(data), {}
+    source = pa.PythonFile(BlobFile(blobs, path, size), mode="r")
+    if entry is None or not entry.footer:
+        return source, {}
+    footer = read_footer(blobs, path, size)
+    check_footer(entry, footer.digest)
+    return source, {"metadata": footer.metadata}
 
 
 def arrow_columns(fields: Sequence[Field]) -> pa.Schema:

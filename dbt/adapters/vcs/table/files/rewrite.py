@@ -16,13 +16,13 @@ from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.table.files.block_reader import (
     BATCH_ROWS,
     OPTIONS,
-    BlobFile,
     Files,
     Positions,
+    checked_source,
     is_readable,
     partition_scalar,
 )
-from dbt.adapters.vcs.table.files.footers import Footer, check_whole, damage_told, write_file
+from dbt.adapters.vcs.table.files.footers import Footer, damage_told, write_file
 from dbt.adapters.vcs.table.files.parquet import measured_columns, numbered, open_writer
 from dbt.adapters.vcs.table.partition_values import folders_like
 from dbt.adapters.vcs.table.types import arrow_type
@@ -219,11 +219,5 @@ def _only_in_path(
 
 def _open(blobs: Blobs, entry: Block | Tombstone) -> Any:
     size = blobs.size(entry.path)
-    source: Any
-    if size <= _READ_WHOLE:
-        data = blobs.get(entry.path)
-        check_whole(entry, data)
-        source = pa.BufferReader(data)
-    else:
-        source = pa.PythonFile(BlobFile(blobs, entry.path, size), mode="r")
-    return pq.ParquetFile(source, **OPTIONS)
+    source, known = checked_source(blobs, entry.path, size, entry, at_once=_READ_WHOLE)
+    return pq.ParquetFile(source, **OPTIONS, **known)

@@ -1,5 +1,6 @@
 """What row changes write: rows in the order of those that change, and nothing if none does."""
 
+import pyarrow as pa
 import pytest
 
 from dbt.adapters.vcs.changes.writes import stage_write, tombstone_ranges
@@ -196,6 +197,26 @@ def test_both_ways_of_writing_make_the_same_table(
         ]
         assert deleted[0] == deleted[1]
         assert shop.version(one).rows == shop.version(other).rows
+
+
+def test_a_frame_is_merged_alike_by_the_engine(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = pa.table({"k": [3, 4, 50], "v": ["x", None, "new"]})
+    names = [
+        shop.make(
+            "k bigint, v varchar(9), x double",
+            "select id, 'v', double(id) from range(40)",
+            properties="'primary_key' = 'k'",
+        )
+        for _ in range(3)
+    ]
+    for name, limit in zip(names, (None, "MAX_VALUES", "MAX_ROWS_IN_PROCESS"), strict=True):
+        with monkeypatch.context() as patch:
+            if limit:
+                patch.setattr(stage_write, limit, -1)
+            assert shop.write(name, frame, "merge").rows == 3
+    assert len({repr(shop.rows(name)) for name in names}) == 1
 
 
 def test_a_large_change_has_a_tombstone_for_each_range_of_blocks(

@@ -254,6 +254,17 @@ def test_a_merge_finds_rows_by_other_columns_where_it_is_told(client: Client) ->
         client.write("t", pa.table({"a": [1]}), "merge", on=["a", "b"])
 
 
+def test_a_merge_by_other_columns_leaves_keys_distinct(lake: Lake, client: Client) -> None:
+    keyed(lake)
+    client.write("t", pa.table({"id": [1, 2], "name": ["a", "b"], "n": [1, 2]}))
+    for name in ("a", "new"):
+        with pytest.raises(InputError, match=r"primary key \(id\).*: 2"):
+            client.write("t", pa.table({"id": [2], "name": [name]}), "merge", on=["name"])
+    assert [row["id"] for row in rows_of(client)] == [1, 2]
+    client.write("t", pa.table({"id": [3], "name": ["a"]}), "merge", on=["name"])
+    assert {row["id"]: row["name"] for row in rows_of(client)} == {2: "b", 3: "a"}
+
+
 def test_zeros_and_nans_are_equal_keys(client: Client) -> None:
     client.write("t", pa.table({"k": [0.0, float("nan")], "v": [1, 2]}))
     client.write("t", pa.table({"k": [-0.0, float("nan")], "v": [10, 20]}), "merge", on=["k"])

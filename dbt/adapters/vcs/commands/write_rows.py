@@ -144,7 +144,9 @@ def _merged(scope: Scope, name: RelationName, rows: RowSource, request: WriteReq
     result = upsert(scope, target, new.combine_chunks(), key, given)
     if result.is_changed:
         version = msgspec.structs.replace(snapshot, segments=result.segments)
-        changed(scope, name, snapshot, version, operation="merge")
+        # The rows with these keys were replaced, so none but a new one has a key of theirs.
+        keeps_keys = {field.id for field in key} == set(snapshot.primary_key)
+        changed(scope, name, snapshot, version, operation="merge", keeps_keys=keeps_keys)
     return result.affected
 
 

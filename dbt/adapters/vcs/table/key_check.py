@@ -75,10 +75,11 @@ def _present(
     first = pc.unique(rows.column(0))
     found: list[pa.RecordBatch] = []
     for block in old:
-        for batch in files.batches(block, fields, deleted.get(block.path)):
-            plain = _plain(pa.Table.from_batches([batch]))
-            near = plain.filter(pc.is_in(plain.column(0), value_set=first))
-            found += near.to_batches()
+        batches = list(files.batches(block, fields, deleted.get(block.path)))
+        if batches:
+            # Once for a block: Arrow hashes the new keys again each time.
+            plain = _plain(pa.Table.from_batches(batches))
+            found += plain.filter(pc.is_in(plain.column(0), value_set=first)).to_batches()
         if len(fields) == 1 and found:
             # Each of these is a new row's key; there is no need to find them all.
             break

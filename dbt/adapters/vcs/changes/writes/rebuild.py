@@ -7,8 +7,8 @@ rows stores few, and every later diff and merge reads few.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
 import msgspec
@@ -17,18 +17,16 @@ import pyarrow as pa
 
 from dbt.adapters.vcs.changes.writes.stage import RowTarget, Stage, staged
 from dbt.adapters.vcs.changes.writes.stage_write import rewritten
-from dbt.adapters.vcs.changes.writes.versions import folder_of, joined
+from dbt.adapters.vcs.changes.writes.versions import joined
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Field, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.delta import delta
-from dbt.adapters.vcs.core.store.write_once import write_new
 from dbt.adapters.vcs.sql.staging_sql import ACTION, MATCHED
 from dbt.adapters.vcs.table.compare.located import signed_rows
 from dbt.adapters.vcs.table.compare.net import net_changes, table_columns
 from dbt.adapters.vcs.table.equality import canonical, equals
 from dbt.adapters.vcs.table.files.block_reader import Positions
-from dbt.adapters.vcs.table.files.parquet import parquet_bytes
 from dbt.adapters.vcs.table.limits import in_process_first
 from dbt.adapters.vcs.table.quoting import quoted
 from dbt.adapters.vcs.workspace.answer import Outcome
@@ -160,7 +158,7 @@ def difference(
             of each.
 
     Returns:
-        A context with the stage, whose files exist within the block.
+        A context with the stage, which can be applied within the block.
     """
     rows = in_process_first(
         lambda: _in_process(scope, target.snapshot, wanted, key),
@@ -168,7 +166,9 @@ def difference(
     )
     if isinstance(rows, str):
         return staged(scope, target.name, target.snapshot, rows, analysing=scope.mounts.steady)
-    return _kept(scope, target.snapshot, rows)
+    return nullcontext(
+        Stage(table=target.snapshot.schema, files=(), rows=rows.num_rows, bytes=0, here=rows)
+    )
 
 
 def _in_process(scope: Scope, have: Snapshot, wanted: Snapshot, key: Sequence[Field]) -> pa.Table:
@@ -209,21 +209,6 @@ def _numbers(rows: Positions, places: Positions) -> pa.Array:
     if not len(rows):
         return pa.array([], pa.int64())
     return pa.array(rows[places], mask=places < 0)
-
-
-@contextmanager
-def _kept(scope: Scope, table: Snapshot, rows: pa.Table) -> Iterator[Stage]:
-    if not rows.num_rows:
-        yield Stage(table=table.schema, files=(), rows=0, bytes=0)
-        return
-    blobs = scope.overlay.repository.blobs
-    folder = folder_of(table.table)
-    path, data = f"{folder}/changes.parquet", parquet_bytes(rows, folder)
-    write_new(blobs, path, data)
-    try:
-        yield Stage(table=table.schema, files=(path,), rows=rows.num_rows, bytes=len(data))
-    finally:
-        blobs.delete(path)
 
 
 def _by_engine(scope: Scope, target: RowTarget, wanted: Snapshot, key: Sequence[Field]) -> str:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
+
+import pyarrow as pa
 
 from dbt.adapters.vcs.changes.writes.versions import folder_of
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import Block, Field, RelationName, Schema, Snapshot
 from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN, RESERVED
+from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.port import Analysing, Column, Destination, VersionMounts
 from dbt.adapters.vcs.sql.staging_sql import (
     ACTION,
@@ -20,6 +23,7 @@ from dbt.adapters.vcs.sql.staging_sql import (
     clause_name,
 )
 from dbt.adapters.vcs.table.files.footers import read_blocks
+from dbt.adapters.vcs.table.files.parquet import write_table
 from dbt.adapters.vcs.table.quoting import quoted
 from dbt.adapters.vcs.workspace.statement_scope import Scope
 from dbt.adapters.vcs.workspace.table_version import Version
@@ -36,7 +40,7 @@ _NEW: Final = "__vcs_new_"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """Files with a row for each row that a statement changes.
+    """A row for each row that a statement changes, in files or in memory.
 
     Columns are `__vcs_action`, `__vcs_file`, `__vcs_pos`, `__vcs_matched` (NULL except for a
     merge), then `__vcs_old_0`... and `__vcs_new_0`... in the order and types of the table's
@@ -45,9 +49,10 @@ class Stage:
     Attributes:
         table: The table's columns.
         files: Paths relative to the repository.
-        rows: Rows in the files.
+        rows: Number of rows.
         bytes: Size of the files.
         changing: Places of the columns that may get other values; None means all.
+        here: The rows, where they are in memory and not in files.
     """
 
     table: Schema
@@ -55,6 +60,7 @@ class Stage:
     rows: int
     bytes: int
     changing: frozenset[int] | None = None
+    here: pa.Table | None = None
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -166,6 +172,27 @@ def staged(
         )
     finally:
         for path in written.files:
+            blobs.delete(path)
+
+
+@contextmanager
+def in_files(blobs: Blobs, stage: Stage, folder: str) -> Iterator[Stage]:
+    """Return a stage as the engine reads it: rows in memory are in files within the block.
+
+    Args:
+        blobs: The store to write to.
+        stage: The stage.
+        folder: As for `write_table`.
+    """
+    if stage.here is None:
+        yield stage
+        return
+    files = write_table(blobs, stage.here, folder=folder, schema=Schema(fields=stage.fields))
+    size = sum(footer.bytes for footer in files.values())
+    try:
+        yield replace(stage, files=tuple(files), bytes=size, here=None)
+    finally:
+        for path in files:
             blobs.delete(path)
 
 

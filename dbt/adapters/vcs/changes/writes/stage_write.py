@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import cached_property
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -15,7 +15,13 @@ import pyarrow.compute as pc
 
 from dbt.adapters.vcs.changes.writes.checks import refuse_null
 from dbt.adapters.vcs.changes.writes.keys import shown
-from dbt.adapters.vcs.changes.writes.stage import BlockChoice, RowTarget, Stage, tombstone_folder
+from dbt.adapters.vcs.changes.writes.stage import (
+    BlockChoice,
+    RowTarget,
+    Stage,
+    in_files,
+    tombstone_folder,
+)
 from dbt.adapters.vcs.changes.writes.tombstone_ranges import write_tombstones
 from dbt.adapters.vcs.changes.writes.versions import folder_of, put_segments, without_blocks
 from dbt.adapters.vcs.core.errors import InputError, VcsError
@@ -167,27 +173,32 @@ def rewritten(
     Raises:
         InputError: A row matched several times, or a NOT NULL column would get a NULL.
     """
-    blobs = scope.overlay.repository.blobs
-    changes = _changes(scope, target, stage, occurs_once)
-    if key is not None:
-        _refuse_repeated(target, changes, key)
-    affected, deleted, inserted = changes.affected(), changes.deletions(), changes.inserted()
-    snapshot = target.snapshot
-    if not deleted and not inserted:
-        return Rewritten(snapshot.segments, affected, False)
-    choice = chosen(target.blocks, deleted, target.deleted, write_mode(snapshot))
-    if isinstance(changes, SmallChanges) and not _fits(choice.rewritten):
-        changes = LargeChanges(blobs, scope.session, stage, occurs_once=occurs_once)
-    repository = scope.overlay.repository
-    folder = folder_of(snapshot.table)
-    try:
-        files, tombstones = changes.write(target, choice, folder)
-        schema, by = snapshot.schema, snapshot.partition_by
-        blocks = read_blocks(blobs, files, schema, by, files)
-        refuse_null(blobs, blocks, schema)
-    except BaseException:
-        _discard(scope, folder)
-        raise
+    repository, snapshot = scope.overlay.repository, target.snapshot
+    blobs = repository.blobs
+    with ExitStack() as stages:
+
+        def by_engine() -> Changes:
+            there = stages.enter_context(in_files(blobs, stage, folder_of(snapshot.table)))
+            return LargeChanges(blobs, scope.session, there, occurs_once=occurs_once)
+
+        changes = _small(blobs, snapshot, stage) or by_engine()
+        if key is not None:
+            _refuse_repeated(target, changes, key)
+        affected, deleted, inserted = changes.affected(), changes.deletions(), changes.inserted()
+        if not deleted and not inserted:
+            return Rewritten(snapshot.segments, affected, False)
+        choice = chosen(target.blocks, deleted, target.deleted, write_mode(snapshot))
+        if isinstance(changes, SmallChanges) and not _fits(choice.rewritten):
+            changes = by_engine()
+        folder = folder_of(snapshot.table)
+        try:
+            files, tombstones = changes.write(target, choice, folder)
+            schema, by = snapshot.schema, snapshot.partition_by
+            blocks = read_blocks(blobs, files, schema, by, files)
+            refuse_null(blobs, blocks, schema)
+        except BaseException:
+            _discard(scope, folder)
+            raise
     leaving = choice.gone | {block.path for block in choice.rewritten}
     kept = without_blocks(repository, snapshot.segments, leaving)
     replaced: tuple[Replacement, ...] = ()
@@ -208,13 +219,13 @@ def _replacement(
     )
 
 
-def _changes(scope: Scope, target: RowTarget, stage: Stage, occurs_once: bool) -> Changes:
-    snapshot, blobs = target.snapshot, scope.overlay.repository.blobs
+def _small(blobs: Blobs, snapshot: Snapshot, stage: Stage) -> Changes | None:
+    """Return the changes of a stage that can be applied in this process, else None."""
     small = stage.rows <= MAX_STAGED_IN_PROCESS and stage.bytes <= MAX_BYTES_IN_PROCESS
     if small and can_write(snapshot.schema, snapshot.partition_by):
         with suppress(TooLargeError):
             return SmallChanges(blobs, stage)
-    return LargeChanges(blobs, scope.session, stage, occurs_once=occurs_once)
+    return None
 
 
 def _fits(blocks: Sequence[Block]) -> bool:
@@ -394,8 +405,9 @@ def _read(blobs: Blobs, stage: Stage) -> pa.Table:
     tables = [schema.empty_table()]
     files = Files(blobs)
     size = 0
-    for path in stage.files:
-        tables.append(files.columns(path, stage.fields).cast(schema))
+    read = (files.columns(path, stage.fields) for path in stage.files)
+    for rows in read if stage.here is None else [stage.here]:
+        tables.append(rows.cast(schema))
         size += tables[-1].nbytes
         if size > MAX_VALUES:
             raise TooLargeError(

@@ -19,7 +19,6 @@ from dbt.adapters.vcs.changes.writes.stage_write import (
     Rewritten,
     rewritten,
 )
-from dbt.adapters.vcs.changes.writes.versions import folder_of
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Block, Field, Schema
 from dbt.adapters.vcs.core.model.data_type import type_of
@@ -27,7 +26,7 @@ from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.sql.staging_sql import ACTION, MATCHED
 from dbt.adapters.vcs.table.equality import group_ids, plain
 from dbt.adapters.vcs.table.files.block_reader import Files
-from dbt.adapters.vcs.table.files.parquet import arrow_schema, write_table
+from dbt.adapters.vcs.table.files.parquet import arrow_schema
 from dbt.adapters.vcs.table.python_values import python_rows, python_value
 from dbt.adapters.vcs.workspace.statement_scope import Scope
 
@@ -67,22 +66,12 @@ def upsert(
             compared here.
     """
     _check(target, rows, key)
-    blobs = scope.overlay.repository.blobs
-    parts = list(_stage_parts(Files(blobs), target, rows, key, given))
-    schema = Schema(fields=stage_fields(target.snapshot.schema))
-    found = pa.concat_tables(parts)
-    files = write_table(blobs, found, folder=folder_of(target.snapshot.table), schema=schema)
-    try:
-        stage = Stage(
-            table=target.snapshot.schema,
-            files=tuple(files),
-            rows=found.num_rows,
-            bytes=sum(footer.bytes for footer in files.values()),
-        )
-        return rewritten(scope, target, stage)
-    finally:
-        for path in files:
-            blobs.delete(path)
+    files = Files(scope.overlay.repository.blobs)
+    found = pa.concat_tables(_stage_parts(files, target, rows, key, given))
+    table = target.snapshot.schema
+    return rewritten(
+        scope, target, Stage(table=table, files=(), rows=found.num_rows, bytes=0, here=found)
+    )
 
 
 def _check(target: RowTarget, rows: pa.Table, key: Sequence[Field]) -> None:
@@ -170,21 +159,25 @@ def _part(
 
 def _met(files: Files, target: RowTarget, rows: pa.Table, key: Sequence[Field]) -> Iterator[_Met]:
     new = [rows.column(field.id) for field in key]
-    first = pc.unique(plain(new[0]))
+    first = plain(new[0]) if len(new) == 1 else pc.unique(plain(new[0]))
     blocks = _near(target.blocks, key, new)
     gone = files.deletions(target.tombstones, [block.path for block in blocks])
     for block in blocks:
         old = files.columns(block.path, key, partition=block.partition, entry=block)
-        left = np.asarray(pc.is_in(plain(old.column(0)), value_set=first), dtype=np.bool_).copy()
+        nearest = pc.index_in(plain(old.column(0)), value_set=first)
+        left = np.asarray(pc.is_valid(nearest), dtype=np.bool_).copy()
         left[gone.get(block.path, [])] = False
         positions = np.flatnonzero(left)
         if not len(positions):
             continue
-        near = old.take(pa.array(positions))
+        places = pa.array(positions)
+        if len(new) == 1:
+            yield _Met(block, positions, nearest.take(places).to_numpy().astype(np.int64))
+            continue
         # A key column of this block has the number of the new row that it equals, if there is one.
         both = (
             pa.chunked_array([*one.chunks, *other.chunks], one.type)
-            for one, other in zip(new, near.columns, strict=True)
+            for one, other in zip(new, old.take(places).columns, strict=True)
         )
         codes = group_ids(both, rows.num_rows + len(positions))
         known = np.full(codes.max(initial=0) + 1, -1, np.int64)

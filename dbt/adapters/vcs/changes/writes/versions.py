@@ -155,7 +155,7 @@ def changed(
             many, and parents, operation, time and origin are set here.
         operation: As in `Snapshot.operation`.
         keeps_keys: True to skip the key check, since new rows have the keys of the rows they
-            replace, as after an UPDATE of other columns.
+            replace, as after an UPDATE of other columns, or keys that no row has.
 
     Raises:
         NotFoundError: The name is not a table.

@@ -29,10 +29,9 @@ from dbt.adapters.vcs.core.model import (
     TableEntry,
 )
 from dbt.adapters.vcs.core.model.snapshot import MAX_BLOCKS
-from dbt.adapters.vcs.core.plan.tree_merge import SchemaInfo
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store import open_blobs
-from dbt.adapters.vcs.core.treereader import TreeChanges
+from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges
 
 AUTHOR = "benchmark"
 SCHEMA = "analytics"

@@ -3,9 +3,8 @@
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.landing import Landed, Proposal
 from dbt.adapters.vcs.core.model import Absent, RelationName, TableEntry
-from dbt.adapters.vcs.core.plan.tree_merge import SchemaInfo
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.treereader import TreeChanges
+from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges
 
 
 def table(number: int) -> TableEntry:

@@ -10,7 +10,7 @@ from dbt.adapters.vcs.core.errors import (
 from dbt.adapters.vcs.core.landing import Landed, Proposal, TreeConflictError
 from dbt.adapters.vcs.core.model import Absent
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.treereader import TreeChanges
+from dbt.adapters.vcs.core.tree_changes import TreeChanges
 from tests.contract.landings import land, name, shown
 
 

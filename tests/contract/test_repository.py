@@ -15,10 +15,9 @@ from dbt.adapters.vcs.core.errors import (
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Absent, RelationName
-from dbt.adapters.vcs.core.plan.tree_merge import SchemaInfo
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store import Blobs
-from dbt.adapters.vcs.core.treereader import TreeChanges
+from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges
 from tests.contract.conftest import OpenBlobs
 from tests.contract.landings import change, land, name, shown, table
 

@@ -295,7 +295,7 @@ def restorer(name: str, version: str, off: frozenset[str] = frozenset()) -> Prog
         if not off & {"pin, then read the lists", "bring nothing condemned back"}:
             listed = yield _lists()
         gone = yield _told(
-            "core.presence:missing_file",
+            "core.plan.collect:missing_file",
             lambda world: not set(files_of(version)) <= world.names,
         )
         if listed & set(files_of(version)) or (gone and "look for the files" not in off):

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from dbt.adapters.vcs.changes.diffs.diff_query import known_counts
 from dbt.adapters.vcs.changes.diffs.row_diff import TableDiff, count_changes, diff
 from dbt.adapters.vcs.core.model import Snapshot
-from dbt.adapters.vcs.core.plan.delta import Delta, delta
-from dbt.adapters.vcs.core.plan.known_changes import KnownChange, known_changes
+from dbt.adapters.vcs.core.plan.delta import Delta, KnownChange, delta, known_changes
 from dbt.adapters.vcs.table.compare.located import SignedRows, signed_files, signed_rows
 from tests.property.histories import Shape, Writer, shapes
 from tests.property.oracle import Changes, Row, Table, counts_of, signed_diff, value_of, wide_diff

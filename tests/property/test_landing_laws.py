@@ -13,10 +13,9 @@ from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.landing import Landed, Proposal
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
-from dbt.adapters.vcs.core.plan.tree_merge import SchemaInfo
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store import Blobs, open_blobs
-from dbt.adapters.vcs.core.treereader import TreeChanges
+from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges
 
 
 def put(repository: Repository, base: CommitId, tables: dict[str, int]) -> Landed:

@@ -17,9 +17,8 @@ from dbt.adapters.vcs.commands.purge import PurgeRequest, purge
 from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot, TableEntry
 from dbt.adapters.vcs.core.origins.results import Result, Results
-from dbt.adapters.vcs.core.plan.tree_merge import SchemaInfo
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.treereader import TreeChanges
+from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges
 from tests.property.histories import Shape, Writer
 from tests.property.merging import result_of
 from tests.property.oracle import Row, Table, counts_of, value_of

@@ -24,10 +24,9 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.model.snapshot import Origin
 from dbt.adapters.vcs.core.model.tree import AbsentType
 from dbt.adapters.vcs.core.origins.staleness import Stale, stale_tables
-from dbt.adapters.vcs.core.plan.tree_merge import SchemaInfo
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store import MemoryBlobs
-from dbt.adapters.vcs.core.treereader import TreeChanges
+from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges
 
 NAMES = ("a", "b", "c", "d", "e")
 SCHEMA = Schema.of([Field(id="", name="id", type="bigint")])

@@ -15,14 +15,15 @@ from dbt.adapters.vcs.core.model import (
     Tree,
     ViewEntry,
 )
-from dbt.adapters.vcs.core.plan.tree_merge import (
+from dbt.adapters.vcs.core.store import MemoryBlobs, ObjectStore
+from dbt.adapters.vcs.core.tree_changes import (
     SchemaInfo,
+    TreeChanges,
     TreeMerge,
     diff_trees,
+    edit_tree,
     merge_trees,
 )
-from dbt.adapters.vcs.core.store import MemoryBlobs, ObjectStore
-from dbt.adapters.vcs.core.treereader import TreeChanges, edit_tree
 
 Plain = dict[str, tuple[SchemaInfo, dict[str, Entry]]]
 

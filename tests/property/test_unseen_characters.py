@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dbt.adapters.vcs.commands.refs import create_branch, create_snapshot, create_tag
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.core.treereader import check_name
+from dbt.adapters.vcs.core.tree_changes import check_name
 from tests.unit.warehouse import Warehouse
 
 

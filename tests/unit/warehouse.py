@@ -29,10 +29,9 @@ from dbt.adapters.vcs.core.model import (
     ViewColumn,
     ViewEntry,
 )
-from dbt.adapters.vcs.core.plan.tree_merge import SchemaInfo
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store import Blobs, MemoryBlobs
-from dbt.adapters.vcs.core.treereader import TreeChanges
+from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges
 from dbt.adapters.vcs.workspace.run_branch import RunBranch, Status
 
 START = 1_795_000_000_000_000

@@ -8,9 +8,8 @@ from dbt.adapters.vcs.commands.merge import MergeReport, MergeRequest, merge
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError, RetryError
 from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Run
-from dbt.adapters.vcs.core.plan.tree_merge import SchemaInfo
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.treereader import TreeChanges
+from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges
 from dbt.adapters.vcs.workspace.run_branch import Status, run_of
 from tests.unit.warehouse import Warehouse
 

@@ -192,7 +192,7 @@ def test_what_is_gone_is_not_brought_back(
     tables: Tables, monkeypatch: pytest.MonkeyPatch, many: int
 ) -> None:
     # Whether each file is asked for, or all are listed.
-    monkeypatch.setattr("dbt.adapters.vcs.core.presence._MANY", many)
+    monkeypatch.setattr("dbt.adapters.vcs.core.plan.collect._MANY", many)
     replaced(tables)
     repository = tables.warehouse.repository
     old = repository.resolve("main~1")
@@ -220,7 +220,7 @@ def test_what_is_gone_is_not_brought_back(
 def test_old_versions_come_back_while_they_are_there_and_stay(
     tables: Tables, monkeypatch: pytest.MonkeyPatch, many: int
 ) -> None:
-    monkeypatch.setattr("dbt.adapters.vcs.core.presence._MANY", many)
+    monkeypatch.setattr("dbt.adapters.vcs.core.plan.collect._MANY", many)
     replaced(tables)
     repository = tables.warehouse.repository
     later(tables, 30)

@@ -1,8 +1,7 @@
 import pytest
 
 from dbt.adapters.vcs.core.model import Block, ColumnStats, Field
-from dbt.adapters.vcs.core.plan.pieces import Piece, Touched, meeting
-from dbt.adapters.vcs.core.plan.ranges import Bounds, can_meet, hull
+from dbt.adapters.vcs.core.plan.pieces import Bounds, Piece, Touched, can_meet, hull, meeting
 
 
 def field(type_: str, id: str = "k") -> Field:

@@ -23,7 +23,7 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.core.plan.compaction import contents_of
 from dbt.adapters.vcs.core.store.local import LocalBlobs
-from dbt.adapters.vcs.core.treereader import TreeChanges
+from dbt.adapters.vcs.core.tree_changes import TreeChanges
 from dbt.adapters.vcs.iceberg.manifest_lists import number_of
 from dbt.adapters.vcs.iceberg.metadata_files import MetadataPlace, place_of
 from dbt.adapters.vcs.iceberg.table_metadata import TableDocument, named_commits, table_metadata

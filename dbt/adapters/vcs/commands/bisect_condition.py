@@ -28,7 +28,7 @@ from dbt.adapters.vcs.core.model import (
     ViewEntry,
 )
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.treereader import TreeReader
+from dbt.adapters.vcs.core.tree_changes import TreeReader
 from dbt.adapters.vcs.engines.port import Engine, Rows
 from dbt.adapters.vcs.sql.command import SparkCommand
 from dbt.adapters.vcs.sql.parser import read, split

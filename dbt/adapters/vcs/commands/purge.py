@@ -35,8 +35,7 @@ from dbt.adapters.vcs.core.maintenance import Purging, Swept
 from dbt.adapters.vcs.core.model import Commit, Entry, FunctionEntry, Snapshot, ViewEntry
 from dbt.adapters.vcs.core.origins.results import FOLDER as RESULTS
 from dbt.adapters.vcs.core.origins.results import Results
-from dbt.adapters.vcs.core.plan.collect import Roots, needed
-from dbt.adapters.vcs.core.presence import files_of_versions
+from dbt.adapters.vcs.core.plan.collect import Roots, files_of_versions, needed
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import GRACE
 from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs

@@ -20,10 +20,9 @@ from dbt.adapters.vcs.core.ids import CommitId, TreeId
 from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Entry, RelationName, TableEntry
 from dbt.adapters.vcs.core.model.tree import AbsentType
-from dbt.adapters.vcs.core.plan.tree_merge import Change, diff_trees
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import hold
-from dbt.adapters.vcs.core.treereader import TreeChanges
+from dbt.adapters.vcs.core.tree_changes import Change, TreeChanges, diff_trees
 from dbt.adapters.vcs.sql.handlers.versions.restore_handler import (
     Split,
     last_of,

@@ -26,10 +26,9 @@ from dbt.adapters.vcs.core.codec import is_same_table
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Absent, Entry, RelationName, TableEntry
-from dbt.adapters.vcs.core.plan.tree_merge import Change, Sides, merge_trees
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import hold
-from dbt.adapters.vcs.core.treereader import TreeChanges
+from dbt.adapters.vcs.core.tree_changes import Change, Sides, TreeChanges, merge_trees
 from dbt.adapters.vcs.engines.port import Engine, Rewriters
 
 

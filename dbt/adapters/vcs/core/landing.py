@@ -11,10 +11,15 @@ from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.graph import CommitGraph
 from dbt.adapters.vcs.core.ids import Clock, CommitId, Micros, TreeId
 from dbt.adapters.vcs.core.model import Absent, Commit, Run
-from dbt.adapters.vcs.core.plan.tree_merge import Sides, TreeMerge, merge_trees
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.store.refs import Ref
-from dbt.adapters.vcs.core.treereader import TreeChanges, edit_tree
+from dbt.adapters.vcs.core.tree_changes import (
+    Sides,
+    TreeChanges,
+    TreeMerge,
+    edit_tree,
+    merge_trees,
+)
 from dbt.adapters.vcs.core.turns import Turns
 
 _SHOWN = 20

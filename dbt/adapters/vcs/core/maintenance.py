@@ -44,9 +44,7 @@ from dbt.adapters.vcs.core.errors import (
 )
 from dbt.adapters.vcs.core.ids import Clock, CommitId, SegmentId, SnapshotId, TreeId, datetime_of
 from dbt.adapters.vcs.core.model import Forwarding, Segment, Snapshot, TableEntry
-from dbt.adapters.vcs.core.plan.collect import files_of
-from dbt.adapters.vcs.core.plan.tree_merge import diff_trees
-from dbt.adapters.vcs.core.presence import missing_file, newly_named
+from dbt.adapters.vcs.core.plan.collect import files_of, missing_file, newly_named
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.core.store.forwards import Forwards
@@ -54,6 +52,7 @@ from dbt.adapters.vcs.core.store.lease import Lease, seems_running
 from dbt.adapters.vcs.core.store.objects import ObjectStore, has_object, next_name, object_path
 from dbt.adapters.vcs.core.store.refs import PURGE, Ref, RefStore, Space
 from dbt.adapters.vcs.core.store.set_aside import ASIDE
+from dbt.adapters.vcs.core.tree_changes import diff_trees
 
 PINS: Final = "pins"
 """The space of what is being brought back; nothing reads it but a collection."""

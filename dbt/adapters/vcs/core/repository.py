@@ -19,7 +19,6 @@ from dbt.adapters.vcs.core.ids import Clock, CommitId, TreeId, system_clock
 from dbt.adapters.vcs.core.landing import Landed, Lander, Proposal, TreeConflictError
 from dbt.adapters.vcs.core.maintenance import Maintenance
 from dbt.adapters.vcs.core.model import Commit, Tree
-from dbt.adapters.vcs.core.plan.tree_merge import SchemaInfo, TreeDiff, diff_trees
 from dbt.adapters.vcs.core.resolver import Range, Resolver
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.header import (
@@ -32,7 +31,14 @@ from dbt.adapters.vcs.core.store.header import (
 )
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.store.refs import Ref, RefStore, Space
-from dbt.adapters.vcs.core.treereader import TreeChanges, TreeReader, edit_tree
+from dbt.adapters.vcs.core.tree_changes import (
+    SchemaInfo,
+    TreeChanges,
+    TreeDiff,
+    TreeReader,
+    diff_trees,
+    edit_tree,
+)
 from dbt.adapters.vcs.core.turns import Turns
 
 __all__ = [

@@ -22,8 +22,12 @@ from dbt.adapters.vcs.core.errors import (
 )
 from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId, TreeId, datetime_of
 from dbt.adapters.vcs.core.maintenance import PINS as PINS
-from dbt.adapters.vcs.core.plan.collect import versions_of
-from dbt.adapters.vcs.core.presence import files_of_versions, missing_file, newly_named
+from dbt.adapters.vcs.core.plan.collect import (
+    files_of_versions,
+    missing_file,
+    newly_named,
+    versions_of,
+)
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.branch_names import is_name
 from dbt.adapters.vcs.core.store.condemned import Condemned

@@ -9,7 +9,7 @@ from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import CommitId, Micros
 from dbt.adapters.vcs.core.model import Entry, NodeRun, RelationName
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.treereader import TreeReader
+from dbt.adapters.vcs.core.tree_changes import TreeReader
 from dbt.adapters.vcs.workspace.run_branch import commits_of, runs
 
 _GOOD = frozenset({"pass", "warn"})

@@ -20,9 +20,9 @@ from dbt.adapters.vcs.core.model import (
     TableEntry,
     ViewEntry,
 )
-from dbt.adapters.vcs.core.origins.consumption import last_read
+from dbt.adapters.vcs.core.origins.lineage import last_read
+from dbt.adapters.vcs.core.plan.collect import missing_file
 from dbt.adapters.vcs.core.plan.delta import delta
-from dbt.adapters.vcs.core.presence import missing_file
 from dbt.adapters.vcs.sql.parser import read
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
 from dbt.adapters.vcs.sql.syntax.query import Query

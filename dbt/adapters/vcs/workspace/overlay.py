@@ -20,9 +20,8 @@ from dbt.adapters.vcs.core.model import (
     ViewEntry,
 )
 from dbt.adapters.vcs.core.model.tree import AbsentType
-from dbt.adapters.vcs.core.plan.tree_merge import SchemaInfo
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.treereader import TreeChanges, TreeReader
+from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges, TreeReader
 
 
 @dataclass(slots=True, kw_only=True)

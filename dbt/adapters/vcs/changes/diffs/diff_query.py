@@ -13,8 +13,13 @@ from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.core.model import Block, Field, Snapshot, Tombstone
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
-from dbt.adapters.vcs.core.plan.delta import Deletion, Delta
-from dbt.adapters.vcs.core.plan.known_changes import ChangeKind, KnownChange, known_changes
+from dbt.adapters.vcs.core.plan.delta import (
+    ChangeKind,
+    Deletion,
+    Delta,
+    KnownChange,
+    known_changes,
+)
 from dbt.adapters.vcs.engines.port import TableMount, VersionMounts
 from dbt.adapters.vcs.sql.syntax.conditions import where_clause
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffShape, TwoWayShape

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from dbt.adapters.vcs.core.model import Field, Schema, Snapshot
-from dbt.adapters.vcs.core.plan.schemadiff import ColumnChange, diff_schemas
+from dbt.adapters.vcs.core.plan.schema_merge import ColumnChange, diff_schemas
 
 
 def column_changes(before: Snapshot | None, after: Snapshot | None) -> tuple[ColumnChange, ...]:

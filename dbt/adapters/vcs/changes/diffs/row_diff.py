@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from dbt.adapters.vcs.core.model import Snapshot
 from dbt.adapters.vcs.core.plan.delta import Delta, delta
-from dbt.adapters.vcs.core.plan.schemadiff import ColumnChange, diff_schemas
+from dbt.adapters.vcs.core.plan.schema_merge import ColumnChange, diff_schemas
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.sql.syntax.diff_call import TwoWayShape
 from dbt.adapters.vcs.table.compare.comparison import Counts, VersionComparison

@@ -11,9 +11,9 @@ from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Absent, Snapshot, TableEntry, Tree
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.plan.schema_merge import Definition
-from dbt.adapters.vcs.core.plan.tree_merge import Change, SchemaChange, diff_trees
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.each import each
+from dbt.adapters.vcs.core.tree_changes import Change, SchemaChange, diff_trees
 from dbt.adapters.vcs.table.compare.comparison import Counts
 from dbt.adapters.vcs.table.limits import Limits
 

@@ -19,25 +19,21 @@ from dbt.adapters.vcs.core.graph import ancestors
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.model import Absent, Entry, RelationName, Run, Snapshot, TableEntry
 from dbt.adapters.vcs.core.model.tree import AbsentType
-from dbt.adapters.vcs.core.origins.consumption import (
-    Consumptions,
-    adds_up,
-    has_name,
-    is_at_or_before,
-)
+from dbt.adapters.vcs.core.origins.lineage import Consumptions, adds_up, has_name, is_at_or_before
 from dbt.adapters.vcs.core.plan.schema_merge import Side
-from dbt.adapters.vcs.core.plan.tree_merge import (
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.store.objects import ObjectStore
+from dbt.adapters.vcs.core.tree_changes import (
     Change,
     SchemaChange,
     SchemaInfo,
     Sides,
+    TreeChanges,
     TreeMerge,
+    TreeReader,
     info_of,
     merge_trees,
 )
-from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store.objects import ObjectStore
-from dbt.adapters.vcs.core.treereader import TreeChanges, TreeReader
 from dbt.adapters.vcs.table.compare.comparison import best_bases, taken_from
 from dbt.adapters.vcs.workspace.run_branch import RunBranch
 
@@ -293,7 +289,7 @@ def combine(
     show is the base, as in git: versions of a table that both sides have beside it, since one side
     picked from the other, don't count.
 
-    Each relation follows the rule of `core.plan.tree_merge`. A table that both sides changed is
+    Each relation follows the rule of `core.tree_changes`. A table that both sides changed is
     merged row by row, and its definition attribute by attribute; anything else that both changed
     is decided as a whole by the policy. All conflicts are found before anything is written that a
     reader could see.

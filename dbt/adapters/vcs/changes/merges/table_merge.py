@@ -37,10 +37,9 @@ from dbt.adapters.vcs.core.model import (
     Tree,
 )
 from dbt.adapters.vcs.core.plan.schema_merge import Side
-from dbt.adapters.vcs.core.plan.tree_merge import merge_trees
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.objects import ObjectStore
-from dbt.adapters.vcs.core.treereader import TreeChanges
+from dbt.adapters.vcs.core.tree_changes import TreeChanges, merge_trees
 from dbt.adapters.vcs.engines.port import Rewriters
 from dbt.adapters.vcs.table.compare.comparison import Counts, best_bases, merge_base, own_parents
 from dbt.adapters.vcs.table.limits import MERGE_LIMITS, Limits, TooLargeError, in_process_first

@@ -15,7 +15,7 @@ from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Entry, Input, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.each import each
-from dbt.adapters.vcs.core.treereader import TreeReader
+from dbt.adapters.vcs.core.tree_changes import TreeReader
 
 SAME_ROWS: Final = frozenset({"optimize", "consume"})
 """Operations whose version has the rows and columns of the one that it was made from."""

@@ -1,4 +1,4 @@
-"""Marking: the objects and files still needed, starting from named commits and versions.
+"""Marking: the objects and files still needed, and whether the files are in the store.
 
 | what                                         | objects | files |
 |----------------------------------------------|---------|-------|
@@ -13,14 +13,16 @@ So history, lineage and merge bases are kept, however old; rows are not.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.ids import CommitId, SegmentId, SnapshotId, TableId, TreeId
 from dbt.adapters.vcs.core.model import (
     Block,
     Commit,
+    Entry,
     SchemaTree,
     Segment,
     Snapshot,
@@ -28,6 +30,11 @@ from dbt.adapters.vcs.core.model import (
     Tombstone,
     Tree,
 )
+from dbt.adapters.vcs.core.model.tree import AbsentType
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.each import each
+from dbt.adapters.vcs.core.store.objects import ObjectStore
+from dbt.adapters.vcs.core.tree_changes import diff_trees
 
 Id = TypeVar("Id")
 V = TypeVar("V")
@@ -264,3 +271,63 @@ class _Marking:
             return False
         self._done.add(key)
         return True
+
+
+_MANY: Final = 16
+"""Files of one folder from which on listing it costs less than asking for each."""
+
+
+def missing_file(blobs: Blobs, paths: Iterable[str]) -> str | None:
+    """Return a file that is missing; None if all exist.
+
+    A folder is listed if many of the files are in it: one listing covers a thousand files.
+    """
+    folders: dict[str, list[str]] = {}
+    for path in paths:
+        # `data/<table>/w=<write>` or `data/<table>/_tombstones`, partitions below.
+        folders.setdefault("/".join(path.split("/", 3)[:3]), []).append(path)
+
+    def missing(folder: str) -> str | None:
+        files = folders[folder]
+        if len(files) < _MANY:
+            return next((path for path in files if not blobs.exists(path)), None)
+        there = {info.path for info in blobs.walk(folder)}
+        return next((path for path in files if path not in there), None)
+
+    return next((path for path in each(missing, folders) if path is not None), None)
+
+
+def files_of_versions(objects: ObjectStore, versions: Collection[SnapshotId]) -> set[str]:
+    """Return the files that hold the rows of some versions."""
+    return _files(objects, _segments(objects, versions))
+
+
+def newly_named(objects: ObjectStore, before: TreeId, after: TreeId) -> set[str]:
+    """Return the files that the tables of one tree name, and those of another one don't.
+
+    Only relations that differ are looked at, and segments that both have are left out. What can't
+    be read of the first tree's versions names nothing: a damaged version may be replaced.
+    """
+    changed = diff_trees(objects.tree(before), objects.tree(after), objects.schema_tree).relations
+    new = _segments(objects, _versions(change.new for change in changed))
+    old: set[SegmentId] = set()
+    known: set[str] = set()
+    for version in _versions(change.old for change in changed):
+        with suppress(DamagedError):
+            old.update(ref.id for ref in objects.snapshot(version).segments)
+    for id in old - new:
+        with suppress(DamagedError):
+            known.update(files_of(objects.segment(id)))
+    return _files(objects, new - old) - known
+
+
+def _versions(entries: Iterable[Entry | AbsentType]) -> list[SnapshotId]:
+    return [entry.snapshot for entry in entries if isinstance(entry, TableEntry)]
+
+
+def _segments(objects: ObjectStore, versions: Collection[SnapshotId]) -> set[SegmentId]:
+    return {ref.id for id in versions for ref in objects.snapshot(id).segments}
+
+
+def _files(objects: ObjectStore, segments: Collection[SegmentId]) -> set[str]:
+    return {path for id in segments for path in files_of(objects.segment(id))}

@@ -1,9 +1,9 @@
-"""Delta: the changes between two snapshots, from their manifests alone."""
+"""Delta: the changes between two snapshots, by file, from their manifests alone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from dbt.adapters.vcs.core.ids import SegmentId
 from dbt.adapters.vcs.core.model import (
@@ -183,3 +183,112 @@ def _cancel_derived(written: _Side, other: _Side) -> set[str]:
                     key = stone.path, block
                     written.deletions[key] = Deletion(*key, rows, stone)
     return copied
+
+
+ChangeKind: TypeAlias = Literal["insert", "delete", "update_preimage", "update_postimage"]
+
+_ADDED: Final[ChangeKind] = "insert"
+_REMOVED: Final[ChangeKind] = "delete"
+
+
+class KnownChange(NamedTuple):
+    """Files of a delta whose rows are changes of one kind.
+
+    Attributes:
+        kind: The kind.
+        blocks: Paths of blocks, less the rows that the delta deletes from them.
+        images: Deletions whose before-images count.
+        whole: True if the images are all rows of the tombstones' files.
+    """
+
+    kind: ChangeKind
+    blocks: frozenset[str] = frozenset()
+    images: tuple[Deletion, ...] = ()
+    whole: bool = False
+
+
+def known_changes(
+    delta: Delta, *, unique: bool, key: Collection[str], compared: Collection[str]
+) -> tuple[KnownChange, ...] | None:
+    """Return the changes in a delta by file; None if rows have to be compared for it.
+
+    No row of such a file cancels with another one, and all of them are changes of one kind:
+
+    | rows                                                 | the new ones     | the old ones    |
+    |------------------------------------------------------|------------------|-----------------|
+    | of an update that only the second version has        | update_postimage | update_preimage |
+    | of an update that only the first version has, undone | update_preimage  | update_postimage|
+    | all others, if they are only added or only removed   | insert           | delete          |
+
+    Args:
+        delta: The delta.
+        unique: True if the key is surely unique in both versions.
+        key: Field ids of the key by which rows are paired; none for a table without one.
+        compared: Field ids of the columns that are compared.
+    """
+    if delta.may_delete_twice:
+        return None
+    come = _Changed.of(delta.added, delta.deleted, delta.updates)
+    go = _Changed.of(delta.removed, delta.restored, delta.undone)
+    found: list[KnownChange] = []
+    if unique and key:
+        columns = frozenset(compared).difference(key)
+        found += come.updated(columns, new="update_postimage", old="update_preimage")
+        found += go.updated(columns, new="update_preimage", old="update_postimage")
+    told = {path for item in found for path in item.blocks}
+    stones = {item.path for change in found for item in change.images}
+    others = (
+        KnownChange(_ADDED, come.blocks - told, go.images_without(stones)),
+        KnownChange(_REMOVED, go.blocks - told, come.images_without(stones)),
+    )
+    left = [item for item in others if item.blocks or item.images]
+    return None if len(left) > 1 else (*found, *left)
+
+
+class _Changed(NamedTuple):
+    """What only one of the versions has.
+
+    Attributes:
+        blocks: Paths of its blocks.
+        intact: Those from which it deletes no row.
+        images: Its deletions from blocks that both have.
+        updates: The updates that its segments tell of.
+    """
+
+    blocks: frozenset[str]
+    intact: frozenset[str]
+    images: tuple[Deletion, ...]
+    updates: tuple[Replacement, ...]
+
+    @classmethod
+    def of(
+        cls,
+        blocks: Iterable[Block],
+        deletions: Iterable[Deletion],
+        updates: tuple[Replacement, ...],
+    ) -> _Changed:
+        """Return a side of a delta."""
+        paths = frozenset(block.path for block in blocks)
+        holed = {item.block for item in deletions}
+        images = tuple(item for item in deletions if item.block not in paths)
+        return cls(paths, paths - holed, images, updates)
+
+    def updated(
+        self, columns: frozenset[str], *, new: ChangeKind, old: ChangeKind
+    ) -> Iterator[KnownChange]:
+        """Yield the changes of updates of only these columns of which all rows are here.
+
+        An update of the key pairs rows differently, and one of a column that isn't compared may
+        change nothing that shows.
+        """
+        for update in self.updates:
+            images = tuple(item for item in self.images if item.path in update.tombstones)
+            is_whole = sum(item.rows for item in images) == update.rows
+            is_covered = columns.issuperset(update.columns)
+            if is_whole and is_covered and self.intact.issuperset(update.blocks):
+                yield KnownChange(old, images=images, whole=True)
+                yield KnownChange(new, blocks=frozenset(update.blocks))
+
+    def images_without(self, stones: Collection[str]) -> tuple[Deletion, ...]:
+        """Return its deletions from common blocks, except those of some tombstones."""
+        return tuple(item for item in self.images if item.path not in stones)

@@ -10,11 +10,7 @@ from dbt.adapters.vcs.changes.writes.versions import joined, put_segments
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.model import Entry, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.model.tree import AbsentType
-from dbt.adapters.vcs.core.origins.consumption import (
-    Consumptions,
-    adds_up,
-    merged_consumption,
-)
+from dbt.adapters.vcs.core.origins.lineage import Consumptions, adds_up, merged_consumption
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.workspace.overlay import Overlay
 

@@ -24,9 +24,8 @@ from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundErro
 from dbt.adapters.vcs.core.ids import TreeId
 from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Field, RelationName, TableEntry, Tree
-from dbt.adapters.vcs.core.plan.tree_merge import SchemaInfo
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.treereader import TreeChanges
+from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges
 from dbt.adapters.vcs.table.equality import has_value
 from dbt.adapters.vcs.table.exact_values import Given, key_value
 from dbt.adapters.vcs.table.files.block_reader import Positions

@@ -16,7 +16,7 @@ from dbt.adapters.vcs.changes.writes.stage import tombstone_folder
 from dbt.adapters.vcs.core.errors import ConflictError, VcsError
 from dbt.adapters.vcs.core.ids import Micros, SnapshotId, WriteId
 from dbt.adapters.vcs.core.model import Block, Consumption, Field, Origin, Snapshot, Tombstone
-from dbt.adapters.vcs.core.origins.consumption import merged_consumption
+from dbt.adapters.vcs.core.origins.lineage import merged_consumption
 from dbt.adapters.vcs.core.plan.delta import Deletion, Delta, delta
 from dbt.adapters.vcs.core.plan.pieces import Piece
 from dbt.adapters.vcs.core.plan.schema_merge import Definition

@@ -27,7 +27,7 @@ from dbt.adapters.vcs.core.model import Origin, RelationName, Snapshot, TableEnt
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Engine
-from dbt.adapters.vcs.sql.handlers.contents.insert_handler import append_arrow
+from dbt.adapters.vcs.sql.insert_handler import append_arrow
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine
 from dbt.adapters.vcs.workspace.table_version import Version

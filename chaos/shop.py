@@ -24,7 +24,7 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.compaction import Contents, contents_of
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.sql.handlers.contents.insert_handler import append_arrow
+from dbt.adapters.vcs.sql.insert_handler import append_arrow
 from dbt.adapters.vcs.table.files.block_reader import Files
 from dbt.adapters.vcs.table.files.parquet import write_tombstone
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace

@@ -36,7 +36,7 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.reuse.circumstances import Circumstances, SessionFacts
 from dbt.adapters.vcs.reuse.derivation_key import NotReusableError, Surroundings
 from dbt.adapters.vcs.reuse.statement_keys import statement_key
-from dbt.adapters.vcs.sql.parser import read
+from dbt.adapters.vcs.sql.syntax.parser import read
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine
 from dbt.adapters.vcs.workspace.mounts import External

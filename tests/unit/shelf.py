@@ -15,7 +15,7 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.memory import MemoryBlobs
 from dbt.adapters.vcs.engines.port import Engine
-from dbt.adapters.vcs.sql.handlers.contents.insert_handler import append_arrow
+from dbt.adapters.vcs.sql.insert_handler import append_arrow
 from dbt.adapters.vcs.table.files.block_reader import Files
 from dbt.adapters.vcs.table.files.parquet import write_tombstone
 from dbt.adapters.vcs.workspace.answer import Outcome

@@ -16,7 +16,7 @@ from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 from dbt.adapters.vcs.core.errors import EngineError, VcsError
 from dbt.adapters.vcs.engines.engine_errors import trace_of
 from dbt.adapters.vcs.project.environment import Environment
-from dbt.adapters.vcs.sql.parser import split
+from dbt.adapters.vcs.sql.syntax.parser import split
 from dbt.adapters.vcs.workspace.answer import Outcome
 from dbt.adapters.vcs.workspace.lines import line_workspace as vcs
 

@@ -37,10 +37,10 @@ from dbt.adapters.vcs.project.python_models import relations_of, run_python_mode
 from dbt.adapters.vcs.project.reuse_modes import is_declared_repeatable
 from dbt.adapters.vcs.project.seeds import allow_long_values, check_seed_file, load_seed
 from dbt.adapters.vcs.relation import VcsRelation
-from dbt.adapters.vcs.sql.handlers.catalog.show_handler import columns_of_temporary
-from dbt.adapters.vcs.sql.parser import split
+from dbt.adapters.vcs.sql.show_handler import columns_of_temporary
 from dbt.adapters.vcs.sql.syntax.clauses import Check, check_properties
 from dbt.adapters.vcs.sql.syntax.names import Name
+from dbt.adapters.vcs.sql.syntax.parser import split
 from dbt.adapters.vcs.table.quoting import quoted
 from dbt.adapters.vcs.workspace.increments import increment_of
 from dbt.adapters.vcs.workspace.overlay import Overlay

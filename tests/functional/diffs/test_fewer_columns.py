@@ -13,7 +13,7 @@ import pytest
 from dbt.adapters.vcs.api import Client, connect
 from dbt.adapters.vcs.engines.port import TableParts
 from dbt.adapters.vcs.engines.spark.session import SparkView
-from dbt.adapters.vcs.sql.handlers.versions import diff_handler
+from dbt.adapters.vcs.sql import diff_handler
 
 from .conftest import SPARK
 

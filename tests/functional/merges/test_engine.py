@@ -20,7 +20,7 @@ from dbt.adapters.vcs.commands.merge import continue_merge
 from dbt.adapters.vcs.commands.resolve import resolve
 from dbt.adapters.vcs.core.errors import ConflictError, UnsupportedError
 from dbt.adapters.vcs.engines.factory import ENGINE, make_engine
-from dbt.adapters.vcs.sql.handlers.versions import merge_handler
+from dbt.adapters.vcs.sql import merge_handler
 from dbt.adapters.vcs.table.limits import Limits
 from tests.functional.life.shop import SPARK
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
-from dbt.adapters.vcs.sql.parser import parse
+from dbt.adapters.vcs.sql.syntax.parser import parse
 
 PAGE = Path(__file__).parents[3] / "docs" / "sql.md"
 TITLE = "## What is refused\n"

@@ -5,9 +5,9 @@ import sqlglot
 from sqlglot import exp
 
 from dbt.adapters.vcs.engines.connect.name_registry import rewritten
-from dbt.adapters.vcs.sql.parser import parse
 from dbt.adapters.vcs.sql.syntax.names import Name
-from dbt.adapters.vcs.sql.syntax.query import Query
+from dbt.adapters.vcs.sql.syntax.parser import parse
+from dbt.adapters.vcs.sql.syntax.statement import Query
 
 MADE = {"shop.orders": "`v1`", "other.orders": "`v2`", "shop.Upper Case": "`v3`"}
 

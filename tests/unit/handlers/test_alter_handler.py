@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.sql.handlers.definitions import table_handler
-from dbt.adapters.vcs.sql.parser import parse
+from dbt.adapters.vcs.sql import table_handler
+from dbt.adapters.vcs.sql.syntax.parser import parse
 from tests.unit.shelf import Shelf
 
 PRICE = pa.decimal128(5, 2)

@@ -9,7 +9,7 @@ import pytest
 from dbt.adapters.vcs.commands.merge import merge
 from dbt.adapters.vcs.core.errors import ConflictError, NotFoundError
 from dbt.adapters.vcs.core.model import RelationName, Run
-from dbt.adapters.vcs.sql.handlers.catalog.metadata_tables import RELATIONS, table_of
+from dbt.adapters.vcs.sql.metadata_tables import RELATIONS, table_of
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.run_branch import Status
 from tests.unit.tables import Tables

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.vcs.sql.handlers.versions.diff_handler import named_columns
+from dbt.adapters.vcs.sql.diff_handler import named_columns
 
 
 @pytest.mark.parametrize(

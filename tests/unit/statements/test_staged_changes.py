@@ -8,9 +8,9 @@ import pytest
 
 from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.engines.spark.session import SparkView
-from dbt.adapters.vcs.sql.parser import parse
 from dbt.adapters.vcs.sql.row_change import Delete, Merge, Update
 from dbt.adapters.vcs.sql.staging_sql import TargetColumn
+from dbt.adapters.vcs.sql.syntax.parser import parse
 
 pytestmark = pytest.mark.spark
 

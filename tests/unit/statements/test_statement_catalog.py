@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.sql.command import SparkCommand
-from dbt.adapters.vcs.sql.parser import parse
 from dbt.adapters.vcs.sql.show import Describe, DescribeSchema
+from dbt.adapters.vcs.sql.syntax.parser import parse
+from dbt.adapters.vcs.sql.syntax.statement import SparkCommand
 from tests.unit.statements.statement_shapes import of, parsed
 
 CATALOG: dict[str, tuple[str, Any]] = {

@@ -3,8 +3,8 @@
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.sql.command import SparkCommand
-from dbt.adapters.vcs.sql.parser import parse, split
+from dbt.adapters.vcs.sql.syntax.parser import parse, split
+from dbt.adapters.vcs.sql.syntax.statement import SparkCommand
 
 COMMANDS = {
     "set": ("set spark.sql.shuffle.partitions = 2", None),

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.vcs.sql.parser import parse
 from dbt.adapters.vcs.sql.row_change import Delete, Merge, Update
 from dbt.adapters.vcs.sql.syntax.conjuncts import Comparison, Constant, KeyPair
+from dbt.adapters.vcs.sql.syntax.parser import parse
 
 
 def number(column: str, operator: Any, *values: str) -> Comparison:

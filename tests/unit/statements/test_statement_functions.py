@@ -4,16 +4,15 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Parameter, ViewColumn
-from dbt.adapters.vcs.sql.command import SparkCommand
 from dbt.adapters.vcs.sql.function_statement import (
     CreateFunction,
     DescribeFunction,
+    DropFunction,
     ShowFunctions,
 )
-from dbt.adapters.vcs.sql.parser import parse, read
 from dbt.adapters.vcs.sql.syntax.calls import calls_of
-from dbt.adapters.vcs.sql.syntax.query import qualified
-from dbt.adapters.vcs.sql.table import DropRelation
+from dbt.adapters.vcs.sql.syntax.parser import parse, read
+from dbt.adapters.vcs.sql.syntax.statement import SparkCommand, qualified
 
 
 def made(text: str) -> CreateFunction:
@@ -142,8 +141,8 @@ def test_temporary_functions_are_sparks() -> None:
 
 def test_dropping_describing_and_listing() -> None:
     dropped = parse("drop function if exists s.f")
-    assert isinstance(dropped, DropRelation)
-    assert (dropped.kind, str(dropped.target.name), dropped.if_exists) == ("function", "s.f", True)
+    assert isinstance(dropped, DropFunction)
+    assert (str(dropped.target.name), dropped.if_exists) == ("s.f", True)
     described = parse("desc function extended s.f")
     assert isinstance(described, DescribeFunction) and described.extended
     assert parse("show functions") == ShowFunctions()

@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.sql.insert import Insert
-from dbt.adapters.vcs.sql.parser import parse
 from dbt.adapters.vcs.sql.staging_sql import TargetColumn
+from dbt.adapters.vcs.sql.syntax.insertion import Insert
 from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, tokenize
 from dbt.adapters.vcs.sql.syntax.literals import quote_name
-from dbt.adapters.vcs.sql.syntax.query import Query, qualified
+from dbt.adapters.vcs.sql.syntax.parser import parse
 from dbt.adapters.vcs.sql.syntax.relations import FILE_FORMATS
+from dbt.adapters.vcs.sql.syntax.statement import Query, qualified
 from tests.unit.statements.statement_queries import Written, queries
 from tests.unit.statements.statement_shapes import parsed, reads
 from tests.unit.statements.test_statement_alters import ALTERS
@@ -238,7 +238,7 @@ def test_any_name_of_a_row_change_may_be_quoted(schema: str, table: str, column:
 
 @given(st.lists(st.sampled_from(EXAMPLES), max_size=4))
 def test_statements_joined_by_semicolons_are_split_again(texts: list[str]) -> None:
-    from dbt.adapters.vcs.sql.parser import split
+    from dbt.adapters.vcs.sql.syntax.parser import split
 
     found = split("\n;".join(texts))
     assert [tokenized(text.rstrip("; \n")) for text in found] == [

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.sql.alter import CommentOnTable
-from dbt.adapters.vcs.sql.parser import parse
 from dbt.adapters.vcs.sql.syntax.literals import quote_name, quote_text
-from dbt.adapters.vcs.sql.syntax.query import Query
+from dbt.adapters.vcs.sql.syntax.parser import parse
+from dbt.adapters.vcs.sql.syntax.statement import Query
 
 
 def comment(literal: str) -> str | None:

@@ -2,9 +2,8 @@
 
 import pytest
 
-from dbt.adapters.vcs.sql.command import SparkCommand
-from dbt.adapters.vcs.sql.parser import parse
-from dbt.adapters.vcs.sql.syntax.query import Query, qualified
+from dbt.adapters.vcs.sql.syntax.parser import parse
+from dbt.adapters.vcs.sql.syntax.statement import Query, SparkCommand, qualified
 
 
 def query(text: str) -> Query:

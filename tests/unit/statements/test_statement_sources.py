@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.sql.parser import parse
 from dbt.adapters.vcs.sql.staging_sql import TargetColumn
+from dbt.adapters.vcs.sql.syntax.parser import parse
 
 COLUMNS = (TargetColumn("a"), TargetColumn("B c"))
 

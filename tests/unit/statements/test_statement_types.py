@@ -3,7 +3,7 @@
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.sql.parser import parse, read
+from dbt.adapters.vcs.sql.syntax.parser import parse, read
 from dbt.adapters.vcs.sql.table import CreateTable
 
 

@@ -5,13 +5,12 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.sql.command import SparkCommand
-from dbt.adapters.vcs.sql.insert import Insert
-from dbt.adapters.vcs.sql.parser import parse
 from dbt.adapters.vcs.sql.row_change import Delete, Merge, Update
 from dbt.adapters.vcs.sql.staging_sql import TargetColumn
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
-from dbt.adapters.vcs.sql.syntax.query import Query
+from dbt.adapters.vcs.sql.syntax.insertion import Insert
+from dbt.adapters.vcs.sql.syntax.parser import parse
+from dbt.adapters.vcs.sql.syntax.statement import Query, SparkCommand
 from tests.unit.statements.statement_shapes import of, parsed, told
 
 

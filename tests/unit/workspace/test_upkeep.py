@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.core.plan import compaction
-from dbt.adapters.vcs.sql.handlers.contents.optimize_handler import put_optimized
+from dbt.adapters.vcs.sql.optimize_handler import put_optimized
 from dbt.adapters.vcs.workspace.lines.upkeep import Upkeep
 from tests.unit.shelf import Shelf
 

@@ -30,13 +30,12 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.tree_changes import TreeReader
 from dbt.adapters.vcs.engines.port import Engine, Rows
-from dbt.adapters.vcs.sql.command import SparkCommand
-from dbt.adapters.vcs.sql.parser import read, split
 from dbt.adapters.vcs.sql.syntax.excerpts import excerpt
 from dbt.adapters.vcs.sql.syntax.lexer import Token, tokenize
-from dbt.adapters.vcs.sql.syntax.query import Query
+from dbt.adapters.vcs.sql.syntax.parser import read, split
 from dbt.adapters.vcs.sql.syntax.relations import is_name
 from dbt.adapters.vcs.sql.syntax.scan import QUERY_WORDS
+from dbt.adapters.vcs.sql.syntax.statement import Query, SparkCommand
 from dbt.adapters.vcs.table.limits import LIMITS
 from dbt.adapters.vcs.workspace.lines.line_workspace import Connection, Workspace
 from dbt.adapters.vcs.workspace.lines.lines import PinnedLine

@@ -19,12 +19,7 @@ from dbt.adapters.vcs.core.model import Origin, RelationName, Snapshot, TableEnt
 from dbt.adapters.vcs.core.plan.compaction import TARGET_BYTES
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Engine
-from dbt.adapters.vcs.sql.handlers.contents.optimize_handler import (
-    OPERATION,
-    Rewrite,
-    put_optimized,
-    rewrite_table,
-)
+from dbt.adapters.vcs.sql.optimize_handler import OPERATION, Rewrite, put_optimized, rewrite_table
 from dbt.adapters.vcs.workspace.overlay import Overlay
 
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)i?b?", re.IGNORECASE)

@@ -31,7 +31,7 @@ from dbt.adapters.vcs.sql.syntax.conjuncts import Comparison, comparisons_of
 from dbt.adapters.vcs.sql.syntax.lexer import Kind, tokenize
 from dbt.adapters.vcs.sql.syntax.literals import decode
 from dbt.adapters.vcs.sql.syntax.names import Name
-from dbt.adapters.vcs.sql.syntax.query import Slice
+from dbt.adapters.vcs.sql.syntax.statement import Slice
 from dbt.adapters.vcs.table.files.block_reader import Files, Positions
 from dbt.adapters.vcs.table.limits import in_process_first
 from dbt.adapters.vcs.table.quoting import quoted

@@ -23,13 +23,7 @@ from dbt.adapters.vcs.core.model.tree import AbsentType
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.core.tree_changes import Change, TreeChanges, diff_trees
-from dbt.adapters.vcs.sql.handlers.versions.restore_handler import (
-    Split,
-    last_of,
-    past_of,
-    put_back,
-    splits,
-)
+from dbt.adapters.vcs.sql.restore_handler import Split, last_of, past_of, put_back, splits
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.run_branch import run_of
 

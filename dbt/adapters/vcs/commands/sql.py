@@ -16,7 +16,7 @@ from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.engines.methods import named_server
 from dbt.adapters.vcs.reuse.circumstances import Circumstances
 from dbt.adapters.vcs.reuse.derivation_key import Surroundings
-from dbt.adapters.vcs.sql.parser import split
+from dbt.adapters.vcs.sql.syntax.parser import split
 from dbt.adapters.vcs.workspace.lines.dispatch import may_change
 
 

@@ -20,7 +20,7 @@ from dbt.adapters.vcs.changes.writes.versions import (
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Field, RelationName, Snapshot
-from dbt.adapters.vcs.sql.handlers.handler_registry import handler_of
+from dbt.adapters.vcs.sql.handler_registry import handler_of
 from dbt.adapters.vcs.sql.syntax.clauses import ColumnDef
 from dbt.adapters.vcs.sql.syntax.names import Name, Target
 from dbt.adapters.vcs.sql.table import CreateTable

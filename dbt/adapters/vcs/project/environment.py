@@ -36,7 +36,7 @@ from dbt.adapters.vcs.project.operations import (
 from dbt.adapters.vcs.project.reuse_modes import credentials_around
 from dbt.adapters.vcs.project.run import RunLife, is_hook, is_node, outdated_warning
 from dbt.adapters.vcs.reuse.reuser import Reuse
-from dbt.adapters.vcs.sql.handlers.catalog.show_handler import columns_of
+from dbt.adapters.vcs.sql.show_handler import columns_of
 from dbt.adapters.vcs.workspace.answer import Outcome
 from dbt.adapters.vcs.workspace.lines.direct import landed
 from dbt.adapters.vcs.workspace.lines.line_workspace import Connection, Workspace

@@ -38,8 +38,8 @@ from dbt.adapters.vcs.project.replay_plan import (
 )
 from dbt.adapters.vcs.reuse.reuser import Reuse
 from dbt.adapters.vcs.reuse.taken_versions import settle_history
-from dbt.adapters.vcs.sql.parser import read
-from dbt.adapters.vcs.sql.table import CreateTemporaryView
+from dbt.adapters.vcs.sql.syntax.parser import read
+from dbt.adapters.vcs.sql.syntax.statement import CreateTemporaryView
 from dbt.adapters.vcs.table.quoting import quoted
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.mounts import relation_of

@@ -13,10 +13,10 @@ from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Entry, Input, NodeRun, Origin, RelationName
 from dbt.adapters.vcs.core.model.tree import AbsentType, reused_nodes
 from dbt.adapters.vcs.reuse.reuser import Reuse, Tally, told_source
-from dbt.adapters.vcs.sql.parser import read
 from dbt.adapters.vcs.sql.syntax.canonical import asks_for_columns
 from dbt.adapters.vcs.sql.syntax.diff_call import DIFF_FUNCTION
-from dbt.adapters.vcs.sql.syntax.query import Query
+from dbt.adapters.vcs.sql.syntax.parser import read
+from dbt.adapters.vcs.sql.syntax.statement import Query
 from dbt.adapters.vcs.workspace.answer import Outcome
 from dbt.adapters.vcs.workspace.increments import record
 from dbt.adapters.vcs.workspace.lines.line_workspace import Connection, Workspace

@@ -21,8 +21,8 @@ from dbt.adapters.vcs.engines.port import Frames
 from dbt.adapters.vcs.reuse.circumstances import machine_zone
 from dbt.adapters.vcs.reuse.python_purity import reads_itself, unrepeatable
 from dbt.adapters.vcs.reuse.reuser import Reuse
-from dbt.adapters.vcs.sql.parser import parse
 from dbt.adapters.vcs.sql.syntax.names import Name, split_name
+from dbt.adapters.vcs.sql.syntax.parser import parse
 from dbt.adapters.vcs.sql.table import CreateTable
 from dbt.adapters.vcs.workspace.answer import Outcome
 from dbt.adapters.vcs.workspace.lines.line_workspace import Connection

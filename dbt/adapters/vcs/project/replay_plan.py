@@ -21,7 +21,7 @@ from dbt.adapters.vcs.core.origins.staleness import (
 )
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.project.node_steps import LoggedStep, Sent
-from dbt.adapters.vcs.sql.parser import read
+from dbt.adapters.vcs.sql.syntax.parser import read
 from dbt.adapters.vcs.sql.table import CreateTable
 from dbt.adapters.vcs.table.quoting import quoted_relation
 

@@ -25,19 +25,14 @@ from dbt.adapters.vcs.reuse.statement_keys import (
     statement_key,
     written_table,
 )
-from dbt.adapters.vcs.sql.insert import Insert
-from dbt.adapters.vcs.sql.parser import parse
 from dbt.adapters.vcs.sql.row_change import Merge
-from dbt.adapters.vcs.sql.statement import Statement
 from dbt.adapters.vcs.sql.syntax.canonical import asks_for_columns, without_margins
 from dbt.adapters.vcs.sql.syntax.excerpts import excerpt
+from dbt.adapters.vcs.sql.syntax.insertion import Insert
 from dbt.adapters.vcs.sql.syntax.names import Reference
-from dbt.adapters.vcs.sql.syntax.query import Query
-from dbt.adapters.vcs.sql.table import (
-    CreateTable,
-    CreateTemporaryView,
-    DropRelation,
-)
+from dbt.adapters.vcs.sql.syntax.parser import parse
+from dbt.adapters.vcs.sql.syntax.statement import CreateTemporaryView, Query, Statement
+from dbt.adapters.vcs.sql.table import CreateTable, DropRelation
 from dbt.adapters.vcs.workspace.answer import Listing, Outcome
 from dbt.adapters.vcs.workspace.deferred_views import (
     Deferred,
@@ -172,7 +167,7 @@ class Reusing:
             self.state.facts.follow(statement)
             self.state.deferred.put(waiting, None)
             return Outcome(rows=Listing.of(("key", "value"), [setting]))
-        if isinstance(statement, DropRelation) and statement.kind != "function":
+        if isinstance(statement, DropRelation):
             view = scope.temporaries.view(statement.target.name)
             if view is not None and scope.temporaries.deferred(view) is not None:
                 self.state.deferred.drop(view, waiting)

@@ -15,10 +15,9 @@ from typing import Final
 
 from dbt.adapters.vcs.engines.factory import answering_settings
 from dbt.adapters.vcs.engines.methods import default_settings
-from dbt.adapters.vcs.sql.command import SparkCommand
-from dbt.adapters.vcs.sql.statement import Statement
 from dbt.adapters.vcs.sql.syntax.canonical import without_margins
 from dbt.adapters.vcs.sql.syntax.excerpts import excerpt
+from dbt.adapters.vcs.sql.syntax.statement import SparkCommand, Statement
 
 SEMANTICS: Final = 3
 """Raised when a version of dbt-vcs computes something in another way than the one before."""

@@ -12,8 +12,6 @@ from dbt.adapters.vcs.sql.definitions import (
     CommentOnSchema,
     SetSchemaProperties,
 )
-from dbt.adapters.vcs.sql.reader_registry import reads
-from dbt.adapters.vcs.sql.statement import Statement
 from dbt.adapters.vcs.sql.syntax.clauses import (
     Check,
     ColumnDef,
@@ -33,13 +31,15 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
 )
 from dbt.adapters.vcs.sql.syntax.cursor import ForeignError, TokenCursor
 from dbt.adapters.vcs.sql.syntax.names import Name, Target
+from dbt.adapters.vcs.sql.syntax.parser import reads
+from dbt.adapters.vcs.sql.syntax.statement import OnRelation
 from dbt.adapters.vcs.sql.table import AlterViewAs, primary_key_property
 
 RelationKind = Literal["table", "view"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RenameRelation(Statement):
+class RenameRelation(OnRelation):
     """`alter table|view a rename to b`; `new` without a schema stays in the schema of `target`."""
 
     changes = True
@@ -50,7 +50,7 @@ class RenameRelation(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AddColumns(Statement):
+class AddColumns(OnRelation):
     """`alter table t add columns (...)`."""
 
     changes = True
@@ -60,7 +60,7 @@ class AddColumns(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RenameColumn(Statement):
+class RenameColumn(OnRelation):
     """`alter table t rename column a to b`."""
 
     changes = True
@@ -71,7 +71,7 @@ class RenameColumn(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropColumns(Statement):
+class DropColumns(OnRelation):
     """`alter table t drop columns [if exists] (a, b)`."""
 
     changes = True
@@ -82,7 +82,7 @@ class DropColumns(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlterColumn(Statement):
+class AlterColumn(OnRelation):
     """`alter table t alter|change column c ...`, or `comment on column t.c is ...`.
 
     What is None is not changed.
@@ -109,7 +109,7 @@ class AlterColumn(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SetProperties(Statement):
+class SetProperties(OnRelation):
     """`alter table|view t set tblproperties (...)`, or `alter table t add primary key (...)`.
 
     A primary key is the property `primary_key`, its columns separated by commas.
@@ -123,7 +123,7 @@ class SetProperties(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnsetProperties(Statement):
+class UnsetProperties(OnRelation):
     """`alter table|view t unset tblproperties [if exists] (...)`."""
 
     changes = True
@@ -135,7 +135,7 @@ class UnsetProperties(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AddCheck(Statement):
+class AddCheck(OnRelation):
     """`alter table t add [constraint name] check (expression)`."""
 
     changes = True
@@ -145,7 +145,7 @@ class AddCheck(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropConstraint(Statement):
+class DropConstraint(OnRelation):
     """`alter table t drop constraint [if exists] name`."""
 
     changes = True
@@ -156,7 +156,7 @@ class DropConstraint(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CommentOnTable(Statement):
+class CommentOnTable(OnRelation):
     """`comment on table t is '...'`; None removes the comment."""
 
     changes = True

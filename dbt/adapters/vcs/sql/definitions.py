@@ -6,14 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
-from dbt.adapters.vcs.sql.command import SparkCommand
 from dbt.adapters.vcs.sql.function_statement import (
     CreateFunction,
+    DropFunction,
     read_create_function,
     read_temporary_function,
 )
-from dbt.adapters.vcs.sql.reader_registry import reads
-from dbt.adapters.vcs.sql.statement import Statement
 from dbt.adapters.vcs.sql.syntax.clauses import (
     ViewColumnDef,
     read_if_exists,
@@ -23,11 +21,12 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
 )
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.lexer import Kind
+from dbt.adapters.vcs.sql.syntax.parser import reads
+from dbt.adapters.vcs.sql.syntax.statement import CreateTemporaryView, SparkCommand, Statement
 from dbt.adapters.vcs.sql.table import (
     Clone,
     CreateTable,
     CreateTableLike,
-    CreateTemporaryView,
     CreateView,
     DropRelation,
     Truncate,
@@ -247,8 +246,13 @@ def _schema(cursor: TokenCursor) -> CreateSchema:
     )
 
 
+Dropped = DropSchema | DropRelation | DropFunction | DropSnapshot
+
+
 @reads("drop")
-def read_drop(cursor: TokenCursor) -> DropSchema | DropRelation | DropSnapshot | None:
+def read_drop(
+    cursor: TokenCursor,
+) -> DropSchema | DropRelation | DropFunction | DropSnapshot | None:
     """Read what follows `drop`; None for objects that a branch doesn't have."""
     if cursor.take_any(*SCHEMA_WORDS):
         if_exists = read_if_exists(cursor)
@@ -271,7 +275,7 @@ def read_drop(cursor: TokenCursor) -> DropSchema | DropRelation | DropSnapshot |
         if_exists = read_if_exists(cursor)
         target = cursor.target()
         cursor.end()
-        return DropRelation(kind="function", target=target, if_exists=if_exists)
+        return DropFunction(target=target, if_exists=if_exists)
     if cursor.take("snapshot"):
         return read_drop_snapshot(cursor)
     return None

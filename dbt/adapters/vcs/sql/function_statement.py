@@ -15,15 +15,13 @@ from typing import Literal, TypeVar, cast
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model.tree import Language, Parameter, Shape, ViewColumn
-from dbt.adapters.vcs.sql.command import SparkCommand
-from dbt.adapters.vcs.sql.statement import Statement
 from dbt.adapters.vcs.sql.syntax.clauses import read_if_not_exists, read_type
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.lexer import Kind
 from dbt.adapters.vcs.sql.syntax.mentions import mentions_of
 from dbt.adapters.vcs.sql.syntax.names import Name, Target
-from dbt.adapters.vcs.sql.syntax.query import Query
 from dbt.adapters.vcs.sql.syntax.relations import is_name
+from dbt.adapters.vcs.sql.syntax.statement import Query, SparkCommand, Statement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +62,16 @@ class CreateFunction(Statement):
     comment: str | None = None
     replace: bool = False
     if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropFunction(Statement):
+    """`drop function [if exists] f`."""
+
+    changes = True
+
+    target: Target
+    if_exists: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
-from dbt.adapters.vcs.sql.reader_registry import reads
-from dbt.adapters.vcs.sql.statement import Statement
 from dbt.adapters.vcs.sql.syntax.clauses import (
     read_names,
 )
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.names import Target
+from dbt.adapters.vcs.sql.syntax.parser import reads
 from dbt.adapters.vcs.sql.syntax.relations import is_name
+from dbt.adapters.vcs.sql.syntax.statement import Statement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,6 @@ from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypedDict
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.sql.reader_registry import reads
 from dbt.adapters.vcs.sql.staging_sql import (
     Assignment,
     MergeClause,
@@ -34,7 +33,6 @@ from dbt.adapters.vcs.sql.staging_sql import (
     staged_delete,
     staged_update,
 )
-from dbt.adapters.vcs.sql.statement import Statement
 from dbt.adapters.vcs.sql.syntax.conjuncts import (
     Comparison,
     KeyPair,
@@ -46,9 +44,10 @@ from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
 from dbt.adapters.vcs.sql.syntax.expressions import read_expression
 from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token
 from dbt.adapters.vcs.sql.syntax.names import Reference, Target, qualifiers_of
-from dbt.adapters.vcs.sql.syntax.query import PlaceT, Slice
+from dbt.adapters.vcs.sql.syntax.parser import reads
 from dbt.adapters.vcs.sql.syntax.relations import is_name
 from dbt.adapters.vcs.sql.syntax.scan import scan
+from dbt.adapters.vcs.sql.syntax.statement import PlaceT, Slice, Statement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,30 +263,20 @@ _SCHEMA_EVOLUTION: Final = (
 )
 
 
-def read_row_change(cursor: TokenCursor, prefix: Sequence[Token] = ()) -> Update | Delete | Merge:
-    """Read `update t ...`, `delete from t ...` or `merge into t ...`.
-
-    Args:
-        cursor: At the first of these words.
-        prefix: The tokens of common table expressions before it.
+@reads("update", "delete", "merge")
+def read_row_change(cursor: TokenCursor) -> Update | Delete | Merge:
+    """Read what follows `update`, `delete` or `merge`; `with ...` may stand before it.
 
     Raises:
         InputError: A column is set twice, or a clause is in the wrong place.
         UnsupportedError: A merge changes the table's schema, or a field of a column is set.
     """
-    if cursor.take("update"):
+    prefix = cursor.tokens[: cursor.index - 1]
+    if cursor.last.word == "update":
         return _update(cursor, prefix)
-    if cursor.take("delete"):
+    if cursor.last.word == "delete":
         return _delete(cursor, prefix)
-    cursor.expect("merge")
     return _merge(cursor, prefix)
-
-
-@reads("update", "delete", "merge")
-def read_changed_rows(cursor: TokenCursor) -> Update | Delete | Merge:
-    """Read what follows `update`, `delete` or `merge`."""
-    cursor.index -= 1
-    return read_row_change(cursor)
 
 
 class _Target(NamedTuple):

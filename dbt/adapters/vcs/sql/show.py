@@ -12,8 +12,6 @@ from dbt.adapters.vcs.sql.function_statement import (
     read_describe_function,
     read_show_functions,
 )
-from dbt.adapters.vcs.sql.reader_registry import reads
-from dbt.adapters.vcs.sql.statement import Statement
 from dbt.adapters.vcs.sql.syntax.clauses import (
     PartitionSpec,
     read_partition,
@@ -22,7 +20,9 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.lexer import Kind
 from dbt.adapters.vcs.sql.syntax.names import Name, Target
+from dbt.adapters.vcs.sql.syntax.parser import reads
 from dbt.adapters.vcs.sql.syntax.scan import QUERY_WORDS
+from dbt.adapters.vcs.sql.syntax.statement import OnRelation, Statement
 from dbt.adapters.vcs.sql.versioning import ShowSnapshots, read_show_snapshots
 
 
@@ -51,14 +51,14 @@ class ShowTableExtended(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowColumns(Statement):
+class ShowColumns(OnRelation):
     """`show columns in t [in s]`; a schema given separately is part of `target`."""
 
     target: Target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowPartitions(Statement):
+class ShowPartitions(OnRelation):
     """`show partitions t [partition (...)]`."""
 
     target: Target
@@ -66,7 +66,7 @@ class ShowPartitions(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowTableProperties(Statement):
+class ShowTableProperties(OnRelation):
     """`show tblproperties t [(key)]`."""
 
     target: Target
@@ -74,7 +74,7 @@ class ShowTableProperties(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShowCreateTable(Statement):
+class ShowCreateTable(OnRelation):
     """`show create table t`."""
 
     target: Target
@@ -89,7 +89,7 @@ class DescribeSchema(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Describe(Statement):
+class Describe(OnRelation):
     """`describe [table] [extended|formatted] t [column]`.
 
     Attributes:

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, Literal, NamedTuple
 
+from dbt.adapters.vcs.changes.writes.stage import ACTION, CLAUSE, MATCHED, clause_name
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.sql.syntax.conditions import where_clause
 from dbt.adapters.vcs.sql.syntax.literals import quote_name
 from dbt.adapters.vcs.sql.syntax.names import CATALOG, Target
-from dbt.adapters.vcs.sql.syntax.query import (
+from dbt.adapters.vcs.sql.syntax.statement import (
     Edit,
     PlaceT,
     Slice,
@@ -21,12 +23,6 @@ from dbt.adapters.vcs.sql.syntax.query import (
     replaced_names,
     shortened,
 )
-
-FILE: Final = "__vcs_file"
-POSITION: Final = "__vcs_pos"
-ACTION: Final = "__vcs_action"
-MATCHED: Final = "__vcs_matched"
-CLAUSE: Final = "__vcs_clause"
 
 
 class TargetColumn(NamedTuple):
@@ -169,8 +165,8 @@ def _staged(
     columns: Sequence[TargetColumn],
 ) -> str:
     table = quote_name(sources.target_name)
-    items = [f"'{action}' as {ACTION}", f"{table}.{FILE} as {FILE}"]
-    items.append(f"{table}.{POSITION} as {POSITION}")
+    items = [f"'{action}' as {ACTION}", f"{table}.{FILE_COLUMN} as {FILE_COLUMN}"]
+    items.append(f"{table}.{POSITION_COLUMN} as {POSITION_COLUMN}")
     items += (f"{table}.{quote_name(c.name)} as __old_{n}" for n, c in enumerate(columns))
     items += (f"{value} as __new_{n}" for n, value in enumerate(new))
     condition = "" if where is None else f"\n{where_clause(sources.piece(where))}"
@@ -197,11 +193,6 @@ def values_by_place(
             )
         values[places[column.lower()]] = value
     return values
-
-
-def clause_name(number: int) -> str:
-    """Return the name of the field with the value that a clause of a merge gives a column."""
-    return f"clause_{number + 1}"
 
 
 def value_sql(sources: Sources, value: Slice | None, column: TargetColumn) -> str:
@@ -306,10 +297,11 @@ class MergeQuery:
         """Return the join with the changes of matched rows; it provides both tables' names."""
         target, source = quote_name(self.sources.target_name), self._source_name()
         kinds = {clause.when for clause in self.clauses}
-        both = f"{target}.{POSITION} is not null and {source}.{self._named('source')} is not null"
+        both = f"{target}.{POSITION_COLUMN} is not null"
+        both += f" and {source}.{self._named('source')} is not null"
         items = [
-            f"{target}.{FILE} as {self._named('file')}",
-            f"{target}.{POSITION} as {self._named('pos')}",
+            f"{target}.{FILE_COLUMN} as {self._named('file')}",
+            f"{target}.{POSITION_COLUMN} as {self._named('pos')}",
             *(f"{target}.{quote_name(c.name)} as {self._old(n)}" for n, c in self._numbered()),
             f"{source}.*" if "not matched" in kinds else f"{source}.{self._named('source')}",
             self._changes("matched", both),
@@ -415,8 +407,8 @@ class MergeQuery:
         actions = " ".join(f"when {n} then '{c.action}'" for n, c in enumerate(self.clauses))
         return [
             f"case {number} {actions} end as {ACTION}",
-            f"{self._named('file')} as {FILE}",
-            f"{self._named('pos')} as {POSITION}",
+            f"{self._named('file')} as {FILE_COLUMN}",
+            f"{self._named('pos')} as {POSITION_COLUMN}",
             *(f"{self._old(place)} as __old_{place}" for place, _ in self._numbered()),
             *(f"{self._new(place)} as __new_{place}" for place, _ in self._numbered()),
             f"{self._is_match()} as {MATCHED}",

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.sql.statement import Statement
 from dbt.adapters.vcs.sql.syntax.clauses import (
     Check,
     ColumnDef,
@@ -27,9 +26,9 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.literals import quote_name, quote_text
 from dbt.adapters.vcs.sql.syntax.names import At, Target
-from dbt.adapters.vcs.sql.syntax.query import Query
 from dbt.adapters.vcs.sql.syntax.relations import is_name
 from dbt.adapters.vcs.sql.syntax.scan import QUERY_WORDS
+from dbt.adapters.vcs.sql.syntax.statement import OnRelation, Query, Statement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,32 +125,7 @@ class CreateView(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateTemporaryView(Statement):
-    """`create [or replace] [global] temporary view v ...`, which is not on any branch.
-
-    Attributes:
-        target: The view.
-        query: None with `using <format>`.
-        replace: True with `or replace`.
-        global_: True with `global`.
-        text: The whole statement.
-        query_start: Offset of the query in `text`; 0 without one.
-    """
-
-    target: Target
-    query: Query | None
-    replace: bool
-    global_: bool
-    text: str
-    query_start: int = 0
-
-    def rewritten(self, query: str) -> str:
-        """Return the statement with its query replaced by another text."""
-        return self.text if self.query is None else self.text[: self.query_start] + query
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlterViewAs(Statement):
+class AlterViewAs(OnRelation):
     """`alter view v as ...`."""
 
     changes = True
@@ -161,7 +135,7 @@ class AlterViewAs(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Truncate(Statement):
+class Truncate(OnRelation):
     """`truncate table t [partition (...)]`."""
 
     changes = True
@@ -171,12 +145,12 @@ class Truncate(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropRelation(Statement):
-    """`drop table t`, `drop view v`, `drop function f`; an unqualified view may be temporary."""
+class DropRelation(OnRelation):
+    """`drop table t` or `drop view v`; an unqualified view may be temporary."""
 
     changes = True
 
-    kind: Literal["table", "view", "function"]
+    kind: Literal["table", "view"]
     target: Target
     if_exists: bool = False
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.sql.reader_registry import reads
-from dbt.adapters.vcs.sql.statement import Statement
 from dbt.adapters.vcs.sql.syntax.clauses import (
     read_if_exists,
     read_if_not_exists,
@@ -20,8 +18,10 @@ from dbt.adapters.vcs.sql.syntax.excerpts import excerpt
 from dbt.adapters.vcs.sql.syntax.expressions import read_expression
 from dbt.adapters.vcs.sql.syntax.lexer import Kind
 from dbt.adapters.vcs.sql.syntax.names import At, TableAt, Target
+from dbt.adapters.vcs.sql.syntax.parser import reads
 from dbt.adapters.vcs.sql.syntax.relations import is_name
 from dbt.adapters.vcs.sql.syntax.scan import QUERY_WORDS
+from dbt.adapters.vcs.sql.syntax.statement import Statement
 
 ConflictMode: TypeAlias = Literal["fail", "skip", "accept", "cell", "cell_skip", "cell_accept"]
 DiffOutput: TypeAlias = Literal["rows", "count", "summary", "schema"]

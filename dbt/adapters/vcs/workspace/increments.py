@@ -23,9 +23,9 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.origins.lineage import last_read
 from dbt.adapters.vcs.core.plan.collect import missing_file
 from dbt.adapters.vcs.core.plan.delta import delta
-from dbt.adapters.vcs.sql.parser import read
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
-from dbt.adapters.vcs.sql.syntax.query import Query
+from dbt.adapters.vcs.sql.syntax.parser import read
+from dbt.adapters.vcs.sql.syntax.statement import Query
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.points import find_point
 

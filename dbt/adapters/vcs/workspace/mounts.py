@@ -25,7 +25,7 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.engines.port import NamedMounts, Session, Showcase, Sign
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
 from dbt.adapters.vcs.sql.syntax.names import Reference
-from dbt.adapters.vcs.sql.syntax.query import Query
+from dbt.adapters.vcs.sql.syntax.statement import Query
 from dbt.adapters.vcs.table.quoting import quoted
 from dbt.adapters.vcs.workspace import shown_signs
 from dbt.adapters.vcs.workspace.overlay import Overlay

@@ -10,11 +10,11 @@ from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.tableversions import TableVersion, find_version, find_version_at
 from dbt.adapters.vcs.engines.port import Queries
-from dbt.adapters.vcs.sql.parser import parse
 from dbt.adapters.vcs.sql.syntax.excerpts import excerpt
 from dbt.adapters.vcs.sql.syntax.lexer import tokenize
 from dbt.adapters.vcs.sql.syntax.names import At
-from dbt.adapters.vcs.sql.syntax.query import Query, query_of
+from dbt.adapters.vcs.sql.syntax.parser import parse
+from dbt.adapters.vcs.sql.syntax.statement import Query, query_of
 from dbt.adapters.vcs.workspace.moments import moment_of
 from dbt.adapters.vcs.workspace.overlay import Overlay
 

@@ -13,7 +13,7 @@ from dbt.adapters.vcs.core.ids import Micros, SnapshotId
 from dbt.adapters.vcs.core.model import FunctionEntry, Input, Origin, RelationName
 from dbt.adapters.vcs.engines.port import Session
 from dbt.adapters.vcs.sql.syntax.names import Name, Reference
-from dbt.adapters.vcs.sql.syntax.query import Query
+from dbt.adapters.vcs.sql.syntax.statement import Query
 from dbt.adapters.vcs.workspace.mounts import Externals, Mounts
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.temporary_names import Followed, Temporaries, is_plain

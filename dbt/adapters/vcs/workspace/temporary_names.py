@@ -12,59 +12,14 @@ from dbt.adapters.vcs.engines.port import (
     SessionTemporaries,
     TemporaryDefinition,
 )
-from dbt.adapters.vcs.sql.alter import (
-    AddCheck,
-    AddColumns,
-    AlterColumn,
-    CommentOnTable,
-    DropColumns,
-    DropConstraint,
-    RenameColumn,
-    RenameRelation,
-    SetProperties,
-    UnsetProperties,
-)
-from dbt.adapters.vcs.sql.insert import Insert
-from dbt.adapters.vcs.sql.show import (
-    Describe,
-    ShowColumns,
-    ShowCreateTable,
-    ShowPartitions,
-    ShowTableProperties,
-)
-from dbt.adapters.vcs.sql.statement import Statement
 from dbt.adapters.vcs.sql.syntax.calls import calls_of
 from dbt.adapters.vcs.sql.syntax.names import SESSION, Name, Reference
-from dbt.adapters.vcs.sql.table import AlterViewAs, DropRelation, Truncate
+from dbt.adapters.vcs.sql.syntax.statement import OnRelation, Statement
 from dbt.adapters.vcs.workspace.deferred_views import Deferred, DeferredView
 from dbt.adapters.vcs.workspace.pins import query_of_body
 
 _LOCAL: Final = (None, "session", SESSION)
 """Schemas that may qualify a view or a function of the session."""
-
-# Where a name refers to a temporary view first and to a relation of the branch second. Creating a
-# relation never does; merge, update and delete check by themselves.
-_ABOUT_ONE: Final = (
-    AddCheck,
-    AddColumns,
-    AlterColumn,
-    AlterViewAs,
-    CommentOnTable,
-    Describe,
-    DropColumns,
-    DropConstraint,
-    DropRelation,
-    Insert,
-    RenameColumn,
-    RenameRelation,
-    SetProperties,
-    ShowColumns,
-    ShowCreateTable,
-    ShowPartitions,
-    ShowTableProperties,
-    Truncate,
-    UnsetProperties,
-)
 
 Frames = Mapping[str, tuple[RelationName, ...]]
 """Temporary views not made by SQL, by lower-case name, and what each was made from."""
@@ -126,9 +81,7 @@ class Temporaries:
 
     def is_about(self, statement: Statement) -> bool:
         """Return whether the single relation that a statement names is a temporary view."""
-        if isinstance(statement, DropRelation) and statement.kind == "function":
-            return False
-        return isinstance(statement, _ABOUT_ONE) and self.view(statement.target.name) is not None
+        return isinstance(statement, OnRelation) and self.view(statement.target.name) is not None
 
     def function(self, name: Name) -> str | None:
         """Return the temporary function that a call refers to, or None."""

@@ -15,14 +15,13 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from dbt.adapters.vcs.changes.writes.stage import RowTarget, Stage, staged
+from dbt.adapters.vcs.changes.writes.stage import ACTION, MATCHED, RowTarget, Stage, staged
 from dbt.adapters.vcs.changes.writes.stage_write import rewritten
 from dbt.adapters.vcs.changes.writes.versions import joined
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Field, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.delta import delta
-from dbt.adapters.vcs.sql.staging_sql import ACTION, MATCHED
 from dbt.adapters.vcs.table.compare.located import signed_rows
 from dbt.adapters.vcs.table.compare.net import net_changes, table_columns
 from dbt.adapters.vcs.table.equality import canonical, equals

@@ -16,17 +16,15 @@ from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN, RESERVED
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.port import Analysing, Column, Destination, VersionMounts
-from dbt.adapters.vcs.sql.staging_sql import (
-    ACTION,
-    CLAUSE,
-    MATCHED,
-    clause_name,
-)
 from dbt.adapters.vcs.table.files.footers import read_blocks
 from dbt.adapters.vcs.table.files.parquet import write_table
 from dbt.adapters.vcs.table.quoting import quoted
 from dbt.adapters.vcs.workspace.statement_scope import Scope
 from dbt.adapters.vcs.workspace.table_version import Version
+
+ACTION: Final = "__vcs_action"
+MATCHED: Final = "__vcs_matched"
+CLAUSE: Final = "__vcs_clause"
 
 _OPTIONS: Final = {
     "parquet.enable.dictionary": "false",
@@ -283,3 +281,8 @@ def target_of(scope: Scope, name: RelationName) -> RowTarget:
         read=scope.overlay.repository.objects.segment,
         name=name,
     )
+
+
+def clause_name(number: int) -> str:
+    """Return the name of the field with the value that a clause of a merge gives a column."""
+    return f"clause_{number + 1}"

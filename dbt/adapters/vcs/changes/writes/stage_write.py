@@ -16,6 +16,8 @@ import pyarrow.compute as pc
 from dbt.adapters.vcs.changes.writes.checks import refuse_null
 from dbt.adapters.vcs.changes.writes.keys import shown
 from dbt.adapters.vcs.changes.writes.stage import (
+    ACTION,
+    MATCHED,
     BlockChoice,
     RowTarget,
     Stage,
@@ -29,7 +31,6 @@ from dbt.adapters.vcs.core.model import Block, Field, Replacement, SegmentRef, S
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.port import Destination, Rewriter, TableMount, told_rows
-from dbt.adapters.vcs.sql.staging_sql import ACTION, MATCHED
 from dbt.adapters.vcs.sql.syntax.conditions import where_clause
 from dbt.adapters.vcs.table.equality import differs, equal_rows
 from dbt.adapters.vcs.table.files.block_reader import Files

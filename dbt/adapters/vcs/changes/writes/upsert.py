@@ -12,7 +12,13 @@ import pyarrow.compute as pc
 
 from dbt.adapters.vcs.changes.writes import pruning
 from dbt.adapters.vcs.changes.writes.keys import shown
-from dbt.adapters.vcs.changes.writes.stage import RowTarget, Stage, stage_fields
+from dbt.adapters.vcs.changes.writes.stage import (
+    ACTION,
+    MATCHED,
+    RowTarget,
+    Stage,
+    stage_fields,
+)
 from dbt.adapters.vcs.changes.writes.stage_write import (
     MAX_BYTES_IN_PROCESS,
     MAX_ROWS_IN_PROCESS,
@@ -23,7 +29,6 @@ from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Block, Field, Schema
 from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
-from dbt.adapters.vcs.sql.staging_sql import ACTION, MATCHED
 from dbt.adapters.vcs.table.equality import group_ids, plain
 from dbt.adapters.vcs.table.files.block_reader import Files
 from dbt.adapters.vcs.table.files.parquet import arrow_schema

@@ -45,9 +45,9 @@ from dbt.adapters.vcs.engines.port import (
     TableParts,
     Written,
 )
-from dbt.adapters.vcs.sql.parser import parse
 from dbt.adapters.vcs.sql.syntax.lexer import tokenize
-from dbt.adapters.vcs.sql.syntax.query import Query
+from dbt.adapters.vcs.sql.syntax.parser import parse
+from dbt.adapters.vcs.sql.syntax.statement import Query
 from dbt.adapters.vcs.table.quoting import quoted, quoted_relation, sql_type
 
 if TYPE_CHECKING:

@@ -28,15 +28,18 @@ from dbt.adapters.vcs.engines.port import (
     TableMount,
     TemporaryDefinition,
 )
-from dbt.adapters.vcs.sql.command import SparkCommand
-from dbt.adapters.vcs.sql.insert import Insert
-from dbt.adapters.vcs.sql.parser import for_spark, parse
-from dbt.adapters.vcs.sql.statement import Statement
 from dbt.adapters.vcs.sql.syntax.calls import calls_of
+from dbt.adapters.vcs.sql.syntax.insertion import Insert
 from dbt.adapters.vcs.sql.syntax.lexer import tokenize
 from dbt.adapters.vcs.sql.syntax.names import SESSION, Name
-from dbt.adapters.vcs.sql.syntax.query import Query, query_of
-from dbt.adapters.vcs.sql.table import CreateTemporaryView
+from dbt.adapters.vcs.sql.syntax.parser import for_spark, parse
+from dbt.adapters.vcs.sql.syntax.statement import (
+    CreateTemporaryView,
+    Query,
+    SparkCommand,
+    Statement,
+    query_of,
+)
 from dbt.adapters.vcs.table.quoting import quoted
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from dbt.adapters.vcs.engines.dataframes.mounting import Layout, Mounting, lost_
 from dbt.adapters.vcs.engines.engine_errors import StatementError
 from dbt.adapters.vcs.engines.port import PRIVATE, TableMount
 from dbt.adapters.vcs.sql.syntax.lexer import tokenize
-from dbt.adapters.vcs.sql.syntax.query import query_of
+from dbt.adapters.vcs.sql.syntax.statement import query_of
 from dbt.adapters.vcs.table.files.footers import check_footers
 from dbt.adapters.vcs.table.quoting import literal, quoted, sql_type
 from dbt.adapters.vcs.table.types import RAW_TYPE_KEY

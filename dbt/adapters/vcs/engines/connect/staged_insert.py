@@ -21,10 +21,10 @@ from dbt.adapters.vcs.engines.connect.session_text import SessionText
 from dbt.adapters.vcs.engines.dataframes.hadoop_storage import escaped_path
 from dbt.adapters.vcs.engines.dataframes.spark_rows import columns_of_schema
 from dbt.adapters.vcs.engines.port import Column, Destination
-from dbt.adapters.vcs.sql.insert import Insert
-from dbt.adapters.vcs.sql.parser import parse
-from dbt.adapters.vcs.sql.statement import Statement
+from dbt.adapters.vcs.sql.syntax.insertion import Insert
 from dbt.adapters.vcs.sql.syntax.lexer import tokenize
+from dbt.adapters.vcs.sql.syntax.parser import parse
+from dbt.adapters.vcs.sql.syntax.statement import Statement
 from dbt.adapters.vcs.table.quoting import literal, quoted, sql_type
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, tokenize
 from dbt.adapters.vcs.sql.syntax.literals import decode
 from dbt.adapters.vcs.sql.syntax.names import Name, qualifiers_of
-from dbt.adapters.vcs.sql.syntax.query import Slice
 from dbt.adapters.vcs.sql.syntax.relations import is_name
+from dbt.adapters.vcs.sql.syntax.statement import Slice
 
 Operator: TypeAlias = Literal["=", "<=>", "<", "<=", ">", ">=", "in", "is null", "is not null"]
 

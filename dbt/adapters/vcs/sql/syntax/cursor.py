@@ -9,13 +9,13 @@ from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, padded
 from dbt.adapters.vcs.sql.syntax.literals import decode
 from dbt.adapters.vcs.sql.syntax.names import CATALOG, At, Name, Target
-from dbt.adapters.vcs.sql.syntax.query import Query, query_of
 from dbt.adapters.vcs.sql.syntax.relations import (
     is_name,
     read_name,
     read_relation,
     read_version,
 )
+from dbt.adapters.vcs.sql.syntax.statement import Query, query_of
 
 T = TypeVar("T")
 

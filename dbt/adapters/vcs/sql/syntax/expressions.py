@@ -7,7 +7,7 @@ from typing import Final
 
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.lexer import Kind
-from dbt.adapters.vcs.sql.syntax.query import Slice
+from dbt.adapters.vcs.sql.syntax.statement import Slice
 
 # After these words an expression continues: an `end` there is a column, not the end of a `case`.
 _GOES_ON: Final = frozenset({"case", "when", "then", "else", "and", "or", "not", "(", ","})

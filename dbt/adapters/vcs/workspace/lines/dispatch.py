@@ -16,15 +16,13 @@ from dbt.adapters.vcs.core.store.reach import reaches
 from dbt.adapters.vcs.engines.engine_errors import StatementError
 from dbt.adapters.vcs.engines.port import Column, Rows
 from dbt.adapters.vcs.reuse.attempt import Reusing
-from dbt.adapters.vcs.sql.command import SparkCommand
-from dbt.adapters.vcs.sql.handlers.contents import conflict_edits
-from dbt.adapters.vcs.sql.handlers.handler_registry import Handler, handler_of
-from dbt.adapters.vcs.sql.handlers.versions import time_travel
-from dbt.adapters.vcs.sql.insert import Insert
-from dbt.adapters.vcs.sql.parser import for_spark, read
-from dbt.adapters.vcs.sql.statement import Statement
+from dbt.adapters.vcs.sql import conflict_edits, time_travel
+from dbt.adapters.vcs.sql.handler_registry import Handler, handler_of
 from dbt.adapters.vcs.sql.syntax.excerpts import excerpt, own_place
-from dbt.adapters.vcs.sql.table import CreateTable, CreateTemporaryView, CreateView
+from dbt.adapters.vcs.sql.syntax.insertion import Insert
+from dbt.adapters.vcs.sql.syntax.parser import for_spark, read
+from dbt.adapters.vcs.sql.syntax.statement import CreateTemporaryView, SparkCommand, Statement
+from dbt.adapters.vcs.sql.table import CreateTable, CreateView
 from dbt.adapters.vcs.sql.versioning import SnapshotMerge, SnapshotPick
 from dbt.adapters.vcs.table.positions import moved
 from dbt.adapters.vcs.workspace.answer import Outcome

@@ -8,12 +8,8 @@ from typing import Final
 
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.model import Origin, RelationName, TableEntry
-from dbt.adapters.vcs.sql.handlers.contents.optimize_handler import (
-    is_table_due,
-    put_optimized,
-    rewrite_table,
-)
-from dbt.adapters.vcs.sql.handlers.definitions.property_handler import AUTO_OPTIMIZE
+from dbt.adapters.vcs.sql.optimize_handler import is_table_due, put_optimized, rewrite_table
+from dbt.adapters.vcs.sql.property_handler import AUTO_OPTIMIZE
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines.lines import Line
 from dbt.adapters.vcs.workspace.overlay import Overlay

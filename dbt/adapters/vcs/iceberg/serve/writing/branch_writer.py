@@ -16,9 +16,9 @@ from dbt.adapters.vcs.iceberg.serve.bearer import Bearer
 from dbt.adapters.vcs.iceberg.serve.request_names import Namespace
 from dbt.adapters.vcs.iceberg.serve.rest_error import NO_NAMESPACE, RestError
 from dbt.adapters.vcs.iceberg.serve.writing.commit_request import bad_request
-from dbt.adapters.vcs.sql.handlers.handler_registry import handler_of
-from dbt.adapters.vcs.sql.statement import Statement
+from dbt.adapters.vcs.sql.handler_registry import handler_of
 from dbt.adapters.vcs.sql.syntax.names import Name, Target
+from dbt.adapters.vcs.sql.syntax.statement import Statement
 from dbt.adapters.vcs.workspace.lines.direct import landed_commit
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine

@@ -20,7 +20,7 @@ from dbt.adapters.vcs.sql.alter import (
     SetProperties,
     UnsetProperties,
 )
-from dbt.adapters.vcs.sql.statement import Statement
+from dbt.adapters.vcs.sql.syntax.statement import Statement
 
 
 def in_order(schema: Schema, columns: IcebergColumns) -> Schema:

@@ -32,9 +32,9 @@ from dbt.adapters.vcs.iceberg.serve.writing.commit_request import (
 from dbt.adapters.vcs.iceberg.serve.writing.iceberg_columns import read_columns
 from dbt.adapters.vcs.iceberg.serve.writing.requirements import requirement_failed
 from dbt.adapters.vcs.iceberg.view_metadata import DIALECT, view_uuid
-from dbt.adapters.vcs.sql.handlers.definitions.view_handler import stored_view
-from dbt.adapters.vcs.sql.parser import parse
-from dbt.adapters.vcs.sql.syntax.query import Query
+from dbt.adapters.vcs.sql.syntax.parser import parse
+from dbt.adapters.vcs.sql.syntax.statement import Query
+from dbt.adapters.vcs.sql.view_handler import stored_view
 from dbt.adapters.vcs.workspace.overlay import Overlay
 
 _COMMENT: Final = "comment"

@@ -15,11 +15,11 @@ from dbt.adapters.vcs.core.model import (
     ViewColumn,
     ViewEntry,
 )
-from dbt.adapters.vcs.sql.handlers.handler_registry import handles
-from dbt.adapters.vcs.sql.handlers.versions.time_travel import check_view, settled_query
+from dbt.adapters.vcs.sql.handler_registry import handles
 from dbt.adapters.vcs.sql.syntax.calls import calls_of
-from dbt.adapters.vcs.sql.syntax.query import Query, qualified
-from dbt.adapters.vcs.sql.table import AlterViewAs, CreateTemporaryView, CreateView
+from dbt.adapters.vcs.sql.syntax.statement import CreateTemporaryView, Query, qualified
+from dbt.adapters.vcs.sql.table import AlterViewAs, CreateView
+from dbt.adapters.vcs.sql.time_travel import check_view, settled_query
 from dbt.adapters.vcs.workspace.answer import Outcome
 from dbt.adapters.vcs.workspace.pins import query_of_view
 from dbt.adapters.vcs.workspace.statement_scope import Scope

@@ -7,7 +7,7 @@ from dbt.adapters.vcs.core.errors import ReadOnlyError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, datetime_of
 from dbt.adapters.vcs.core.model import RefMove, TableEntry
 from dbt.adapters.vcs.core.retention import hold
-from dbt.adapters.vcs.sql.handlers.handler_registry import handles
+from dbt.adapters.vcs.sql.handler_registry import handles
 from dbt.adapters.vcs.sql.versioning import (
     CreateSnapshot,
     DropSnapshot,

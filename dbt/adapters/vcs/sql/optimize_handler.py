@@ -41,7 +41,7 @@ from dbt.adapters.vcs.core.plan.compaction import (
 )
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Destination, Rewriter
-from dbt.adapters.vcs.sql.handlers.handler_registry import handles
+from dbt.adapters.vcs.sql.handler_registry import handles
 from dbt.adapters.vcs.sql.optimize_statement import Optimize
 from dbt.adapters.vcs.table.files.footers import WrittenFiles, read_blocks
 from dbt.adapters.vcs.table.files.rewrite import rewrite_blocks

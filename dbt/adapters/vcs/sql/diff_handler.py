@@ -12,7 +12,7 @@ from dbt.adapters.vcs.changes.diffs.diff_inputs import Shaped, filtered, find_di
 from dbt.adapters.vcs.changes.diffs.difference import Difference
 from dbt.adapters.vcs.changes.diffs.matched_columns import column_changes
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.sql.handlers.handler_registry import handles
+from dbt.adapters.vcs.sql.handler_registry import handles
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference, DiffShape
 from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, tokenize
 from dbt.adapters.vcs.sql.syntax.literals import decode

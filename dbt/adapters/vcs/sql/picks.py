@@ -14,8 +14,8 @@ from dbt.adapters.vcs.changes.merges.rowwise.row_policy import Keys, Pick
 from dbt.adapters.vcs.changes.merges.table_merge import TableMerge, base_of, key_of
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Field, Schema, Snapshot
-from dbt.adapters.vcs.sql.handlers.versions.time_travel import settled_text
 from dbt.adapters.vcs.sql.syntax.conditions import where_clause
+from dbt.adapters.vcs.sql.time_travel import settled_text
 from dbt.adapters.vcs.sql.versioning import SnapshotPick
 from dbt.adapters.vcs.table.exact_values import key_value
 from dbt.adapters.vcs.table.python_values import python_value

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dbt.adapters.vcs.core.errors import EngineError, InputError, NotFoundError
 from dbt.adapters.vcs.core.model import RelationName, Snapshot, TableEntry, ViewEntry
 from dbt.adapters.vcs.engines.port import GLOBAL_TEMPORARY
-from dbt.adapters.vcs.sql.handlers.handler_registry import handles
+from dbt.adapters.vcs.sql.handler_registry import handles
 from dbt.adapters.vcs.sql.show import (
     ShowColumns,
     ShowPartitions,

@@ -6,7 +6,7 @@ from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.engines.port import GLOBAL_TEMPORARY
 from dbt.adapters.vcs.sql.definitions import CreateSchema, DropSchema, Use
-from dbt.adapters.vcs.sql.handlers.handler_registry import handles
+from dbt.adapters.vcs.sql.handler_registry import handles
 from dbt.adapters.vcs.workspace.answer import Outcome
 from dbt.adapters.vcs.workspace.statement_scope import Scope
 

@@ -9,7 +9,14 @@ from typing import Final
 import msgspec
 
 from dbt.adapters.vcs.changes.writes import pruning
-from dbt.adapters.vcs.changes.writes.stage import RowTarget, staged, target_of
+from dbt.adapters.vcs.changes.writes.stage import (
+    ACTION,
+    CLAUSE,
+    MATCHED,
+    RowTarget,
+    staged,
+    target_of,
+)
 from dbt.adapters.vcs.changes.writes.stage_write import Rewritten, rewritten
 from dbt.adapters.vcs.changes.writes.versions import changed
 from dbt.adapters.vcs.core.errors import UnsupportedError
@@ -17,14 +24,9 @@ from dbt.adapters.vcs.core.model import Block, Field
 from dbt.adapters.vcs.core.model.data_type import INTEGERS, type_of
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.engines.port import told_rows
-from dbt.adapters.vcs.sql.handlers.handler_registry import handles
+from dbt.adapters.vcs.sql.handler_registry import handles
 from dbt.adapters.vcs.sql.row_change import Delete, Merge, Update
-from dbt.adapters.vcs.sql.staging_sql import (
-    ACTION,
-    CLAUSE,
-    MATCHED,
-    TargetColumn,
-)
+from dbt.adapters.vcs.sql.staging_sql import TargetColumn
 from dbt.adapters.vcs.sql.syntax.names import Target as Named
 from dbt.adapters.vcs.table.quoting import quoted
 from dbt.adapters.vcs.workspace.answer import Outcome

@@ -18,13 +18,13 @@ from dbt.adapters.vcs.sql.function_statement import (
     DescribeFunction,
     ShowFunctions,
 )
-from dbt.adapters.vcs.sql.handlers.catalog.show_handler import like
-from dbt.adapters.vcs.sql.handlers.handler_registry import handles
-from dbt.adapters.vcs.sql.handlers.versions.time_travel import check_view
+from dbt.adapters.vcs.sql.handler_registry import handles
+from dbt.adapters.vcs.sql.show_handler import like
 from dbt.adapters.vcs.sql.syntax.calls import calls_of
 from dbt.adapters.vcs.sql.syntax.literals import quote_text
 from dbt.adapters.vcs.sql.syntax.names import CATALOG
-from dbt.adapters.vcs.sql.syntax.query import qualified
+from dbt.adapters.vcs.sql.syntax.statement import qualified
+from dbt.adapters.vcs.sql.time_travel import check_view
 from dbt.adapters.vcs.workspace.answer import Listing, Outcome
 from dbt.adapters.vcs.workspace.statement_scope import Scope
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
-from importlib import import_module
-from pkgutil import walk_packages
 from typing import Any, Final, TypeAlias, TypeVar
 
-from dbt.adapters.vcs.sql.statement import Statement
+from dbt.adapters.vcs.sql.syntax.parser import load_families
+from dbt.adapters.vcs.sql.syntax.statement import Statement
 from dbt.adapters.vcs.workspace.answer import Outcome
 from dbt.adapters.vcs.workspace.statement_scope import Scope
 
@@ -35,13 +33,5 @@ def handles(
 
 def handler_of(statement: Statement) -> Handler | None:
     """Return the handler of a statement; None if there is none."""
-    _discover()
+    load_families()
     return _HANDLERS.get(type(statement))
-
-
-@cache
-def _discover() -> None:
-    """Import all handlers; called for the first statement."""
-    package = import_module("dbt.adapters.vcs.sql.handlers")
-    for module in walk_packages(package.__path__, f"{package.__name__}."):
-        import_module(module.name)

@@ -18,7 +18,7 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.core.store.branch_names import is_name
 from dbt.adapters.vcs.core.tableversions import find_version
-from dbt.adapters.vcs.sql.handlers.handler_registry import handles
+from dbt.adapters.vcs.sql.handler_registry import handles
 from dbt.adapters.vcs.sql.versioning import RestoreTable, UndropTable
 from dbt.adapters.vcs.workspace.answer import Listing, Outcome
 from dbt.adapters.vcs.workspace.overlay import Overlay

@@ -22,13 +22,13 @@ from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Block, RelationName, SegmentRef, Snapshot
 from dbt.adapters.vcs.core.model.snapshot import fitted
 from dbt.adapters.vcs.engines.port import Analysing, Column, Destination
-from dbt.adapters.vcs.sql.handlers.contents.row_change_handler import carried_out, reading
-from dbt.adapters.vcs.sql.handlers.handler_registry import handles
-from dbt.adapters.vcs.sql.insert import Insert
-from dbt.adapters.vcs.sql.parser import parse
+from dbt.adapters.vcs.sql.handler_registry import handles
 from dbt.adapters.vcs.sql.row_change import Delete
+from dbt.adapters.vcs.sql.row_change_handler import carried_out, reading
 from dbt.adapters.vcs.sql.staging_sql import TargetColumn
 from dbt.adapters.vcs.sql.syntax.clauses import PartitionSpec
+from dbt.adapters.vcs.sql.syntax.insertion import Insert
+from dbt.adapters.vcs.sql.syntax.parser import parse
 from dbt.adapters.vcs.sql.table import Truncate
 from dbt.adapters.vcs.table.exact_values import fitted_rows
 from dbt.adapters.vcs.table.files.footers import read_blocks

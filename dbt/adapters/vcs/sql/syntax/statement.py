@@ -1,19 +1,44 @@
-"""A query: its text, and the places where it reads relations."""
+"""Statements, the texts that they consist of, and the places in these that read relations."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeVar
+from typing import ClassVar, NamedTuple, TypeVar
 
-from dbt.adapters.vcs.sql.statement import Statement
 from dbt.adapters.vcs.sql.syntax.calls import Call
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
 from dbt.adapters.vcs.sql.syntax.lexer import Token, tokenize
 from dbt.adapters.vcs.sql.syntax.literals import quote_name
-from dbt.adapters.vcs.sql.syntax.names import CATALOG, Reference
+from dbt.adapters.vcs.sql.syntax.names import CATALOG, Reference, Target
 from dbt.adapters.vcs.sql.syntax.relations import is_name
 from dbt.adapters.vcs.sql.syntax.scan import Expect, Found, scan
+
+
+class Statement:
+    """One parsed statement; each module of `sql` has a family of them.
+
+    Attributes:
+        changes: True if it may change the branch.
+        writes_rows: True if it computes rows and writes them, which may take long.
+    """
+
+    __slots__ = ()
+
+    changes: ClassVar[bool] = False
+    writes_rows: ClassVar[bool] = False
+
+
+class OnRelation(Statement):
+    """A statement about one relation, or about the temporary view of that name if there is one.
+
+    Creating a relation never concerns a temporary view; `update`, `delete` and `merge` check by
+    themselves.
+    """
+
+    __slots__ = ()
+
+    target: Target
 
 
 class Slice(NamedTuple):
@@ -130,6 +155,55 @@ class Query(Statement):
         columns may still be qualified, with or without the schema. A diff gets none.
         """
         return edited(self.text, renames(replacements, self.text))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkCommand(Statement):
+    """A statement that changes no branch: `set`, `cache table`, `explain`, `create function`...
+
+    Attributes:
+        text: As the user wrote it; nothing follows its last token.
+        mentions: What it reads, or, if that is not known, every name in it that could be a
+            relation's, whether such a relation exists or not.
+        diffs: Diffs of versions that it reads.
+        writes: True if it may write outside of the session: files, other catalogs.
+        places: Locations that it names, if it may write.
+    """
+
+    text: str
+    mentions: tuple[Reference, ...] = ()
+    diffs: tuple[DiffReference, ...] = ()
+    writes: bool = False
+    places: tuple[str, ...] = ()
+
+    def rewritten(self, replacements: Mapping[PlaceT, str]) -> str:
+        """Return the text with mentions and diffs replaced by other relations, as SQL."""
+        return edited(self.text, renames(replacements, self.text))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateTemporaryView(Statement):
+    """`create [or replace] [global] temporary view v ...`, which is not on any branch.
+
+    Attributes:
+        target: The view.
+        query: None with `using <format>`.
+        replace: True with `or replace`.
+        global_: True with `global`.
+        text: The whole statement.
+        query_start: Offset of the query in `text`; 0 without one.
+    """
+
+    target: Target
+    query: Query | None
+    replace: bool
+    global_: bool
+    text: str
+    query_start: int = 0
+
+    def rewritten(self, query: str) -> str:
+        """Return the statement with its query replaced by another text."""
+        return self.text if self.query is None else self.text[: self.query_start] + query
 
 
 def qualified(

@@ -1,17 +1,18 @@
-"""Parses one SQL text into a statement about a branch."""
+"""Parses one SQL text into a statement about a branch.
+
+The families of statements lie above this module, and register their readers here.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.sql.command import SparkCommand
-from dbt.adapters.vcs.sql.insert import Insert, read_insert
-from dbt.adapters.vcs.sql.reader_registry import reader_of
-from dbt.adapters.vcs.sql.row_change import Delete, Merge, Update, read_row_change
-from dbt.adapters.vcs.sql.statement import Statement
 from dbt.adapters.vcs.sql.syntax.calls import called_names
 from dbt.adapters.vcs.sql.syntax.cursor import ForeignError, TokenCursor, instant
 from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, tokenize
@@ -22,8 +23,63 @@ from dbt.adapters.vcs.sql.syntax.mentions import (
     reads_or_mentions,
 )
 from dbt.adapters.vcs.sql.syntax.names import Name
-from dbt.adapters.vcs.sql.syntax.query import Query
 from dbt.adapters.vcs.sql.syntax.scan import QUERY_WORDS, Found, scan
+from dbt.adapters.vcs.sql.syntax.statement import Query, SparkCommand, Statement
+
+Reader: TypeAlias = Callable[[TokenCursor], Statement | None]
+"""Reads a statement; None if it doesn't concern a branch, so that Spark runs it."""
+
+_R = TypeVar("_R", bound=Reader)
+_READERS: Final[dict[tuple[str, ...], Reader]] = {}
+
+
+def reads(*beginnings: str) -> Callable[[_R], _R]:
+    """Register a function as the reader of statements that begin with some words.
+
+    The reader with the most matching words is called, with the cursor after them.
+
+    Args:
+        beginnings: Alternatives in lower case, such as `drop` or `create snapshot`.
+    """
+
+    def register(reader: _R) -> _R:
+        for beginning in beginnings:
+            words = tuple(beginning.split())
+            if words in _READERS:
+                raise ValueError(f"Two readers for statements that begin with {beginning}.")
+            _READERS[words] = reader
+        return reader
+
+    return register
+
+
+class FoundReader(NamedTuple):
+    """The reader of a statement, and the number of words that were compared to find it."""
+
+    read: Reader
+    words: int
+
+
+def reader_of(tokens: Sequence[Token]) -> FoundReader | None:
+    """Return the reader of a statement; None if no family reads such statements."""
+    load_families()
+    longest = max(map(len, _READERS))
+    words = tuple(token.word for token in tokens[:longest])
+    for count in range(longest, 0, -1):
+        reader = _READERS.get(words[:count])
+        if reader is not None:
+            return FoundReader(reader, count)
+    return None
+
+
+@cache
+def load_families() -> None:
+    """Import all families of statements, which registers their readers and handlers."""
+    # By name and not before the first statement: the families lie above the rooms that parse.
+    package = import_module("dbt.adapters.vcs.sql")
+    for module in iter_modules(package.__path__):
+        import_module(f"{package.__name__}.{module.name}")
+
 
 # What follows these words is not SQL; Spark takes it as it is.
 _RAW: Final = frozenset({"set", "reset", "add", "list"})
@@ -170,11 +226,10 @@ def _statement(cursor: TokenCursor) -> Statement:
         raise UnsupportedError(
             f"`{words} ...` is not supported on versioned tables. {_REFUSED[word]}."
         )
-    found_reader = reader_of(tokens)
-    if found_reader is not None:
-        reader, words_read = found_reader
-        cursor.index += words_read
-        statement = reader(cursor)
+    reader = reader_of(tokens)
+    if reader is not None:
+        cursor.index += reader.words
+        statement = reader.read(cursor)
         if statement is not None:
             return statement
     if word in ("explain", "cache", "describe", "desc"):
@@ -194,20 +249,19 @@ def _for_engine(text: str, tokens: Sequence[Token], found: Found) -> SparkComman
     )
 
 
-def _read_query(cursor: TokenCursor) -> Query | Insert | Update | Delete | Merge | SparkCommand:
+def _read_query(cursor: TokenCursor) -> Statement:
     """Read a statement that begins with a query's first word.
 
     `with` may stand before a statement that changes rows, `from s` before an insert. The text
     of a query is the whole statement, comments before its first word included.
     """
-    if cursor.at("with") or cursor.at("from"):
-        verb = _verb(cursor)
-        if verb is not None:
-            prefix = cursor.tokens[:verb]
-            cursor.index = verb
-            if cursor.take("insert"):
-                return read_insert(cursor, prefix)
-            return read_row_change(cursor, prefix)
+    verb = _verb(cursor) if cursor.at("with") or cursor.at("from") else None
+    reader = None if verb is None else reader_of(cursor.tokens[verb:])
+    if verb is not None and reader is not None:
+        cursor.index = verb + reader.words
+        statement = reader.read(cursor)
+        assert statement is not None
+        return statement
     found = scan(cursor.tokens[:-1])
     return Query(text=cursor.text, reads=found.reads, files=found.files, diffs=found.diffs)
 

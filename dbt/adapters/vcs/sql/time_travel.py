@@ -13,21 +13,21 @@ from typing import Protocol, TypeVar
 from dbt.adapters.vcs.changes.diffs.diff_inputs import check_in_view
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Input, RelationName
-from dbt.adapters.vcs.sql.command import SparkCommand
-from dbt.adapters.vcs.sql.handlers.catalog import metadata_tables
-from dbt.adapters.vcs.sql.handlers.versions.diff_handler import diff_relations
-from dbt.adapters.vcs.sql.insert import Insert
+from dbt.adapters.vcs.sql import metadata_tables
+from dbt.adapters.vcs.sql.diff_handler import diff_relations
 from dbt.adapters.vcs.sql.row_change import Delete, Merge, Update
-from dbt.adapters.vcs.sql.statement import Statement
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
+from dbt.adapters.vcs.sql.syntax.insertion import Insert
 from dbt.adapters.vcs.sql.syntax.names import Reference
-from dbt.adapters.vcs.sql.syntax.query import Query, edited, renames
-from dbt.adapters.vcs.sql.table import (
-    AlterViewAs,
-    CreateTable,
+from dbt.adapters.vcs.sql.syntax.statement import (
     CreateTemporaryView,
-    CreateView,
+    Query,
+    SparkCommand,
+    Statement,
+    edited,
+    renames,
 )
+from dbt.adapters.vcs.sql.table import AlterViewAs, CreateTable, CreateView
 from dbt.adapters.vcs.workspace.pins import pinned, reparsed
 from dbt.adapters.vcs.workspace.statement_scope import Scope
 from dbt.adapters.vcs.workspace.table_version import Version

@@ -8,12 +8,11 @@ from typing import Final, NamedTuple
 import pyarrow as pa
 
 from dbt.adapters.vcs.core.model import Input, RelationName, TableEntry
-from dbt.adapters.vcs.sql.command import SparkCommand
-from dbt.adapters.vcs.sql.handlers.handler_registry import handles
+from dbt.adapters.vcs.sql.handler_registry import handles
 from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, tokenize
 from dbt.adapters.vcs.sql.syntax.names import Reference
-from dbt.adapters.vcs.sql.syntax.query import Query
 from dbt.adapters.vcs.sql.syntax.relations import is_name
+from dbt.adapters.vcs.sql.syntax.statement import Query, SparkCommand
 from dbt.adapters.vcs.workspace.answer import ArrowRows, Outcome
 from dbt.adapters.vcs.workspace.statement_scope import Scope
 

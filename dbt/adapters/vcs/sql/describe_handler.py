@@ -18,14 +18,14 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.engines.port import Column
-from dbt.adapters.vcs.sql.handlers.catalog.show_handler import columns_of, like, redacted
-from dbt.adapters.vcs.sql.handlers.handler_registry import handles
+from dbt.adapters.vcs.sql.handler_registry import handles
 from dbt.adapters.vcs.sql.show import (
     Describe,
     DescribeSchema,
     ShowCreateTable,
     ShowTableExtended,
 )
+from dbt.adapters.vcs.sql.show_handler import columns_of, like, redacted
 from dbt.adapters.vcs.sql.syntax.literals import quote_name
 from dbt.adapters.vcs.sql.syntax.names import CATALOG, Target
 from dbt.adapters.vcs.table.python_values import date_text, moment_text

@@ -26,7 +26,7 @@ from dbt.adapters.vcs.sql.alter import (
     DropConstraint,
     RenameColumn,
 )
-from dbt.adapters.vcs.sql.handlers.handler_registry import handles
+from dbt.adapters.vcs.sql.handler_registry import handles
 from dbt.adapters.vcs.sql.syntax.clauses import CHECK, ColumnDef, Position, free_name
 from dbt.adapters.vcs.table.files.block_reader import Files
 from dbt.adapters.vcs.workspace.answer import Outcome

@@ -7,9 +7,6 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.sql.command import SparkCommand
-from dbt.adapters.vcs.sql.reader_registry import reads
-from dbt.adapters.vcs.sql.statement import Statement
 from dbt.adapters.vcs.sql.syntax.clauses import (
     PartitionSpec,
     read_if_not_exists,
@@ -26,21 +23,24 @@ from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token
 from dbt.adapters.vcs.sql.syntax.literals import quote_name
 from dbt.adapters.vcs.sql.syntax.mentions import places_of
 from dbt.adapters.vcs.sql.syntax.names import Reference, Target
-from dbt.adapters.vcs.sql.syntax.query import (
+from dbt.adapters.vcs.sql.syntax.parser import reads
+from dbt.adapters.vcs.sql.syntax.relations import is_name
+from dbt.adapters.vcs.sql.syntax.scan import QUERY_WORDS
+from dbt.adapters.vcs.sql.syntax.statement import (
     Edit,
+    OnRelation,
     PlaceT,
     Query,
     Slice,
+    SparkCommand,
     edited,
     joined_query,
     renames,
 )
-from dbt.adapters.vcs.sql.syntax.relations import is_name
-from dbt.adapters.vcs.sql.syntax.scan import QUERY_WORDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Insert(Statement):
+class Insert(OnRelation):
     """`insert into|overwrite t ...`.
 
     Attributes:
@@ -120,12 +120,8 @@ _NO_FUNCTIONS: Final = frozenset({"null", "true", "false", "end"})
 
 
 @reads("insert")
-def read_insert(cursor: TokenCursor, prefix: Sequence[Token] = ()) -> Insert | SparkCommand:
-    """Read what follows `insert`.
-
-    Args:
-        cursor: After the word.
-        prefix: The tokens before the word: common table expressions, or `from s`.
+def read_insert(cursor: TokenCursor) -> Insert | SparkCommand:
+    """Read what follows `insert`; common table expressions, or `from s`, may stand before it.
 
     Raises:
         UnsupportedError: The statement changes the table's schema, or writes to several tables.
@@ -135,6 +131,7 @@ def read_insert(cursor: TokenCursor, prefix: Sequence[Token] = ()) -> Insert | S
             "`insert with schema evolution` is not supported. Add the columns first with "
             "`alter table ... add columns`, or set on_schema_change in the model."
         )
+    prefix = cursor.tokens[: cursor.index - 1]
     verb_token = cursor.token
     overwrite = cursor.take("overwrite")
     if not overwrite:

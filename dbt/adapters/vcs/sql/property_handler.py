@@ -24,7 +24,7 @@ from dbt.adapters.vcs.sql.definitions import (
     CommentOnSchema,
     SetSchemaProperties,
 )
-from dbt.adapters.vcs.sql.handlers.handler_registry import handles
+from dbt.adapters.vcs.sql.handler_registry import handles
 from dbt.adapters.vcs.sql.syntax.clauses import primary_key_of
 from dbt.adapters.vcs.workspace.answer import Outcome
 from dbt.adapters.vcs.workspace.statement_scope import Scope

@@ -28,11 +28,12 @@ from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.engines.port import Destination
 from dbt.adapters.vcs.sql.alter import RenameRelation
-from dbt.adapters.vcs.sql.handlers.catalog.show_handler import columns_of_temporary
-from dbt.adapters.vcs.sql.handlers.definitions.property_handler import settled
-from dbt.adapters.vcs.sql.handlers.handler_registry import handles
+from dbt.adapters.vcs.sql.function_statement import DropFunction
+from dbt.adapters.vcs.sql.handler_registry import handles
+from dbt.adapters.vcs.sql.property_handler import settled
+from dbt.adapters.vcs.sql.show_handler import columns_of_temporary
 from dbt.adapters.vcs.sql.syntax.names import Name
-from dbt.adapters.vcs.sql.syntax.query import Query
+from dbt.adapters.vcs.sql.syntax.statement import Query
 from dbt.adapters.vcs.sql.table import Clone, CreateTable, CreateTableLike, DropRelation
 from dbt.adapters.vcs.table.files.footers import read_blocks
 from dbt.adapters.vcs.table.partition_values import check_partition_type
@@ -315,19 +316,29 @@ def _ids(schema: Schema, names: Sequence[str]) -> tuple[str, ...]:
 
 @handles(DropRelation)
 def drop_relation(scope: Scope, statement: DropRelation) -> Outcome:
-    """Drop a table, a view or a function; its versions stay in the history.
+    """Drop a table or a view; its versions stay in the history.
 
     Raises:
         NotFoundError: There is no such relation.
         InputError: It is of another kind.
     """
-    name = scope.name(statement.target.name)
+    return drop(scope, scope.name(statement.target.name), statement.kind, statement.if_exists)
+
+
+@handles(DropFunction)
+def drop_function(scope: Scope, statement: DropFunction) -> Outcome:
+    """Drop a function as `drop_relation` does a table."""
+    return drop(scope, scope.name(statement.target.name), "function", statement.if_exists)
+
+
+def drop(scope: Scope, name: RelationName, kind: str, if_exists: bool) -> Outcome:
+    """Remove a relation of a kind from the branch, and from the session's catalog."""
     entry = scope.overlay.entry(name)
     if entry is None:
-        if statement.if_exists:
+        if if_exists:
             return Outcome()
-        raise NotFoundError(f"There is no {statement.kind} {name} to drop.")
-    if entry.noun != statement.kind:
+        raise NotFoundError(f"There is no {kind} {name} to drop.")
+    if entry.noun != kind:
         raise InputError(f"{name} is a {entry.noun}; write: drop {entry.noun} {name}.")
     scope.overlay.put(name, Absent)
     _hide(scope, name)

@@ -17,8 +17,8 @@ from dbt.adapters.vcs.changes.merges.table_merge import (
 from dbt.adapters.vcs.core.errors import ConflictError, NotFoundError
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
-from dbt.adapters.vcs.sql.handlers.handler_registry import handles
-from dbt.adapters.vcs.sql.handlers.versions.picks import picked_rows
+from dbt.adapters.vcs.sql.handler_registry import handles
+from dbt.adapters.vcs.sql.picks import picked_rows
 from dbt.adapters.vcs.sql.syntax.names import TableAt
 from dbt.adapters.vcs.sql.versioning import SnapshotMerge, SnapshotPick
 from dbt.adapters.vcs.table.python_values import python_rows

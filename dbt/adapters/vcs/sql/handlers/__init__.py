@@ -1,1 +1,0 @@
-"""Handlers that carry out statements, one family per module."""

@@ -1,1 +1,0 @@
-"""Handlers of catalog statements, answered from the branch."""

@@ -1,1 +1,0 @@
-"""Handlers of statements that read or change rows."""

@@ -1,1 +1,0 @@
-"""Handlers of statements that define relations, functions and schemas."""

@@ -1,1 +1,0 @@
-"""Handlers of statements about versions."""

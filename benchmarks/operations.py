@@ -18,11 +18,12 @@ from synthetic import (
     touch,
 )
 
+from dbt.adapters.vcs.commands.branch import create_branch, list_branches
 from dbt.adapters.vcs.commands.clone import clone_from_snapshot
 from dbt.adapters.vcs.commands.log import read_log
 from dbt.adapters.vcs.commands.merge import merge
-from dbt.adapters.vcs.commands.refs import create_branch, create_tag, list_branches
 from dbt.adapters.vcs.commands.restore import restore_branch, restore_relation
+from dbt.adapters.vcs.commands.tag import create_tag
 from dbt.adapters.vcs.core.model import Origin, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.repository import Repository
@@ -278,7 +279,7 @@ def branches(site: Site) -> Trial:
     found: list[int] = []
     expected = len(site.helper().branches())
     return Trial(
-        lambda: found.append(len(list_branches(site.repository()))),
+        lambda: found.append(len(list(list_branches(site.repository())))),
         lambda: found[-1] == expected,
     )
 

@@ -27,13 +27,13 @@ from chaos.journal import Journal
 from chaos.purges import versions_of
 from chaos.shop import TABLES, Shop, look
 from chaos.worker import LARGE, beyond_limits
+from dbt.adapters.vcs.commands.branch import create_branch
 from dbt.adapters.vcs.commands.clone import clone_from_snapshot
 from dbt.adapters.vcs.commands.exports import export
 from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.commands.gc import collect
 from dbt.adapters.vcs.commands.merge import merge
 from dbt.adapters.vcs.commands.purge import PurgeRequest, purge
-from dbt.adapters.vcs.commands.refs import create_branch
 from dbt.adapters.vcs.core import turns
 from dbt.adapters.vcs.core.errors import RetryError, StorageError, VcsError
 from dbt.adapters.vcs.core.ids import CommitId

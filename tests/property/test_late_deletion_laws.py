@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaos.shop import Shop, look
+from dbt.adapters.vcs.commands.branch import create_branch
 from dbt.adapters.vcs.commands.fsck import DataCheck, check_repository
 from dbt.adapters.vcs.commands.gc import collect, set_retention
-from dbt.adapters.vcs.commands.refs import create_branch
 from dbt.adapters.vcs.commands.restore import restore_branch
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbt.adapters.vcs.commands.refs import create_branch, create_snapshot, create_tag
+from dbt.adapters.vcs.commands.branch import create_branch
+from dbt.adapters.vcs.commands.snapshot import create_snapshot
+from dbt.adapters.vcs.commands.tag import create_tag
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.tree_changes import check_name
 from tests.unit.warehouse import Warehouse

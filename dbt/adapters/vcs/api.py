@@ -265,7 +265,7 @@ class Client:
             InputError: The name is taken, invalid or reserved.
             NotFoundError: There is no such revision, or its rows have been collected.
         """
-        from dbt.adapters.vcs.commands.refs import create_branch
+        from dbt.adapters.vcs.commands.branch import create_branch
 
         create_branch(self.repository, name, at or self._branch, author=self._author)
         return Client.on(

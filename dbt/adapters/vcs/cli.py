@@ -52,13 +52,7 @@ COMMANDS = {
 }
 """The one-line help of each command, which is listed without loading the command."""
 
-_FILES: Final = {
-    "tag": "refs",
-    "branch": "refs",
-    "snapshot": "refs",
-    "promote": "merge",
-    "upgrade": "init",
-}
+_FILES: Final = {"promote": "merge", "upgrade": "init"}
 """Where a command is that is not in the file of its name."""
 
 

@@ -17,8 +17,8 @@ from dbt.adapters.vcs.cli import main
 from dbt.adapters.vcs.commands.log import log_command as log
 from dbt.adapters.vcs.commands.merge import merge
 from dbt.adapters.vcs.commands.options import Settings
-from dbt.adapters.vcs.commands.refs import create_snapshot
 from dbt.adapters.vcs.commands.session import CommandSession
+from dbt.adapters.vcs.commands.snapshot import create_snapshot
 from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.errors import ConflictError, VcsError
 from dbt.adapters.vcs.project.operations import OPERATIONS, Caller, run_operation

@@ -6,15 +6,16 @@ from collections.abc import Callable
 
 import pytest
 
+from dbt.adapters.vcs.commands.branch import create_branch, delete_branch, list_branches
 from dbt.adapters.vcs.commands.clone import clone_from_snapshot
 from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.commands.gc import collect
 from dbt.adapters.vcs.commands.log import read_log
 from dbt.adapters.vcs.commands.merge import merge, promote
-from dbt.adapters.vcs.commands.refs import create_branch, create_tag, delete_branch, list_branches
 from dbt.adapters.vcs.commands.restore import restore_branch, restore_relation
 from dbt.adapters.vcs.commands.revert import revert
 from dbt.adapters.vcs.commands.status import read_status
+from dbt.adapters.vcs.commands.tag import create_tag
 from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.model import TableEntry
 from dbt.adapters.vcs.core.repository import Repository
@@ -163,7 +164,7 @@ def test_a_damaged_relation_stops_no_work_on_others(
     before = repository.branch("main").ref.seq
     work(tables, repository)
     assert repository.branch("main").ref.seq == before + 1
-    assert len(list_branches(repository)) == 3
+    assert len(list(list_branches(repository))) == 3
     status = read_status(repository, "dev")
     assert len(status.damaged) == (what == "snapshot")
     assert status.contents is not None

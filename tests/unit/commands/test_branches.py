@@ -1,6 +1,6 @@
 import pytest
 
-from dbt.adapters.vcs.commands.refs import create_branch, delete_branch, list_branches
+from dbt.adapters.vcs.commands.branch import create_branch, delete_branch, list_branches
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
 from dbt.adapters.vcs.workspace.run_branch import Status
 from tests.unit.warehouse import Warehouse

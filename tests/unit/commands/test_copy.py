@@ -12,8 +12,9 @@ from dbt.adapters.vcs.commands.copy import copy_repository
 from dbt.adapters.vcs.commands.fsck import DataCheck, check_repository
 from dbt.adapters.vcs.commands.gc import collect
 from dbt.adapters.vcs.commands.purge import PurgeRequest, purge
-from dbt.adapters.vcs.commands.refs import create_snapshot, create_tag
 from dbt.adapters.vcs.commands.restore import restore_relation
+from dbt.adapters.vcs.commands.snapshot import create_snapshot
+from dbt.adapters.vcs.commands.tag import create_tag
 from dbt.adapters.vcs.core.codec import is_same_table
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError, RetryError
 from dbt.adapters.vcs.core.ids import SnapshotId

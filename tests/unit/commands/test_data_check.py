@@ -19,7 +19,7 @@ from dbt.adapters.vcs.commands.fsck import (
     check_repository,
     chosen,
 )
-from dbt.adapters.vcs.commands.refs import create_snapshot
+from dbt.adapters.vcs.commands.snapshot import create_snapshot
 from dbt.adapters.vcs.core.errors import InputError, StorageError
 from dbt.adapters.vcs.core.model import Block, Segment, Tombstone
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN

@@ -17,7 +17,7 @@ from dbt.adapters.vcs.commands import gc
 from dbt.adapters.vcs.commands.exports import export
 from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.commands.gc import collect, set_retention
-from dbt.adapters.vcs.commands.refs import create_snapshot
+from dbt.adapters.vcs.commands.snapshot import create_snapshot
 from dbt.adapters.vcs.core.errors import (
     DamagedError,
     NoSpaceError,

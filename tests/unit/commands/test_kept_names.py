@@ -2,14 +2,16 @@
 
 import pytest
 
-from dbt.adapters.vcs.commands.refs import (
+from dbt.adapters.vcs.commands.snapshot import (
     create_snapshot,
-    create_tag,
     delete_snapshot,
-    delete_tag,
     list_snapshots,
-    list_tags,
     protect_snapshot,
+)
+from dbt.adapters.vcs.commands.tag import (
+    create_tag,
+    delete_tag,
+    list_tags,
     protect_tag,
     rename_tag,
 )

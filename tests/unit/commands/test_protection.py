@@ -1,7 +1,7 @@
 import pytest
 
+from dbt.adapters.vcs.commands.branch import delete_branch
 from dbt.adapters.vcs.commands.merge import MergeRequest, merge
-from dbt.adapters.vcs.commands.refs import delete_branch
 from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.errors import ProtectedError
 from dbt.adapters.vcs.core.landing import Proposal

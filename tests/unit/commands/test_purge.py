@@ -22,8 +22,8 @@ from dbt.adapters.vcs.commands.fsck import DataCheck, check_repository
 from dbt.adapters.vcs.commands.gc import collect, set_retention
 from dbt.adapters.vcs.commands.merge import continue_merge, merge
 from dbt.adapters.vcs.commands.purge import PurgeReport, PurgeRequest, purge
-from dbt.adapters.vcs.commands.refs import create_snapshot
 from dbt.adapters.vcs.commands.resolve import resolve
+from dbt.adapters.vcs.commands.snapshot import create_snapshot
 from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.errors import (
     ConflictError,

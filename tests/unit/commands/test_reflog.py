@@ -4,7 +4,7 @@ import pytest
 
 from dbt.adapters.vcs.commands.layout import plain_lines
 from dbt.adapters.vcs.commands.reflog import read_reflog, reflog_text
-from dbt.adapters.vcs.commands.refs import create_tag, delete_tag
+from dbt.adapters.vcs.commands.tag import create_tag, delete_tag
 from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
 from tests.unit.warehouse import Warehouse

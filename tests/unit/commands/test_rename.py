@@ -3,15 +3,15 @@
 import pytest
 
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import open_merges
-from dbt.adapters.vcs.commands.merge import merge
-from dbt.adapters.vcs.commands.refs import (
-    create_tag,
+from dbt.adapters.vcs.commands.branch import (
     delete_branch,
     protect_branch,
     rename_branch,
-    rename_tag,
     undelete_branch,
 )
+from dbt.adapters.vcs.commands.merge import merge
+from dbt.adapters.vcs.commands.tag import create_tag, rename_tag
+from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError, ProtectedError
 from dbt.adapters.vcs.core.model import RefMove
 from dbt.adapters.vcs.core.repository import Repository
@@ -80,7 +80,7 @@ def test_what_others_lean_on_is_not_renamed(warehouse: Warehouse) -> None:
         warehouse.branch(name)
     warehouse.run("r1", Status.OPEN, target="busy", b="1")
     warehouse.run("r2", Status.FAILED, target="free", b="1")
-    protect_branch(repository, "kept", author="ann")
+    protect_branch(repository, "kept", Protection(), author="ann")
     create_tag(repository, "v1", "main", author="ann")
     before = {branch.name: branch.head for branch in repository.branches()}
     for old, new, kind, message in (

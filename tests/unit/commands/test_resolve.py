@@ -2,6 +2,7 @@ import pytest
 
 from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import RowChoice
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice, Mode, Policy
+from dbt.adapters.vcs.commands.branch import create_branch, list_branches
 from dbt.adapters.vcs.commands.conflicts import OpenMergeReport, conflicts_text, list_conflicts
 from dbt.adapters.vcs.commands.layout import fitted_lines, plain_lines
 from dbt.adapters.vcs.commands.merge import (
@@ -11,7 +12,6 @@ from dbt.adapters.vcs.commands.merge import (
     continue_merge,
     merge,
 )
-from dbt.adapters.vcs.commands.refs import create_branch, list_branches
 from dbt.adapters.vcs.commands.resolve import Resolution, resolve
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
 from dbt.adapters.vcs.core.repository import Repository

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from dbt.adapters.vcs.commands.branch import undelete_branch
 from dbt.adapters.vcs.commands.clone import clone_from_snapshot
 from dbt.adapters.vcs.commands.merge import MergeRequest, merge
-from dbt.adapters.vcs.commands.refs import (
-    create_snapshot,
-    delete_snapshot,
-    list_snapshots,
-    undelete_branch,
-)
 from dbt.adapters.vcs.commands.restore import restore_branch, restore_relation
 from dbt.adapters.vcs.commands.revert import revert
+from dbt.adapters.vcs.commands.snapshot import create_snapshot, delete_snapshot, list_snapshots
 from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.codec import is_same_table
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError, ProtectedError

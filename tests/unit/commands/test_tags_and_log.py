@@ -1,8 +1,9 @@
 import pytest
 
+from dbt.adapters.vcs.commands.branch import create_branch
 from dbt.adapters.vcs.commands.log import read_log
 from dbt.adapters.vcs.commands.merge import merge
-from dbt.adapters.vcs.commands.refs import create_branch, create_tag, delete_tag, list_tags
+from dbt.adapters.vcs.commands.tag import create_tag, delete_tag, list_tags
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.model import Run
 from tests.unit.warehouse import Warehouse

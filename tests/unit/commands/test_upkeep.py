@@ -6,19 +6,16 @@ import msgspec
 import pytest
 
 from dbt.adapters.vcs.commands import gc
+from dbt.adapters.vcs.commands.branch import create_branch, undelete_branch
 from dbt.adapters.vcs.commands.clone import clone_from_snapshot
 from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.commands.gc import collect, gc_text, set_retention
 from dbt.adapters.vcs.commands.layout import plain_lines
 from dbt.adapters.vcs.commands.log import read_log
 from dbt.adapters.vcs.commands.merge import merge, promote
-from dbt.adapters.vcs.commands.refs import (
-    create_branch,
-    create_snapshot,
-    create_tag,
-    undelete_branch,
-)
 from dbt.adapters.vcs.commands.restore import restore_branch, restore_relation
+from dbt.adapters.vcs.commands.snapshot import create_snapshot
+from dbt.adapters.vcs.commands.tag import create_tag
 from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.errors import (
     DamagedError,

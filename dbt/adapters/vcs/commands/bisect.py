@@ -21,16 +21,7 @@ from dbt.adapters.vcs.commands.bisect_condition import (
     find_test,
 )
 from dbt.adapters.vcs.commands.failure import NOT_DONE
-from dbt.adapters.vcs.commands.layout import (
-    Block,
-    Span,
-    age,
-    brief,
-    counted,
-    entry,
-    line,
-    short,
-)
+from dbt.adapters.vcs.commands.layout import Block, Span, age, brief, counted, entry, line, short
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, verb
 from dbt.adapters.vcs.core.errors import DamagedError, InputError

@@ -7,6 +7,7 @@ from typing import Final, Literal
 
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import PREFIX as MERGES
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import open_merge_of
+from dbt.adapters.vcs.commands.layout import Block, Span, line, short
 from dbt.adapters.vcs.core.branches import Branch
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.ids import CommitId
@@ -76,6 +77,12 @@ def check_unreserved(word: str, name: str) -> None:
                 f"The {word} name {name!r} can't be used or changed: {prefix} is where {what} "
                 "keep their branches. Choose another name."
             )
+
+
+def renamed_line(word: str, old: str, new: str, head: CommitId) -> Block:
+    """Return the line that says that a branch or tag has another name."""
+    names = Span(old, "name"), " to ", Span(new, "name")
+    return line(f"Renamed {word} ", *names, ", at ", short(head), ".")
 
 
 _GOOD = (Status.PASSED, Status.PUBLISHED)

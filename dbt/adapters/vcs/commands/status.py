@@ -9,16 +9,7 @@ from typing import Final
 
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import open_merge_of
 from dbt.adapters.vcs.commands.conflicts import OpenMergeReport, list_open_merges
-from dbt.adapters.vcs.commands.layout import (
-    Block,
-    Span,
-    age,
-    counted,
-    entry,
-    line,
-    short,
-    size,
-)
+from dbt.adapters.vcs.commands.layout import Block, Span, age, counted, entry, line, short, size
 from dbt.adapters.vcs.commands.runs import RunSummary, list_runs, runs_text
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import verb

@@ -1,0 +1,464 @@
+"""`dbt-vcs branch`: list, create, rename, delete and protect branches."""
+
+from __future__ import annotations
+
+import heapq
+import shlex
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import islice
+from typing import Annotated, Final
+
+import click
+
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import open_merge_of, open_merges
+from dbt.adapters.vcs.commands.failure import ShownFailure
+from dbt.adapters.vcs.commands.layout import Block, Grid, Span, age, line, short
+from dbt.adapters.vcs.commands.revisions import (
+    check_free,
+    check_unreserved,
+    named_branch,
+    renamed_line,
+    resolve_source,
+)
+from dbt.adapters.vcs.commands.session import CommandSession
+from dbt.adapters.vcs.commands.verb import Option, verb, verbs
+from dbt.adapters.vcs.core.branches import DEMANDS, Branch, Protection
+from dbt.adapters.vcs.core.collection import EXPIRED
+from dbt.adapters.vcs.core.errors import (
+    ConflictError,
+    DamagedError,
+    InputError,
+    NotFoundError,
+    ProtectedError,
+)
+from dbt.adapters.vcs.core.ids import CommitId, datetime_of
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.retention import hold_commit
+from dbt.adapters.vcs.core.store.each import each
+from dbt.adapters.vcs.workspace.run_branch import RunBranch, Status, discard, run_of, runs
+
+_AT_ONCE: Final = 64
+"""Number of branches whose histories are read together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchSummary:
+    """One branch.
+
+    Attributes:
+        name: Its name.
+        head: The commit that it points to.
+        author: Who made that commit.
+        committed_at: When.
+        summary: First line of that commit's message.
+        is_default: True for the branch that others start from.
+        is_run: True for the branch of a dbt run.
+        ahead: Number of commits that it has and the default branch lacks; None if too many to
+            count.
+        behind: Number of commits that the default branch has and it lacks; None if too many to
+            count.
+        is_protected: True if it accepts only promotions.
+        require: What it requires of promotions.
+    """
+
+    name: str
+    head: CommitId
+    author: str
+    committed_at: datetime
+    summary: str
+    is_default: bool
+    is_run: bool
+    ahead: int | None
+    behind: int | None
+    is_protected: bool = False
+    require: tuple[str, ...] = ()
+
+
+def list_branches(
+    repository: Repository, tell: Callable[[str], None] | None = None, *, with_runs: bool = False
+) -> Iterator[BranchSummary]:
+    """Yield the branches by name; those of runs and waiting merges only if requested.
+
+    Few commits are read before the first is yielded.
+
+    Raises:
+        DamagedError: A branch is damaged. With `tell`, it is told instead and left out.
+    """
+
+    def damaged(error: DamagedError) -> None:
+        if tell is None:
+            raise error
+        tell(str(error))
+
+    branches = [
+        branch
+        for branch in repository.branches(damaged)
+        if with_runs or (run_of(branch) is None and open_merge_of(branch) is None)
+    ]
+    trunk = repository.branch(repository.default_branch).head
+
+    def summary(branch: Branch) -> BranchSummary | DamagedError:
+        try:
+            return _summary(repository, branch, trunk)
+        except DamagedError as error:
+            # Returned, not raised: one damaged branch must not hide the others.
+            return DamagedError(f"The branch {branch.name!r} is damaged. {error}")
+
+    reader = iter(branches)
+    # In lots: a remote store answers many reads at once, and the first lines are shown early.
+    while some := list(islice(reader, _AT_ONCE)):
+        for found in each(summary, some):
+            if isinstance(found, DamagedError):
+                damaged(found)
+            else:
+                yield found
+
+
+def create_branch(
+    repository: Repository, name: str, at: str | None = None, *, author: str, force: bool = False
+) -> BranchSummary:
+    """Create a branch at a revision, by default at the default branch.
+
+    Raises:
+        InputError: The name is taken, invalid, or reserved for dbt runs or merges.
+        NotFoundError: There is no such revision, or its rows have been garbage-collected.
+        ConflictError: The revision belongs to a run that did not succeed, and `force` is not set.
+    """
+    check_free(repository, "branch", name)
+    start = repository.default_branch if at is None else at
+    commit = resolve_source(repository, start, force=force)
+    # A commit without a name may be about to be collected.
+    if named_branch(repository, start) is None and repository.find_tag(start) is None:
+        hold_commit(repository, commit, author=author)
+    made = repository.create_branch(name, commit, author=author, note=f"from {start}")
+    return _summary(repository, made)
+
+
+def delete_branch(
+    repository: Repository, name: str, *, author: str, force: bool = False
+) -> CommitId:
+    """Delete a branch and return the commit that it pointed to.
+
+    Raises:
+        NotFoundError: It is not there.
+        InputError: It is the default branch.
+        ProtectedError: It is protected.
+        ConflictError: It is the branch of a run that is still running, and `force` is not set.
+    """
+    branch = repository.branch(name)
+    run = run_of(branch)
+    if run is not None:
+        discard(repository, run, author=author, force=force)
+    else:
+        repository.delete_branch(name, author=author)
+    return branch.head
+
+
+def protect_branch(
+    repository: Repository, name: str, protection: Protection | None, *, author: str
+) -> BranchSummary:
+    """Let a branch accept only promotions; any change again if `protection` is None.
+
+    Raises:
+        NotFoundError: It is not there.
+        InputError: It is the branch of a run.
+    """
+    if protection is not None and run_of(repository.branch(name)) is not None:
+        raise InputError(f"{name!r} is the branch of a dbt run; it can't be protected.")
+    return _summary(repository, repository.protect(name, protection, author=author))
+
+
+def _summary(
+    repository: Repository, branch: Branch, trunk: CommitId | None = None
+) -> BranchSummary:
+    """Return the summary of a branch; the trunk is the default branch's head, read if None."""
+    read = repository.objects.commit
+    commit = read(branch.head)
+    ahead, behind = divergence(
+        branch.head,
+        trunk or repository.branch(repository.default_branch).head,
+        lambda id: read(id).parents,
+        lambda id: read(id).committed_at,
+    ) or (None, None)
+    return BranchSummary(
+        name=branch.name,
+        head=branch.head,
+        author=commit.author,
+        committed_at=datetime_of(commit.committed_at),
+        summary=commit.summary,
+        is_default=branch.name == repository.default_branch,
+        is_run=run_of(branch) is not None,
+        ahead=ahead,
+        behind=behind,
+        is_protected=branch.protection is not None,
+        require=branch.protection.require if branch.protection else (),
+    )
+
+
+def undelete_branch(repository: Repository, name: str, *, author: str) -> Branch:
+    """Restore a deleted branch, with its last commit and its metadata.
+
+    Raises:
+        InputError: It exists.
+        NotFoundError: It never existed, or its rows have been garbage-collected.
+        RetryError: A garbage collection is running.
+    """
+    if repository.find_branch(name) is not None:
+        raise InputError(f"The branch {name!r} exists. Only a deleted branch can be undeleted.")
+    moves = repository.refs.log("heads", name)
+    last = next((ref for ref in moves if ref.move.commit is not None), None)
+    if last is None or last.move.commit is None:
+        repository.branch(name)
+        raise NotFoundError(f"There never was a branch {name!r}.")
+    commit = last.move.commit
+    if moves[0].move.note == EXPIRED:
+        raise NotFoundError(
+            f"The branch {name!r} of a dbt run was older than the retention period and was "
+            "collected on expiry. Run the same command again."
+        )
+    hold_commit(repository, commit, author=author)
+    return repository.create_branch(
+        name, commit, author=author, note="undelete", state=last.move.state, check=False
+    )
+
+
+def rename_branch(repository: Repository, name: str, new: str, *, author: str) -> BranchSummary:
+    """Rename a branch; runs that are waiting to be published to it follow.
+
+    Nothing is copied. The reflog stays under the old name: `<old>@{1}` reads it if a branch of
+    that name is created again, and times before the renaming are looked up there.
+
+    Raises:
+        NotFoundError: It is not there.
+        InputError: It is the default branch, or the branch of a run or of a merge; or the new name
+            is taken or not allowed.
+        ProtectedError: It is protected.
+        ConflictError: A run for it is still running, or a merge into it is waiting for its
+            conflicts.
+        RetryError: Others changed both names in the meantime.
+    """
+    check_free(repository, "branch", new)
+    waiting = _runs_to_follow(repository, name)
+    repository.rename("heads", name, new, author=author)
+    for run in waiting:
+        repository.set_state(run.name, replace(run, target=new).state, author=author)
+    return _summary(repository, repository.branch(new))
+
+
+def _runs_to_follow(repository: Repository, name: str) -> list[RunBranch]:
+    """Check that a branch can be renamed, and return the runs to be published to it."""
+    branch = repository.branch(name)
+    if name == repository.default_branch:
+        raise InputError(
+            f"The branch {name!r} is the repository's default branch and can't be renamed: other "
+            "branches start from it. Create a branch with the new name there instead: "
+            "dbt-vcs branch create <name>"
+        )
+    if branch.protection is not None:
+        raise ProtectedError(
+            f"The branch {name!r} is protected and can't be renamed. Lift the protection first: "
+            f"dbt-vcs branch unprotect {name}"
+        )
+    if run_of(branch) is not None or open_merge_of(branch) is not None:
+        check_unreserved("branch", name)
+    if any(merge.target == name for merge in open_merges(repository)):
+        raise ConflictError(
+            f"A merge into {name!r} is waiting for its conflicts to be resolved. Finish it, or "
+            f"abort it: dbt-vcs merge --abort {name}"
+        )
+    found = [run for run in runs(repository) if run.target == name]
+    now = repository.clock()
+    for run in found:
+        if run.status is Status.OPEN and not run.is_abandoned(now):
+            raise ConflictError(
+                f"The run {run.invocation} for {name!r} is still running ({run.owner}). Wait for "
+                "it, or stop it."
+            )
+    return found
+
+
+DIVERGENCE_LIMIT: Final = 1_000
+"""Commits that are looked at before counting is given up."""
+
+_LEFT, _RIGHT, _BOTH = 1, 2, 3
+
+
+def divergence(
+    left: CommitId,
+    right: CommitId,
+    parents_of: Callable[[CommitId], Iterable[CommitId]],
+    age_of: Callable[[CommitId], int],
+) -> tuple[int, int] | None:
+    """Count the commits that only the left and only the right one reaches; None beyond a limit.
+
+    This is `git rev-list --left-right --count`.
+
+    It gives up after DIVERGENCE_LIMIT commits, and relies on commits being later than their
+    parents, which every landing ensures.
+    """
+    seen: dict[CommitId, int] = {}
+    queue: list[tuple[int, CommitId]] = []
+
+    def mark(node: CommitId, side: int) -> None:
+        if node not in seen:
+            heapq.heappush(queue, (-age_of(node), node))
+        seen[node] = seen.get(node, 0) | side
+
+    mark(left, _LEFT)
+    mark(right, _RIGHT)
+    counts = {_LEFT: 0, _RIGHT: 0}
+    for _ in range(DIVERGENCE_LIMIT):
+        # What is left is common history: it counts for neither side.
+        if all(seen[node] == _BOTH for _, node in queue):
+            return counts[_LEFT], counts[_RIGHT]
+        _, node = heapq.heappop(queue)
+        side = seen[node]
+        if side != _BOTH:
+            counts[side] += 1
+        for parent in parents_of(node):
+            mark(parent, side)
+    return None
+
+
+@verbs()
+def branch_command(
+    *,
+    with_runs: Annotated[bool, Option("Include the branches of dbt runs.", "--all", "-a")] = False,
+) -> None:
+    """List, create, rename and delete branches.
+
+    Without a command: list them.
+    """
+
+
+@verb(branch_command)
+def branch_list(
+    session: CommandSession,
+    *,
+    with_runs: Annotated[bool, Option("Include the branches of dbt runs.", "--all", "-a")] = False,
+) -> None:
+    """List branches by name.
+
+    AHEAD counts the commits that the branch has and the default branch lacks, BEHIND the reverse.
+    """
+    damaged: list[str] = []
+    found = list_branches(session.repository, damaged.append, with_runs=with_runs)
+    session.show(found, _branches_text(found, session.now))
+    session.warn(damaged)
+    if damaged:
+        raise ShownFailure(DamagedError)
+
+
+@verb(branch_command, prints_json=False)
+def branch_create(
+    session: CommandSession,
+    name: str,
+    at: str | None = None,
+    *,
+    force: Annotated[bool, "Also start from a run that failed or is still running."] = False,
+) -> None:
+    """Create the branch NAME.
+
+    It starts at the revision AT, which defaults to the default branch. No data is copied, however
+    large the tables are.
+    """
+    made = create_branch(session.repository, name, at, author=session.author, force=force)
+    session.say([line("Created branch ", Span(name, "name"), " at ", short(made.head), ".")])
+
+
+@verb(branch_command, prints_json=False)
+def branch_rename(
+    session: CommandSession, name: str, to: Annotated[str, Option(metavar="NEW")]
+) -> None:
+    """Rename the branch NAME to NEW.
+
+    Runs that are waiting to be published to it follow the new name. Update profiles that name the
+    branch yourself.
+    """
+    made = rename_branch(session.repository, session.bound(name), to, author=session.author)
+    session.say([renamed_line("branch", name, to, made.head)])
+
+
+@verb(branch_command, prints_json=False)
+def branch_undelete(session: CommandSession, name: str) -> None:
+    """Restore the deleted branch NAME.
+
+    Its rows are kept for the retention period.
+    """
+    made = undelete_branch(session.repository, name, author=session.author)
+    session.say([line("Restored branch ", Span(name, "name"), " at ", short(made.head), ".")])
+
+
+@verb(branch_command, prints_json=False)
+def branch_delete(
+    session: CommandSession,
+    name: Annotated[tuple[str, ...], Option(metavar="NAME...")],
+    *,
+    force: Annotated[bool, "Also delete the branch of a run that is still running."] = False,
+) -> None:
+    """Delete branches.
+
+    Their content stays in the repository for the retention period: `dbt-vcs branch undelete NAME`
+    restores a branch.
+    """
+    for item in name:
+        head = delete_branch(
+            session.repository, session.bound(item), author=session.author, force=force
+        )
+        session.say(
+            [
+                line("Deleted branch ", Span(item, "name"), ", which was at ", short(head), "."),
+                line(f"To restore it: dbt-vcs branch undelete {shlex.quote(item)}"),
+            ]
+        )
+
+
+@verb(branch_command, prints_json=False)
+def branch_protect(
+    session: CommandSession,
+    name: str,
+    *,
+    require: Annotated[
+        tuple[str, ...],
+        Option("What every promotion needs; can be repeated.", type=click.Choice(DEMANDS)),
+    ] = (),
+) -> None:
+    """Protect the branch NAME, so that it accepts only promotions.
+
+    With --require tests, tests must have passed on the versions that are promoted. `vcs.yml` can
+    set the same for a project.
+    """
+    made = protect_branch(session.repository, name, Protection(require), author=session.author)
+    what = f" on which {' and '.join(made.require)} passed" if made.require else ""
+    session.say([line(Span(name, "name"), f" is protected: it accepts only promotions{what}.")])
+
+
+@verb(branch_command, prints_json=False)
+def branch_unprotect(session: CommandSession, name: str) -> None:
+    """Let the branch NAME accept any change again."""
+    protect_branch(session.repository, name, None, author=session.author)
+    session.say([line(Span(name, "name"), " accepts any change again.")])
+
+
+def _branches_text(branches: Iterable[BranchSummary], now: datetime) -> Iterator[Block]:
+    """Yield a list of branches; `*` marks the default one, `!` a protected one."""
+    yield Grid(
+        heads=("", "BRANCH", "HEAD", "AGE", "AHEAD", "BEHIND", "LAST COMMIT"),
+        rows=(
+            (
+                Span(("*" if branch.is_default else "") + ("!" if branch.is_protected else "")),
+                Span(branch.name, "faint" if branch.is_run else "name"),
+                short(branch.head),
+                Span(age(branch.committed_at, now), "faint"),
+                Span("many" if branch.ahead is None else str(branch.ahead)),
+                Span("many" if branch.behind is None else str(branch.behind)),
+                Span(branch.summary),
+            )
+            for branch in branches
+        ),
+        right=frozenset({"AHEAD", "BEHIND"}),
+        whole=frozenset({"BRANCH", "HEAD"}),
+        first=("", "BRANCH", "HEAD"),
+    )

@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from hypothesis import strategies as st
 
-from dbt.adapters.vcs.changes.merges.rowwise.decide import RowMode
+from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode
 from dbt.adapters.vcs.changes.merges.rowwise.row_merge import merge
 from dbt.adapters.vcs.changes.merges.rowwise.row_outcome import MergeOutcome
 from dbt.adapters.vcs.changes.merges.rowwise.row_policy import Decided, RowPolicy
@@ -17,6 +17,7 @@ from tests.property.histories import Shape, Writer
 from tests.property.oracle import Value, counts_of, value_of, wide_diff
 from tests.property.world import World
 
+RowMode: TypeAlias = Literal["fail", "skip", "accept"]
 MODES: tuple[tuple[RowMode, bool], ...] = (
     ("fail", False),
     ("skip", False),
@@ -25,6 +26,12 @@ MODES: tuple[tuple[RowMode, bool], ...] = (
     ("skip", True),
     ("accept", True),
 )
+
+
+def policy_of(mode: RowMode = "fail", cells: bool = False, **options: Any) -> RowPolicy:
+    """Return the policy of a mode as the oracle takes it: by row, perhaps by cell before."""
+    by_cell = "cell" if mode == "fail" else f"cell_{mode}"
+    return RowPolicy(mode=Mode(by_cell if cells else mode), **options)
 
 
 class Fork:
@@ -49,7 +56,7 @@ class Fork:
         return result_of(
             self.world,
             merge(
-                self.world.repository, base, ours, theirs, policy=RowPolicy(mode=mode, cells=cells)
+                self.world.repository, base, ours, theirs, policy=policy_of(mode=mode, cells=cells)
             ),
         )
 
@@ -88,7 +95,7 @@ def check(
         base,
         ours,
         theirs,
-        policy=RowPolicy(mode=mode, cells=cells, decisions=decisions),
+        policy=policy_of(mode=mode, cells=cells, decisions=decisions),
     )
     tables = [world.rows(side) for side in (base, ours, theirs)]
     decided: dict[oracle.Value, str | oracle.Value] = {}

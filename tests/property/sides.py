@@ -3,13 +3,11 @@
 from collections import Counter
 from typing import Any
 
-from dbt.adapters.vcs.changes.merges.rowwise.decide import RowMode
 from dbt.adapters.vcs.changes.merges.rowwise.row_merge import merge
 from dbt.adapters.vcs.changes.merges.rowwise.row_outcome import MergeOutcome
-from dbt.adapters.vcs.changes.merges.rowwise.row_policy import RowPolicy
 from dbt.adapters.vcs.core.model import Field, Schema
 from dbt.adapters.vcs.table.limits import MERGE_LIMITS, Limits
-from tests.property.merging import result_of
+from tests.property.merging import RowMode, policy_of, result_of
 from tests.property.oracle import Table
 from tests.property.world import World
 
@@ -58,7 +56,7 @@ class Sides:
             self.base,
             self.ours,
             self.theirs,
-            policy=RowPolicy(mode=mode, **options),
+            policy=policy_of(mode=mode, **options),
             limits=limits,
         )
 

@@ -2,11 +2,9 @@
 
 import pytest
 
-from dbt.adapters.vcs.changes.merges.rowwise.decide import RowMode
 from dbt.adapters.vcs.changes.merges.rowwise.row_merge import merge
-from dbt.adapters.vcs.changes.merges.rowwise.row_policy import RowPolicy
 from dbt.adapters.vcs.table.compare.comparison import merge_base
-from tests.property.merging import result_of
+from tests.property.merging import RowMode, policy_of, result_of
 from tests.property.sides import OLD, SCHEMA, Sides, content, row
 from tests.property.world import World
 
@@ -35,7 +33,7 @@ def test_unrelated_tables_agree_on_equal_rows_and_delete_nothing() -> None:
     theirs = world.create(SCHEMA, [row(1), row(2, "b"), row(4)], key=("k",))
     outcome = merge(world.repository, None, ours, theirs)
     assert outcome.conflicts.table.column("our_k").to_pylist() == [2]
-    accepted = merge(world.repository, None, ours, theirs, policy=RowPolicy(mode="accept"))
+    accepted = merge(world.repository, None, ours, theirs, policy=policy_of(mode="accept"))
     assert content(world.rows(result_of(world, accepted))) == content(
         [row(1), row(2, "b"), row(3), row(4)]
     )

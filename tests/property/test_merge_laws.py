@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from dbt.adapters.vcs.changes.merges.rowwise.decide import CHOICES
 from dbt.adapters.vcs.changes.merges.rowwise.row_merge import merge
-from dbt.adapters.vcs.changes.merges.rowwise.row_policy import Decided, RowPolicy
+from dbt.adapters.vcs.changes.merges.rowwise.row_policy import Decided
 from dbt.adapters.vcs.table.compare.comparison import merge_base
 from tests.property.histories import shapes
-from tests.property.merging import MODES, Fork, check, conflicts_of, drawn_mode
+from tests.property.merging import MODES, Fork, check, conflicts_of, drawn_mode, policy_of
 from tests.property.oracle import value_of
 
 keyed_or_not = pytest.mark.parametrize("keyed", [True, False], ids=["key", "no_key"])
@@ -62,7 +62,7 @@ def test_merging_the_same_source_again_changes_nothing(keyed: bool, data: st.Dat
         objects.snapshot(base),
         once,
         fork.theirs,
-        policy=RowPolicy(mode="fail"),
+        policy=policy_of(mode="fail"),
     )
     assert again.how == "up_to_date"
     # The other way round, what was merged before is taken over as it is.
@@ -92,7 +92,7 @@ def test_compaction_changes_no_merge(keyed: bool, data: st.DataObject) -> None:
         fork.base,
         fork.ours,
         fork.theirs,
-        policy=RowPolicy(mode=mode, cells=cells),
+        policy=policy_of(mode=mode, cells=cells),
     )
     ours, theirs = fork.ours, fork.theirs
     if data.draw(st.booleans()):
@@ -108,7 +108,7 @@ def test_compaction_changes_no_merge(keyed: bool, data: st.DataObject) -> None:
 def test_conflicts_can_be_decided_one_by_one(keyed: bool, data: st.DataObject) -> None:
     fork = drawn_fork(data, keyed)
     first = merge(
-        fork.world.repository, fork.base, fork.ours, fork.theirs, policy=RowPolicy(mode="fail")
+        fork.world.repository, fork.base, fork.ours, fork.theirs, policy=policy_of(mode="fail")
     )
     keys = sorted(conflicts_of(fork.shape, first), key=repr)
     by = fork.shape.key or fork.shape.columns

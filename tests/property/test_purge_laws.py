@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from dbt.adapters.vcs.changes.diffs.row_diff import diff
 from dbt.adapters.vcs.changes.merges.rowwise.row_merge import merge
-from dbt.adapters.vcs.changes.merges.rowwise.row_policy import RowPolicy
 from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.commands.purge import PurgeRequest, purge
 from dbt.adapters.vcs.core.landing import Proposal
@@ -180,7 +179,7 @@ def test_merging_new_branches_gives_the_old_merge_without_the_rows(
             entry = repository.tree(commit).entry(NAME)
             assert isinstance(entry, TableEntry)
             sides.append(repository.objects.snapshot(entry.snapshot))
-        outcome = merge(repository, *sides, policy=RowPolicy(mode="fail"))
+        outcome = merge(repository, *sides)
         if outcome.conflicts.table.num_rows:
             return outcome.conflicts.table.num_rows, []
         return 0, lines.world.rows(result_of(lines.world, outcome))

@@ -10,14 +10,12 @@ import pytest
 from dbt.adapters.vcs.changes.diffs.row_diff import diff
 from dbt.adapters.vcs.changes.merges.conflicts import policy
 from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import Clash
-from dbt.adapters.vcs.changes.merges.rowwise.decide import RowMode
 from dbt.adapters.vcs.changes.merges.rowwise.row_merge import SchemaConflictError, merge
-from dbt.adapters.vcs.changes.merges.rowwise.row_policy import RowPolicy
 from dbt.adapters.vcs.changes.merges.rowwise.side_fitting import MisfitError
 from dbt.adapters.vcs.changes.merges.table_merge import TableMerge, merge_tables
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot
-from tests.property.merging import result_of
+from tests.property.merging import RowMode, policy_of, result_of
 from tests.property.oracle import Table
 from tests.property.world import World
 
@@ -93,7 +91,7 @@ class Sides:
             self.base,
             self.ours,
             self.theirs,
-            policy=RowPolicy(mode=self.mode),
+            policy=policy_of(mode=self.mode),
         )
         return result_of(self.world, outcome)
 
@@ -274,7 +272,7 @@ def test_a_column_that_one_side_adds_with_values_and_the_other_changes_otherwise
     outcome = merge(sides.world.repository, sides.base, sides.ours, sides.theirs)
     assert outcome.conflicts.table.column("our_n").to_pylist() == [5]
     cells = merge(
-        sides.world.repository, sides.base, sides.ours, sides.theirs, policy=RowPolicy(cells=True)
+        sides.world.repository, sides.base, sides.ours, sides.theirs, policy=policy_of(cells=True)
     )
     rows = sides.rows(result_of(sides.world, cells))
     assert rows[0] == {"k": 1, "a": 10, "b": "theirs", "n": 5}
@@ -303,9 +301,9 @@ def test_an_edit_of_a_column_that_the_other_side_dropped_is_a_conflict(is_keyed:
     ):
         sides.merged()
     versions = (sides.base, sides.ours, sides.theirs)
-    kept = merge(sides.world.repository, *versions, policy=RowPolicy(mode="skip"))
+    kept = merge(sides.world.repository, *versions, policy=policy_of(mode="skip"))
     assert [row["a"] for row in sides.rows(result_of(sides.world, kept))] == [11, 20, 30]
-    gone = merge(sides.world.repository, *versions, policy=RowPolicy(mode="accept"))
+    gone = merge(sides.world.repository, *versions, policy=policy_of(mode="accept"))
     assert shown(result_of(sides.world, gone).schema) == "k bigint, b string"
     # Rows that come, go or change elsewhere are no edits of it.
     sides.ours = sides.update(untouched, 1, b="ours")
@@ -422,7 +420,7 @@ def test_sides_that_drop_all_but_what_partitions_conflict() -> None:
     ours = world.alter(base, schema=drop("a")(base.schema))
     theirs = world.alter(base, schema=drop("b")(base.schema))
     with pytest.raises(SchemaConflictError, match="drop of all columns but those that partition"):
-        merge(world.repository, base, ours, theirs, policy=RowPolicy(mode="accept"))
+        merge(world.repository, base, ours, theirs, policy=policy_of(mode="accept"))
 
 
 def test_other_keys_on_both_sides_conflict() -> None:

@@ -9,16 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.changes.diffs.row_diff import diff
-from dbt.adapters.vcs.changes.merges.rowwise.decide import RowMode
 from dbt.adapters.vcs.changes.merges.rowwise.row_merge import SchemaConflictError, merge
-from dbt.adapters.vcs.changes.merges.rowwise.row_policy import RowPolicy
 from dbt.adapters.vcs.changes.merges.rowwise.side_fitting import MisfitError
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Field, Schema, Snapshot
 from dbt.adapters.vcs.core.plan.schema_merge import merge_definitions
 from tests.property import oracle
 from tests.property.histories import PARTITION_TYPES, VALUES, Shape, Writer, shapes
-from tests.property.merging import drawn_mode, result_of
+from tests.property.merging import RowMode, drawn_mode, policy_of, result_of
 from tests.property.oracle import Row, Table, counts_of, signed_diff, value_of, wide_diff
 from tests.property.world import World
 
@@ -192,14 +190,14 @@ def test_merge_with_other_columns_is_the_oracles(keyed: bool, data: st.DataObjec
     )
     if merged.conflicts:
         with pytest.raises(SchemaConflictError):
-            merge(sides.world.repository, *versions, policy=RowPolicy(mode=mode, cells=cells))
+            merge(sides.world.repository, *versions, policy=policy_of(mode=mode, cells=cells))
         return
     if merge_definitions(*versions, edited=dict.fromkeys(edited, "rows")).conflicts:
         return  # What the mode decided is held to a law of its own below.
     columns = [field.id for field in merged.definition.schema.fields]
     tables = [sides.world.rows(version) for version in versions]
     expected = oracle.merge(tables, columns, sides.shape.key, mode, cells)
-    outcome = merge(sides.world.repository, *versions, policy=RowPolicy(mode=mode, cells=cells))
+    outcome = merge(sides.world.repository, *versions, policy=policy_of(mode=mode, cells=cells))
     assert outcome.conflicts.table.num_rows == len(expected.conflicts)
     if not outcome.is_blocked:
         result = result_of(sides.world, outcome)
@@ -222,12 +220,12 @@ def test_no_edit_of_a_column_that_the_other_side_dropped_vanishes(data: st.DataO
         if merge_definitions(*versions, prefer=name, edited=told).conflicts:
             continue  # The other side has another column of that name: no mode keeps both.
         with suppress(MisfitError):
-            outcome = merge(sides.world.repository, *versions, policy=RowPolicy(mode=mode))
+            outcome = merge(sides.world.repository, *versions, policy=policy_of(mode=mode))
             kept = {field.id for field in result_of(sides.world, outcome).schema.fields}
             assert edited <= kept
         opposite: RowMode = "accept" if mode == "skip" else "skip"
         if not edited_in(sides, other):
-            outcome = merge(sides.world.repository, *versions, policy=RowPolicy(mode=opposite))
+            outcome = merge(sides.world.repository, *versions, policy=policy_of(mode=opposite))
             kept = {field.id for field in result_of(sides.world, outcome).schema.fields}
             assert not edited & kept
 
@@ -263,7 +261,7 @@ def test_no_mode_loses_a_row_that_one_side_touched(keyed: bool, data: st.DataObj
         )
         sides.base, sides.ours, sides.theirs = plain
     mode, cells = drawn_mode(data)
-    policy = RowPolicy(mode=mode, cells=cells)
+    policy = policy_of(mode=mode, cells=cells)
     try:
         outcome = merge(
             sides.world.repository, sides.base, sides.ours, sides.theirs, policy=policy

@@ -80,7 +80,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergePlan:
-    """MergeKind to merge.
+    """How to merge.
 
     Attributes:
         work: What to merge.
@@ -213,12 +213,6 @@ def _has_run(repository: Repository, run: RunBranch, head: CommitId) -> bool:
 
 
 _SHOWN: Final = 20
-_WHOLE: Final[Mapping[Mode, Choice]] = {
-    Mode.SKIP: Choice.OURS,
-    Mode.CELL_SKIP: Choice.OURS,
-    Mode.ACCEPT: Choice.THEIRS,
-    Mode.CELL_ACCEPT: Choice.THEIRS,
-}
 _PREFERRED: Final[Mapping[Choice, Side]] = {Choice.OURS: "ours", Choice.THEIRS: "theirs"}
 """The side whose definition is right, as somebody chose for a table whose columns conflict."""
 _REBUILT: Final = (
@@ -537,7 +531,7 @@ class _Work:
     def _choice(self, name: RelationName, mode: Mode) -> Choice | None:
         """Return the choice for a relation or schema as a whole, by hand or by the mode."""
         decided = self.decisions.get(name, Decisions()).whole
-        return decided or _WHOLE.get(mode)
+        return decided or (Choice(mode.side) if mode.side else None)
 
     def _snapshot(self, entry: Entry | AbsentType) -> Snapshot | None:
         if not isinstance(entry, TableEntry):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -14,7 +14,6 @@ from dbt.adapters.vcs.changes.diffs.difference import Difference
 from dbt.adapters.vcs.changes.merges.by_engine.engine_repair import EngineRepairs
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice, Mode
 from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import Clash
-from dbt.adapters.vcs.changes.merges.rowwise.decide import RowMode
 from dbt.adapters.vcs.changes.merges.rowwise.row_merge import (
     RowEngine,
     SchemaConflictError,
@@ -46,14 +45,6 @@ from dbt.adapters.vcs.table.limits import MERGE_LIMITS, Limits, TooLargeError, i
 from dbt.adapters.vcs.table.types import plain_type_text
 
 _SIDES = ("base", "our", "their")
-_MODES: Mapping[Mode, RowMode] = {
-    Mode.FAIL: "fail",
-    Mode.SKIP: "skip",
-    Mode.ACCEPT: "accept",
-    Mode.CELL: "fail",
-    Mode.CELL_SKIP: "skip",
-    Mode.CELL_ACCEPT: "accept",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,8 +139,7 @@ def merge_tables(
         if base is None and given:
             base = read(given)
         policy = RowPolicy(
-            mode=_MODES[work.mode],
-            cells=work.mode.is_by_cell,
+            mode=work.mode,
             decisions=work.decisions,
             only=work.only,
             prefer=work.prefer,
@@ -472,7 +462,7 @@ class Crossing:
             # Rows that were derived from different inputs don't add up.
             return ours
         try:
-            outcome = self.merge(base, ours, theirs, RowPolicy(mode="skip"))
+            outcome = self.merge(base, ours, theirs, RowPolicy(mode=Mode.SKIP))
         except (MisfitError, SchemaConflictError, TooLargeError, UnsupportedError):
             return ours
         if outcome.how in ("up_to_date", "fast_forward"):

@@ -144,7 +144,6 @@ class EngineRepairs:
             fields=question.fields,
             key=question.key,
             mode=policy.mode,
-            cells=policy.cells,
             picks=policy.only is not None,
             choices=given_choices(session, policy, question.fields, question.by),
         )

@@ -27,7 +27,7 @@ import numpy as np
 import pyarrow as pa
 
 from dbt.adapters.vcs.changes.merges.by_engine.live_rows import STATES
-from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
+from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice, Mode
 from dbt.adapters.vcs.changes.merges.rowwise.decide import (
     BASE,
     CHOICES,
@@ -35,7 +35,7 @@ from dbt.adapters.vcs.changes.merges.rowwise.decide import (
     NOTHING,
     OURS,
     THEIRS,
-    RowMode,
+    choice_by,
 )
 from dbt.adapters.vcs.changes.merges.rowwise.row_policy import Decided, RowPolicy, key_table
 from dbt.adapters.vcs.changes.writes.stage import unlimited
@@ -75,15 +75,13 @@ class RowDecisions:
         fields: The columns, `c0`, `c1`... in the queries.
         key: Those of them that identify a row; none if only its whole content does.
         mode: What to do about conflicts.
-        cells: Whether to merge rows in conflict column by column first.
         picks: Whether only groups of given keys are decided, and `CHANGED` is asked for.
         choices: What somebody chose for single conflicts; None for nothing.
     """
 
     fields: Sequence[Field]
     key: Sequence[Field]
-    mode: RowMode
-    cells: bool
+    mode: Mode
     picks: bool = False
     choices: GivenChoices | None = None
 
@@ -183,7 +181,7 @@ class RowDecisions:
         )
         row = f"struct({', '.join(f'c{n}' for n in range(len(self.fields)))})"
         # Ours is compared with what it was when somebody chose.
-        wanted = "bot" if self.cells else "o" if self.choices else ""
+        wanted = "bot" if self.mode.is_by_cell else "o" if self.choices else ""
         kept = "".join(
             f", first(case when {state} = 1 then {row} end, true) over ({group}) row_{state}"
             for state in wanted
@@ -205,7 +203,7 @@ class RowDecisions:
     def _chosen(self) -> str:
         by_group = _CHOICE.format(b="nb", o="no", t="nt")
         by_unit = _CHOICE.format(b="ub", o="uo", t="ut")
-        by_mode = THEIRS if self.mode == "accept" else OURS
+        by_mode = choice_by(self.mode)
         choice = f"if(single, {by_group}, {by_unit})"
         by_hand = "false"
         if self.choices is not None:
@@ -230,12 +228,12 @@ class RowDecisions:
                 f"nb is not null and {equals(own, old, field.type)} ob{n}",
                 f"{equals(own, other, field.type)} ot{n}",
             ]
-        accept = str(self.mode == "accept").lower()
+        accept = str(self.mode.side == "theirs").lower()
         takes = [f"not tb{n} and not ot{n} and (ob{n} or {accept}) theirs{n}" for n in numbers]
         clashes = " or ".join(f"not (tb{n} or ot{n} or ob{n})" for n in numbers)
         ours = " and ".join(f"(not theirs{n} or ot{n})" for n in numbers)
         theirs = " and ".join(f"(theirs{n} or ot{n})" for n in numbers)
-        settled = "mixes" if self.mode != "fail" else "mixes and not cell_clash"
+        settled = "mixes" if self.mode.side else "mixes and not cell_clash"
         return [
             f"select *, {', '.join(told)} from {{}}",
             f"select *, {', '.join(takes)}, {clashes} cell_clash from {{}}",
@@ -248,7 +246,7 @@ class RowDecisions:
 
     def _wanted(self) -> str:
         still = "still" if self._mixes_cells else "clash"
-        is_open = still if self.mode == "fail" else "false"
+        is_open = still if self.mode.side is None else "false"
         wanted = (
             f"case final when {OURS} then uo when {THEIRS} then ut when {BASE} then ub else 0 end"
         )
@@ -308,7 +306,7 @@ class RowDecisions:
     @property
     def _mixes_cells(self) -> bool:
         """Whether rows may be merged column by column: without a key there is one row."""
-        return self.cells and bool(self.key)
+        return self.mode.is_by_cell and bool(self.key)
 
 
 def spelled(fields: Sequence[Field], wanted: Sequence[Field]) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import RelationName, Snapshot
+from dbt.adapters.vcs.core.plan.schema_merge import Side
 
 PROPERTY: Final = "vcs.on_conflict"
 """Table property: what a merge does if both sides changed a row, like the config `on_conflict`."""
@@ -37,6 +38,13 @@ class Mode(str, Enum):
     def is_by_cell(self) -> bool:
         """Whether rows in conflict are first merged column by column."""
         return self in (Mode.CELL, Mode.CELL_SKIP, Mode.CELL_ACCEPT)
+
+    @property
+    def side(self) -> Side | None:
+        """The side that counts where both differ; None if somebody has to choose."""
+        if self in (Mode.FAIL, Mode.CELL):
+            return None
+        return "ours" if self in (Mode.SKIP, Mode.CELL_SKIP) else "theirs"
 
     @classmethod
     def of(cls, text: str, where: str) -> Mode:

@@ -24,24 +24,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
-from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
+from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice, Mode
 from dbt.adapters.vcs.core.model import Field
 from dbt.adapters.vcs.table.compare.located import Mask
 from dbt.adapters.vcs.table.compare.net import sums
 from dbt.adapters.vcs.table.equality import Codes, codes_of
 from dbt.adapters.vcs.table.files.block_reader import Positions, shown_type
 from dbt.adapters.vcs.table.row_numbers import distinct
-
-RowMode: TypeAlias = Literal["fail", "skip", "accept"]
-"""What to do with a row in conflict.
-
-A `Mode` says this, and whether to merge column by column first, which is `cells` here.
-"""
 
 OURS: Final = 0
 THEIRS: Final = 1
@@ -57,7 +51,6 @@ CHOICES: Final[dict[Choice, int]] = {
     Choice.DELETE: NOTHING,
     Choice.CUSTOM: CUSTOM,
 }
-_BY_MODE: Final[dict[RowMode, int]] = {"fail": OURS, "skip": OURS, "accept": THEIRS}
 _ABSENT: Final = -1
 
 ReadAt: TypeAlias = Callable[[Positions], pa.Table]
@@ -133,9 +126,7 @@ class Verdict:
     made: Sequence[Positions]
 
 
-def decide(
-    groups: Groups, decided: Positions, read: ReadAt, *, mode: RowMode, cells: bool
-) -> Verdict:
+def decide(groups: Groups, decided: Positions, read: ReadAt, *, mode: Mode) -> Verdict:
     """Decide on groups by the table above.
 
     Args:
@@ -143,7 +134,6 @@ def decide(
         decided: For each group one of the choices, -1 where nobody decided.
         read: Reads all columns of the rows; used only to merge cells.
         mode: What to do about conflicts.
-        cells: Whether to merge rows in conflict column by column.
     """
     by_group = groups.single[groups.group]
     sides = [groups.row_of(counts) for counts in (groups.base, groups.ours, groups.theirs)]
@@ -158,15 +148,15 @@ def decide(
     by_hand = (clash & (said != UNDECIDED)) | (said == CUSTOM)
     choice = np.where(by_hand, said, choice)
     conflicts = clash & ~by_hand
-    choice = np.where(conflicts, _BY_MODE[mode], choice)
+    choice = np.where(conflicts, choice_by(mode), choice)
     made: Sequence[Positions] = ()
-    if cells:
+    if mode.is_by_cell:
         candidates = distinct(groups.group[conflicts & by_group])
         rows = [side[candidates] for side in sides]
         both = (rows[1] != _ABSENT) & (rows[2] != _ABSENT)
         candidates, rows = candidates[both], [side[both] for side in rows]
         merged = _merged_cells(read, *rows, mode=mode)
-        settled = ~merged.clashes if mode == "fail" else np.ones(len(candidates), np.bool_)
+        settled = ~merged.clashes if mode.side is None else np.ones(len(candidates), np.bool_)
         new = settled & ~merged.like_ours & ~merged.like_theirs
         made = [source[new] for source in merged.sources]
         conflicts &= ~np.isin(groups.group, candidates[~merged.clashes])
@@ -180,6 +170,11 @@ def decide(
     counts = np.stack([groups.ours, groups.theirs, groups.base, nothing, nothing])
     wanted = counts[choice, np.arange(len(choice))]
     return Verdict(wanted=wanted, conflicts=conflicts, made=made)
+
+
+def choice_by(mode: Mode) -> int:
+    """Return the side whose row stands until somebody decides: ours where no mode does."""
+    return THEIRS if mode.side == "theirs" else OURS
 
 
 def _choices(base: Positions, ours: Positions, theirs: Positions) -> Positions:
@@ -211,7 +206,7 @@ class _Merged(NamedTuple):
 
 
 def _merged_cells(
-    read: ReadAt, base: Positions, ours: Positions, theirs: Positions, *, mode: RowMode
+    read: ReadAt, base: Positions, ours: Positions, theirs: Positions, *, mode: Mode
 ) -> _Merged:
     sides = [read(rows).columns for rows in (base, ours, theirs)]
     clashes = np.zeros(len(ours), np.bool_)
@@ -223,7 +218,7 @@ def _merged_cells(
         old = np.where(base == _ABSENT, _ABSENT, old)
         choice = _choices(old, own, other)
         clash = choice == _ABSENT
-        is_other = np.where(clash, _BY_MODE[mode], choice) == THEIRS
+        is_other = np.where(clash, choice_by(mode), choice) == THEIRS
         clashes = clashes | clash
         like_ours = like_ours & (~is_other | (own == other))
         like_theirs = like_theirs & (is_other | (own == other))

@@ -155,9 +155,7 @@ class _Attempt:
         chosen = np.flatnonzero(decided == CUSTOM)
         _check_single(self.groups, chosen)
         self.given = policy.rows(indexes[chosen], by, fields)
-        self.verdict = decide(
-            self.groups, decided, self._read, mode=policy.mode, cells=policy.cells
-        )
+        self.verdict = decide(self.groups, decided, self._read, mode=policy.mode)
         units = self.groups.unit
         rank = ranks(units * 2 + self.rows.grafted)
         wanted = self.verdict.wanted[units] if len(units) else units

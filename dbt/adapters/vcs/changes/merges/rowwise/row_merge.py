@@ -16,7 +16,7 @@ The further steps are in `core/plan/states.py` (graft), `decide.py` (which row s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, Protocol, TypeVar
@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dbt.adapters.vcs.changes.diffs.difference import Difference
-from dbt.adapters.vcs.changes.merges.rowwise.decide import Conflicts, RowMode
+from dbt.adapters.vcs.changes.merges.rowwise.decide import Conflicts
 from dbt.adapters.vcs.changes.merges.rowwise.repair import (
     Question,
     Repair,
@@ -62,7 +62,6 @@ from dbt.adapters.vcs.table.limits import CONDITION_LIMITS, MERGE_LIMITS, Limits
 from dbt.adapters.vcs.table.quoting import quoted
 
 _FAIL: Final = RowPolicy()
-_PREFERRED: Mapping[RowMode, Side] = {"skip": "ours", "accept": "theirs"}
 
 
 class RepairAtScale(Protocol):
@@ -146,7 +145,7 @@ def merge(
         InputError: A decision or a picked key doesn't fit the key's columns, or a value given by
             hand is NULL where none may be.
     """
-    prefer = policy.prefer or _PREFERRED.get(policy.mode)
+    prefer = policy.prefer or policy.mode.side
     if policy.only is not None:
         _check_picked(base, ours, theirs)
         definition = Definition.of(ours)
@@ -284,7 +283,7 @@ class _Merging:
             how=how,
             definition=self.definition,
             conflicts=conflicts,
-            is_blocked=bool(self.policy.mode == "fail" and conflicts),
+            is_blocked=bool(self.policy.mode.side is None and conflicts),
             triple=self.triple,
             state=state,
             repair=mend if mend and _is_needed(mend) else None,

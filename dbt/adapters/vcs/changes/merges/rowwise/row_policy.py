@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
-from dbt.adapters.vcs.changes.merges.rowwise.decide import CHOICES, RowMode
+from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice, Mode
+from dbt.adapters.vcs.changes.merges.rowwise.decide import CHOICES
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Field
 from dbt.adapters.vcs.core.plan.schema_merge import Side
@@ -83,7 +83,6 @@ class RowPolicy:
 
     Attributes:
         mode: What to do about conflicts.
-        cells: Whether to merge rows in conflict column by column first.
         decisions: Decisions about single conflicts. The last one for a key counts; those for rows
             not in conflict are ignored.
         only: The rows whose changes are wanted; None for all.
@@ -91,8 +90,7 @@ class RowPolicy:
             one that the mode keeps, if any.
     """
 
-    mode: RowMode = "fail"
-    cells: bool = False
+    mode: Mode = Mode.FAIL
     decisions: Sequence[Decided] = ()
     only: Pick | None = None
     prefer: Side | None = None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dbt.adapters.vcs.column import VcsColumn
+from dbt.adapters.vcs.relation import VcsColumn
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,6 @@ from dbt_common.events.functions import fire_event
 from dbt_common.events.types import Note
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.vcs.column import VcsColumn
 from dbt.adapters.vcs.connections import VcsConnectionManager
 from dbt.adapters.vcs.core.errors import InputError, VcsError
 from dbt.adapters.vcs.core.ids import datetime_of
@@ -36,7 +35,7 @@ from dbt.adapters.vcs.project.operations import Caller, prepare_operation
 from dbt.adapters.vcs.project.python_models import relations_of, run_python_model
 from dbt.adapters.vcs.project.reuse_modes import is_declared_repeatable
 from dbt.adapters.vcs.project.seeds import allow_long_values, check_seed_file, load_seed
-from dbt.adapters.vcs.relation import VcsRelation
+from dbt.adapters.vcs.relation import VcsColumn, VcsRelation
 from dbt.adapters.vcs.sql.show_handler import columns_of_temporary
 from dbt.adapters.vcs.sql.syntax.clauses import Check, check_properties
 from dbt.adapters.vcs.sql.syntax.names import Name

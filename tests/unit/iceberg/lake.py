@@ -25,8 +25,8 @@ from dbt.adapters.vcs.core.plan.compaction import contents_of
 from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.core.tree_changes import TreeChanges
 from dbt.adapters.vcs.iceberg.manifest_lists import number_of
-from dbt.adapters.vcs.iceberg.metadata_files import MetadataPlace, place_of
-from dbt.adapters.vcs.iceberg.table_metadata import TableDocument, named_commits, table_metadata
+from dbt.adapters.vcs.iceberg.metadata_files import MetadataFile, MetadataPlace, place_of
+from dbt.adapters.vcs.iceberg.table_metadata import named_commits, table_metadata
 from dbt.adapters.vcs.table.files.block_reader import Files
 from dbt.adapters.vcs.table.files.footers import read_blocks
 from dbt.adapters.vcs.table.files.parquet import arrow_schema, write_rows
@@ -111,7 +111,7 @@ class Lake(Shelf):
         assert isinstance(entry, TableEntry)
         return number_of(entry.snapshot)
 
-    def document(self, name: str, revision: str = "main", **options: Any) -> TableDocument:
+    def document(self, name: str, revision: str = "main", **options: Any) -> MetadataFile:
         return table_metadata(
             self.repository,
             self.repository.resolve(revision),

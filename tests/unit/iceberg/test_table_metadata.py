@@ -8,7 +8,7 @@ import pytest
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError, UnsupportedError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.iceberg.manifest_lists import number_of
-from dbt.adapters.vcs.iceberg.table_metadata import TableDocument
+from dbt.adapters.vcs.iceberg.metadata_files import MetadataFile
 from tests.unit.iceberg.lake import Lake
 from tests.unit.iceberg.readers import duckdb_connection, duckdb_rows, pyiceberg_rows
 
@@ -28,7 +28,7 @@ def rows_of(table: Any) -> list[tuple[Any, ...]]:
     return sorted(zip(*(column.to_pylist() for column in table.columns), strict=True), key=repr)
 
 
-def agree(lake: Lake, duck: Any, name: str, **options: Any) -> TableDocument:
+def agree(lake: Lake, duck: Any, name: str, **options: Any) -> MetadataFile:
     """Check that two other engines read what this package reads."""
     document, expected = lake.document(name, **options), sorted(lake.rows(name), key=repr)
     assert rows_of(pyiceberg_rows(document.location)) == expected

@@ -14,9 +14,9 @@ from dbt.adapters.vcs.core.errors import ConflictError, EngineError
 from dbt.adapters.vcs.core.model import Input, Origin, RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store import MemoryBlobs
-from dbt.adapters.vcs.project import healing
-from dbt.adapters.vcs.project.healing import Carried, is_failure
+from dbt.adapters.vcs.project import publication
 from dbt.adapters.vcs.project.node_steps import LoggedStep, RunLog, Sent
+from dbt.adapters.vcs.project.publication import Carried, is_failure
 from tests.property.healing import Run, Step, begun, shown, value
 
 NUMBERS = itertools.count()
@@ -204,7 +204,7 @@ def test_a_run_gives_up_when_the_target_moves_each_time(
     monkeypatch.setattr("dbt.adapters.vcs.core.turns.time.sleep", lambda _: None)
     with pytest.raises(ConflictError, match="'main' moved each of 5 times"):
         run.publish(HEAL)
-    assert next(count) == healing.TRIES + 1
+    assert next(count) == publication.TRIES + 1
 
 
 def with_test(run: Run, monkeypatch: pytest.MonkeyPatch, answers: list[bool]) -> None:

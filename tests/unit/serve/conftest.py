@@ -9,9 +9,10 @@ from starlette.testclient import TestClient
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Readable, RelationName, TableEntry
-from dbt.adapters.vcs.iceberg.serve.documents import Documents, RestDocument
-from dbt.adapters.vcs.iceberg.serve.rest_app import rest_app
-from dbt.adapters.vcs.iceberg.serve.token_file import TokenList
+from dbt.adapters.vcs.iceberg.metadata_files import MetadataFile
+from dbt.adapters.vcs.iceberg.serve.access import TokenList
+from dbt.adapters.vcs.iceberg.serve.catalog_api import rest_app
+from dbt.adapters.vcs.iceberg.serve.documents import Documents
 from tests.unit.warehouse import Warehouse
 
 
@@ -35,7 +36,7 @@ class PlainMaker:
         *,
         branch: str | None,
         tags: bool,
-    ) -> RestDocument:
+    ) -> MetadataFile:
         if relation.identifier == self.refused:
             raise UnsupportedError(f"Iceberg has no type for the column v of {relation}.")
         self.made.append(str(relation))
@@ -45,7 +46,7 @@ class PlainMaker:
             "snapshots": [{"snapshot-id": number} for number in (1, 2, 3)],
             "refs": {"main": {"snapshot-id": 3}, "v1": {"snapshot-id": 1}},
         }
-        return RestDocument(metadata, f"memory:///{relation}")
+        return MetadataFile(metadata, f"memory:///{relation}", "", entry.version)
 
     def stage(
         self, commit: CommitId, relation: RelationName, entry: TableEntry, branch: str

@@ -10,8 +10,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
-from dbt.adapters.vcs.iceberg.serve.bearer import Bearer, Grant, Role
-from dbt.adapters.vcs.iceberg.serve.token_file import TokenList
+from dbt.adapters.vcs.iceberg.serve.access import Bearer, Grant, Role, TokenList
 from dbt.adapters.vcs.workspace.run_branch import Status
 from tests.unit.serve.conftest import Open, PlainMaker
 from tests.unit.warehouse import Warehouse

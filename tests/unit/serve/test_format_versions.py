@@ -11,9 +11,8 @@ from pyiceberg.catalog.rest import RestCatalog
 from starlette.testclient import TestClient
 
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
-from dbt.adapters.vcs.iceberg.serve.documents import Documents
-from dbt.adapters.vcs.iceberg.serve.iceberg_documents import IcebergDocuments
-from dbt.adapters.vcs.iceberg.serve.rest_app import rest_app
+from dbt.adapters.vcs.iceberg.serve.catalog_api import rest_app
+from dbt.adapters.vcs.iceberg.serve.documents import Documents, IcebergDocuments
 from tests.unit.iceberg.lake import Lake
 from tests.unit.iceberg.readers import duckdb_connection
 from tests.unit.serve.server_process import serving

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.iceberg.serve.token_file import TokenList, read_tokens
+from dbt.adapters.vcs.iceberg.serve.access import TokenList, read_tokens
 from tests.unit.serve.conftest import Open
 from tests.unit.warehouse import Warehouse
 

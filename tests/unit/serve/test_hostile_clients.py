@@ -14,11 +14,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from dbt.adapters.vcs.iceberg import client_manifests
-from dbt.adapters.vcs.iceberg.serve.bearer import Bearer, Grant
-from dbt.adapters.vcs.iceberg.serve.documents import Documents
-from dbt.adapters.vcs.iceberg.serve.iceberg_documents import IcebergDocuments
-from dbt.adapters.vcs.iceberg.serve.rest_app import rest_app
-from dbt.adapters.vcs.iceberg.serve.token_file import TokenList
+from dbt.adapters.vcs.iceberg.serve.access import Bearer, Grant, TokenList
+from dbt.adapters.vcs.iceberg.serve.catalog_api import rest_app
+from dbt.adapters.vcs.iceberg.serve.documents import Documents, IcebergDocuments
 from tests.unit.iceberg.lake import Lake
 from tests.unit.serve.hand_writer import Record, Writer
 from tests.unit.serve.test_writing import COLUMNS, client_of, digest, refusal

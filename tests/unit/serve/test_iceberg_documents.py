@@ -13,10 +13,14 @@ from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.iceberg import avro_files, manifest_files
-from dbt.adapters.vcs.iceberg.serve.bearer import ANYBODY
+from dbt.adapters.vcs.iceberg.serve.access import ANYBODY
 from dbt.adapters.vcs.iceberg.serve.catalog_view import view_of
-from dbt.adapters.vcs.iceberg.serve.documents import Documents
-from dbt.adapters.vcs.iceberg.serve.iceberg_documents import MAX_AGE, IcebergDocuments, ServedTags
+from dbt.adapters.vcs.iceberg.serve.documents import (
+    TAGS_AGE,
+    Documents,
+    IcebergDocuments,
+    ServedTags,
+)
 from tests.unit.warehouse import Warehouse
 
 A = RelationName("shop", "a")
@@ -91,14 +95,14 @@ def test_a_new_tag_makes_another_document_after_some_seconds(warehouse: Warehous
     none = tags.now()
     assert none.names == ()
     warehouse.repository.create_tag("v1", head, author="ann")
-    now[0] = MAX_AGE - 1
+    now[0] = TAGS_AGE - 1
     assert tags.now() == none
-    now[0] = MAX_AGE
+    now[0] = TAGS_AGE
     first = tags.now()
     assert [(item.name, item.commit) for item in first.names] == [("v1", head)]
     warehouse.repository.delete_tag("v1", author="ann")
     warehouse.repository.create_tag("v1", warehouse.put(a="2"), author="ann")
-    now[0] = 3 * MAX_AGE
+    now[0] = 3 * TAGS_AGE
     assert len({none.digest, first.digest, tags.now().digest}) == 3
 
 

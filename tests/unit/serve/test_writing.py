@@ -15,10 +15,9 @@ from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.iceberg.client_manifests import client_folder
-from dbt.adapters.vcs.iceberg.serve.documents import Documents
-from dbt.adapters.vcs.iceberg.serve.iceberg_documents import IcebergDocuments
-from dbt.adapters.vcs.iceberg.serve.rest_app import rest_app
-from dbt.adapters.vcs.iceberg.serve.token_file import TokenList, read_tokens
+from dbt.adapters.vcs.iceberg.serve.access import TokenList, read_tokens
+from dbt.adapters.vcs.iceberg.serve.catalog_api import rest_app
+from dbt.adapters.vcs.iceberg.serve.documents import Documents, IcebergDocuments
 from tests.unit.iceberg.lake import Lake
 
 

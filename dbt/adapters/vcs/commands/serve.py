@@ -71,7 +71,7 @@ def serve_command(
     from dbt.adapters.vcs.iceberg.serve.http_server import ServerLimits
     from dbt.adapters.vcs.iceberg.serve.start import Listening, Serving
 
-    serving = Serving.of(
+    serving = Serving(
         session.repository,
         Listening(host=host, port=port, tokens=tokens, certificate=certificate, key=key),
         vended=vended,

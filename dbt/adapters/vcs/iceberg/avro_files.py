@@ -28,11 +28,14 @@ _RECORD: Final = 256
 _PRIMITIVES: Final = frozenset(
     {"null", "boolean", "int", "long", "float", "double", "bytes", "string"}
 )
+# Nearly all numbers of an entry are smaller than 64: a table saves a loop for each.
 _BYTES: Final = tuple(bytes([number]) for number in range(0x80))
 
 
 def long(value: int) -> bytes:
     """Return a whole number as Avro writes it."""
+    # Avro's specification: zigzag, so that small negative numbers are short, too; then seven
+    # bits a byte, the lowest first.
     rest = (value << 1) ^ (value >> 63)
     if rest <= 0x7F:
         return _BYTES[rest]
@@ -71,6 +74,7 @@ class AvroSchema:
 
     def file(self, records: list[bytes], meta: Mapping[str, str]) -> bytes:
         """Return a file of encoded records with further facts in its header."""
+        # The header is a map: one block of pairs, and a zero for its end.
         told = [text(part.encode()) for fact in meta.items() for part in fact]
         parts = [_MAGIC, long(len(meta) + self._facts), *told, self._own, NULL, _SYNC]
         if records:
@@ -83,6 +87,7 @@ class AvroSchema:
     def records(self, file: AvroFile) -> list[Record]:
         """Return the records of a file, whoever wrote it by whichever schema."""
         data, told, place = file
+        # Another release may have written the file with other fields.
         if told.get("avro.schema") != self._text or told.get("avro.codec") != b"deflate":
             return read_avro(data)
         read, found = iceberg_extra("fastavro").schemaless_reader, []
@@ -128,6 +133,7 @@ def client_records(data: bytes, wanted: Collection[str]) -> Iterator[tuple[Recor
         iceberg_extra("fastavro").parse_schema(item)
         for item in (written, _pruned(written, wanted))
     )
+    # A list of a billion items without bytes is a few bytes long.
     _check_items(schema)
     codec = file.meta.get("avro.codec", b"null")
     place = file.start
@@ -153,6 +159,7 @@ def _unpacked(packed: bytes, codec: bytes) -> bytes:
     body = packed
     if codec == b"deflate":
         try:
+            # One byte more than is allowed shows that there is more, and no more is unpacked.
             body = zlib.decompressobj(-15).decompress(packed, _BLOCK + 1)
         except zlib.error as error:
             raise ValueError(str(error)) from None
@@ -188,6 +195,7 @@ def _is_plain(type_: Any) -> bool:
         while isinstance(items, dict):
             items = items.get("type")
         return isinstance(items, str) and items in _PRIMITIVES
+    # A name stands for a type that was defined before, of whatever size.
     return isinstance(type_, str) and type_ in _PRIMITIVES
 
 

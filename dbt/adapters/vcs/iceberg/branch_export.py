@@ -20,11 +20,10 @@ from dbt.adapters.vcs.iceberg.export_folder import (
     Showing,
     export_folder,
 )
-from dbt.adapters.vcs.iceberg.metadata_files import MetadataPlace, PendingFiles
+from dbt.adapters.vcs.iceberg.metadata_files import MetadataPlace, PendingFiles, encoded
 from dbt.adapters.vcs.iceberg.table_metadata import (
     NamedCommit,
     describe_table,
-    encoded,
     named_commits,
 )
 from dbt.adapters.vcs.iceberg.view_metadata import view_metadata
@@ -150,6 +149,7 @@ class _Export:
         repository = self._repository
         self._head = head = repository.branch(self._branch)
         state = self._folder.state()
+        # All tables change with it, not only those of the commits since.
         if state is not None and state.format_version != self._format_version:
             state = None
         if everything:
@@ -163,13 +163,13 @@ class _Export:
         self._export(sorted(changed), names)
         self._export_views(sorted(changed))
         self._folder.finish(
+            head.ref.seq,
             ExportState(
-                move=head.ref.seq,
                 commit=head.head,
                 refused=self._refused,
                 format_version=self._format_version,
                 views=self._views,
-            )
+            ),
         )
         return repository.branch(self._branch).ref.seq == head.ref.seq
 
@@ -288,6 +288,7 @@ class _Export:
             for (relation, data), old in zip(described.items(), olds, strict=True):
                 last = max(versions[relation], default=0)
                 move = 0 if old is None else int(old.properties.get(_MOVE, 0))
+                # Another export has seen a later move of the branch, and is right.
                 if move > now:
                     continue
                 # Another move alone makes no other metadata.

@@ -143,6 +143,7 @@ def _client_files(
     deletes: dict[DeleteFile, None] = {}
     equality: dict[str, EqualityFile] = {}
     undeleted = False
+    # Decision 23: of a file only its path counts; manifests are the client's word.
     for manifest in reader.records(manifest_list):
         is_data = int(manifest.get("content") or _DATA) == _DATA
         for entry in reader.records(str(manifest["manifest_path"])):
@@ -186,6 +187,7 @@ class ClientPaths:
         Raises:
             InputError: It is not in it.
         """
+        # Spark calls one bucket s3a where Iceberg calls it s3, and a local file file:/ or file:///.
         given, root = re.sub("^s3a://", "s3://", uri), self._root
         if root.startswith(_LOCAL):
             given, root = re.sub("^file:/*", "/", given), root.removeprefix(_LOCAL)

@@ -157,6 +157,7 @@ def first_rows(files: TableFiles, manifests: Iterable[Record]) -> dict[str, int]
     """
     found: dict[str, int] = {}
     for manifest in manifests:
+        # Specification, "First Row ID Inheritance".
         next_row = int(manifest["first_row_id"])
         for item in files.entries(manifest):
             file = item["data_file"]
@@ -269,6 +270,7 @@ def listed(
     values: Sequence[tuple[Any, ...]],
 ) -> Record:
     """Return what a manifest list says of a manifest, but for who added it and when."""
+    # Deletions inherit the number of the version that adds them; they apply to all files.
     found: Record = {
         "manifest_path": files.place.uri(path),
         "manifest_length": size,
@@ -300,6 +302,7 @@ _NUMBERS: Final = ("sequence_number", "min_sequence_number")
 def _summary(field: Field, values: Sequence[Any]) -> Record:
     present = [value for value in values if value is not None]
     numbers = [value for value in present if isinstance(value, float)]
+    # NaN has no place in an order, so partitions of floating-point numbers have no bounds.
     low, high = (min(present), max(present)) if present and not numbers else (None, None)
     return {
         "contains_null": len(present) < len(values),
@@ -361,6 +364,7 @@ class DataEntries:
             snapshot: The Iceberg snapshot that this is said of; None inherits the manifest's.
             row: Number of the block's first row, in format version 3; None inherits it.
         """
+        # Decision 21: data files have the sequence number 1 in all versions.
         sequence = NULL if status == ADDED else SOME + long(DATA_SEQUENCE)
         rows = long(block.rows)
         return b"".join(

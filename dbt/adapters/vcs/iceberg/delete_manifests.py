@@ -96,6 +96,7 @@ def _by_partition(
     files: TableFiles, stone: Tombstone, blocks: Mapping[str, Block]
 ) -> dict[_Part, list[str]]:
     found: dict[_Part, list[str]] = {}
+    # Rows of a position delete file are in the order of path and position.
     for path in sorted(stone.targets, key=files.place.uri):
         spec = files.spec_of(blocks[path])
         values = files.values_of(spec, blocks[path])
@@ -135,8 +136,10 @@ def _delete_file(
         "partition": {f"p{place}": value for place, value in enumerate(values)},
         "record_count": sum(stone.targets[path] for path in targets),
         "file_size_in_bytes": files.put(path, make),
+        # Readers leave out files of deletions whose bounds the data file is not within.
         "lower_bounds": [{"key": _FILE, "value": uris[0].encode()}],
         "upper_bounds": [{"key": _FILE, "value": uris[-1].encode()}],
+        # Said only if there is one: readers take it for the only file.
         "referenced_data_file": uris[0] if len(uris) == 1 else None,
     }
 
@@ -220,6 +223,7 @@ def vector_manifests(
     wanted, had = _deleting(stones), _deleting(before)
     if base and wanted == had:
         return list(base)
+    # A block is the same file for ever, so the same tombstones delete the same rows of it.
     same = {path for path, by in wanted.items() if had.get(path) == by}
     kept: list[Record] = []
     again: dict[str, _Vector] = {}
@@ -257,6 +261,7 @@ def _listed(files: TableFiles, manifest: Record) -> dict[str, _Vector]:
             int(file["content_offset"]),
             int(file["content_size_in_bytes"]),
         )
+        # NULL is what the manifest has: it was new when it was written.
         snapshot = item["snapshot_id"] or manifest["added_snapshot_id"]
         number = item["sequence_number"] or manifest["sequence_number"]
         found[files.path_of(place.uri)] = _Vector(

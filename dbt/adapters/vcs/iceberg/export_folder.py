@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
@@ -34,19 +33,16 @@ _FEW: Final = 20
 """Tables whose folders are listed one by one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExportState:
+class ExportState(msgspec.Struct, frozen=True, kw_only=True):
     """What was exported last, all of it.
 
     Attributes:
-        move: Number of the branch's move.
         commit: Where the branch pointed.
         refused: The tables of the commit that can't be exported, and why.
         format_version: Version of Iceberg's format.
         views: The paths of the views' metadata files, by `schema.view`.
     """
 
-    move: int
     commit: CommitId
     refused: dict[str, str]
     format_version: int
@@ -89,31 +85,23 @@ class ExportFolder:
 
     def state(self) -> ExportState | None:
         """Return what was exported last; None if that is unknown."""
+        # Twenty digits: the order of names is that of moves.
         states = sorted(info.path for info in self._blobs.walk(f"{self.path}/{STATES}"))
         if not states:
             return None
-        found = _read(self._blobs, states[-1])
-        if not found.keys() >= {"format_version", "views"}:
+        data = self._blobs.get(states[-1])
+        try:
+            return msgspec.json.decode(data, type=ExportState)
+        except msgspec.ValidationError:
             # An export of an earlier release knew less.
             return None
-        return ExportState(
-            move=int(states[-1].rpartition("/")[2].partition(".")[0]),
-            commit=CommitId(found["commit"]),
-            refused=dict(found["refused"]),
-            format_version=found["format_version"],
-            views=dict(found["views"]),
-        )
+        except ValueError as error:
+            raise _unreadable(states[-1], error) from error
 
-    def finish(self, state: ExportState) -> None:
-        """Write down what was exported, and forget what was before."""
-        path = f"{self.path}/{STATES}/{state.move:020}.json"
-        facts = {
-            "commit": state.commit,
-            "refused": state.refused,
-            "format_version": state.format_version,
-            "views": state.views,
-        }
-        self._blobs.replace_all({path: json.dumps(facts).encode()})
+    def finish(self, move: int, state: ExportState) -> None:
+        """Write down what was exported at a move of the branch, and forget what was before."""
+        path = f"{self.path}/{STATES}/{move:020}.json"
+        self._blobs.replace_all({path: msgspec.json.encode(state)})
         for info in list(self._blobs.walk(f"{self.path}/{STATES}")):
             if info.path < path:
                 self._blobs.delete(info.path)
@@ -280,7 +268,11 @@ def _decoded(data: bytes, path: str, type_: type[T]) -> T:
     try:
         return msgspec.json.decode(data, type=type_)
     except ValueError as error:
-        raise DamagedError(
-            f"The exported file {path} can't be read: {error}. Nothing of the repository needs "
-            f"it: delete the folder {EXPORTS} and run dbt-vcs export again."
-        ) from error
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: str, error: ValueError) -> DamagedError:
+    return DamagedError(
+        f"The exported file {path} can't be read: {error}. Nothing of the repository needs "
+        f"it: delete the folder {EXPORTS} and run dbt-vcs export again."
+    )

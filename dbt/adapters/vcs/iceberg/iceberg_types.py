@@ -15,6 +15,7 @@ from dbt.adapters.vcs.core.model import Field, Schema, Snapshot
 from dbt.adapters.vcs.core.model.data_type import FLOATS, TEXTS, TIMESTAMPS, Type, type_of
 from dbt.adapters.vcs.core.model.snapshot import IDENTIFIERS, fitted
 
+# Of several types here that are one in Iceberg, clients get the last.
 _PLAIN: Final = {
     "boolean": "boolean",
     "tinyint": "int",
@@ -23,15 +24,17 @@ _PLAIN: Final = {
     "bigint": "long",
     "float": "float",
     "double": "double",
-    "string": "string",
     "char": "string",
     "varchar": "string",
+    "string": "string",
     "binary": "binary",
     "date": "date",
-    "timestamp": "timestamptz",
-    "timestamp_ntz": "timestamp",
     "time": "time",
+    "timestamp_ntz": "timestamp",
+    "timestamp": "timestamptz",
 }
+CLIENT_TYPES: Final = {theirs: ours for ours, theirs in _PLAIN.items()}
+"""Our words for Iceberg's plain types."""
 
 
 def iceberg_schema(snapshot: Snapshot, number: int) -> dict[str, Any]:
@@ -122,6 +125,7 @@ def _type(type_: Type, path: tuple[str, ...], field: Field) -> Any:
     if type_.kind == "array":
         return {
             "type": "list",
+            # Decision 20: numbers are made from names, so that no branch needs a counter.
             "element-id": field_number(*path, "element"),
             "element": _type(type_.parts[0], (*path, "element"), field),
             "element-required": False,
@@ -287,6 +291,7 @@ def _parsed(field: Field, text: str) -> Any:
         return float(text)
     if type_.kind == "date":
         return date.fromisoformat(text).toordinal() - _EPOCH_DAY
+    # Spark writes a fraction without the zeros at its end, which Python 3.10 refuses.
     if type_.kind in TIMESTAMPS:
         head, point, fraction = text.partition(".")
         padded = head + point + fraction.ljust(6, "0") if point else head
@@ -324,5 +329,6 @@ def _unscaled(text: str, scale: int, field: Field) -> int:
 
 
 def _unscaled_bytes(number: int) -> bytes:
+    # Specification, appendix D: two's complement, the highest byte first, as few as there can be.
     length = max(1, ((number if number >= 0 else ~number).bit_length() + 8) // 8)
     return number.to_bytes(length, "big", signed=True)

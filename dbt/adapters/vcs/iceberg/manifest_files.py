@@ -72,6 +72,7 @@ def manifest_bytes(
         columns: The columns that the entries are about.
         version: Format version of the table.
     """
+    # Decision 1: the id of a column is its name in our files, whatever it is called now.
     fields = [
         {"id": field_number(field.id), "name": field.id, "required": False, "type": type_}
         for field, type_ in ((field, iceberg_type(field)) for field in columns)
@@ -79,6 +80,7 @@ def manifest_bytes(
     parts = [{**part, "name": id} for id, part in zip(spec.ids, spec.json, strict=True)]
     meta = {
         "schema": json_text({"type": "struct", "schema-id": 0, "fields": fields}),
+        # The schema here has the columns of these entries alone, so it is none of the table's.
         "schema-id": "0",
         "partition-spec": json_text(parts),
         "partition-spec-id": str(spec.number),
@@ -107,6 +109,8 @@ def entry(data_file: Record, added: tuple[int, int] | None = None) -> Record:
         added: The Iceberg snapshot that added it, and its sequence number; None for those of the
             manifest.
     """
+    # Specification, "Sequence Number Inheritance": NULL stands for the numbers that the list
+    # gives the manifest, which aren't known yet.
     snapshot, number = added or (None, None)
     return {
         "status": ADDED if added is None else EXISTING,
@@ -163,6 +167,7 @@ def _part_type(field: Field, place: int) -> Any:
         is_utc = type_.kind == "timestamp"
         return {"type": "long", "logicalType": "timestamp-micros", "adjust-to-utc": is_utc}
     if type_.kind == "decimal":
+        # Specification, appendix A: as few bytes as hold the precision, with a sign.
         largest = 10**type_.precision - 1
         return {
             "type": "fixed",
@@ -187,6 +192,7 @@ def _map(name: str, number: int, key: int, value: int, type_: str) -> Record:
         "name": f"k{key}_v{value}",
         "fields": [_field("key", "int", key), _field("value", type_, value)],
     }
+    # Keys of Avro's own maps are texts, so maps of numbers are lists of pairs (appendix A).
     items = {"type": "array", "logicalType": "map", "items": pair}
     return _field(name, items, number, optional=True)
 
@@ -194,6 +200,7 @@ def _map(name: str, number: int, key: int, value: int, type_: str) -> Record:
 def part_schema(spec: Spec) -> Record:
     """Return the schema of partition values."""
     parts = [
+        # Known by number, not by name: names of columns change while manifests stay.
         _field(f"p{place}", _part_type(field, place), part_number(field.id), optional=True)
         for place, field in enumerate(spec.fields)
     ]
@@ -201,6 +208,8 @@ def part_schema(spec: Spec) -> Record:
 
 
 def _entry_schema(spec: Spec, version: int) -> Record:
+    # Sizes of columns, counts of NaN and places of row groups are optional, and left out: clients
+    # read footers.
     fields = [
         _field("content", "int", 134),
         _field("file_path", "string", 100),

@@ -136,6 +136,7 @@ _ALONE: Final = "0" * 40
 
 def number_of(version: SnapshotId) -> int:
     """Return the Iceberg snapshot that a version is."""
+    # 63 bits: ids are Java's long, and -1 stands for no snapshot. Decision 21: no counter.
     return int(version[:16], 16) >> 1 or 1
 
 
@@ -169,6 +170,7 @@ class ManifestLists:
             base: Path of the list of the version before; by default any of its lists.
         """
         found = self._find(self._path(shown))
+        # It is older than the retention, so no commit says which of its lists is meant.
         if found is None and shown.commit is None:
             found = self._any(shown.snapshot)
         return found or self._made(shown, base)
@@ -265,10 +267,12 @@ class _Making:
             old = gone.keys() & {block.path for block in segment.blocks}
             kept |= old
             yield from self._new(ref, segment, old)
+        # Version 3 forbids new position delete files.
         if self._version >= 3:
             yield from self._vectors()
         removed = [block for path, block in gone.items() if path not in kept]
         self._removed = len(removed)
+        # For readers of changes; those of rows pass over entries that are deleted.
         for manifest in removed_manifests(self._files, removed, self._number, self._rows):
             yield stamped(manifest, self._number, self._shown.at)
 
@@ -365,6 +369,7 @@ class _Making:
             return manifests
         row, found = self.first_row, []
         for manifest in manifests:
+            # Specification, "First Row ID Assignment": by the rows of all entries, old and new.
             if manifest["content"] == DATA and manifest.get("first_row_id") is None:
                 manifest = {**manifest, "first_row_id": row}
                 row += manifest["added_rows_count"] + manifest["existing_rows_count"]

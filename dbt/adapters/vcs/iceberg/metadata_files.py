@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, NamedTuple
+
+import msgspec
 
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import Blobs
@@ -167,3 +171,38 @@ class PendingFiles:
     def _waiting(self, path: str) -> bytes | None:
         found = self._lists.get(path)
         return self._named.get(path) if found is None else found
+
+
+class MetadataFile(NamedTuple):
+    """A metadata.json in the store, of a table or a view.
+
+    Attributes:
+        metadata: What it holds.
+        location: Its URI.
+        path: The same relative to the repository.
+        version: The version of the table or view that it shows.
+    """
+
+    metadata: dict[str, Any]
+    location: str
+    path: str
+    version: str
+
+
+def put_metadata(
+    files: PendingFiles,
+    place: MetadataPlace,
+    folder: str,
+    metadata: dict[str, Any],
+    version: str,
+) -> MetadataFile:
+    """Store a metadata.json under a name that its content gives it."""
+    data = encoded(metadata)
+    path = f"{folder}/{hashlib.sha256(data).hexdigest()[:32]}.metadata.json"
+    path = files.put_last(path, data)
+    return MetadataFile(metadata, place.uri(path), path, version)
+
+
+def encoded(metadata: Mapping[str, Any]) -> bytes:
+    """Return the bytes of a metadata.json."""
+    return msgspec.json.encode(metadata)

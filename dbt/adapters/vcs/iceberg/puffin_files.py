@@ -68,6 +68,7 @@ def puffin_bytes(places: Sequence[VectorPlace], vectors: Iterable[bytes]) -> byt
         {
             "type": _TYPE,
             "fields": [_POSITION],
+            # Not known when the file is written: the specification wants -1.
             "snapshot-id": -1,
             "sequence-number": -1,
             "offset": item.offset,
@@ -196,6 +197,7 @@ def _blobs(data: bytes) -> Iterable[Mapping[str, Any]]:
     if length < 0 or start < 2 * len(_PUFFIN) or data[start - 4 : start] != _PUFFIN:
         raise ValueError("its description has another length than it says")
     footer = data[start:-_TAIL]
+    # As one frame of LZ4, the only compression that a description may have.
     if flags & _COMPRESSED:
         footer = pa.CompressedInputStream(pa.BufferReader(footer), "lz4").read()
     found = msgspec.json.decode(footer, type=dict[str, Any]).get("blobs")

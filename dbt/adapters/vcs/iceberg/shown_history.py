@@ -65,6 +65,7 @@ def shown_since(
     """
     entry = repository.tree(head).entry(relation)
     commit = repository.objects.commit(head)
+    # First parents are the line of a branch; what was merged shows at the merge.
     while commit.parents and commit.committed_at >= since:
         if repository.tree(commit.parents[0]).entry(relation) != entry:
             break

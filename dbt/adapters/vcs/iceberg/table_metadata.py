@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
@@ -24,7 +23,12 @@ from dbt.adapters.vcs.iceberg.iceberg_types import (
 )
 from dbt.adapters.vcs.iceberg.manifest_files import Spec, part_number
 from dbt.adapters.vcs.iceberg.manifest_lists import ListedVersion, ManifestLists, number_of
-from dbt.adapters.vcs.iceberg.metadata_files import MetadataPlace, PendingFiles
+from dbt.adapters.vcs.iceberg.metadata_files import (
+    MetadataFile,
+    MetadataPlace,
+    PendingFiles,
+    put_metadata,
+)
 from dbt.adapters.vcs.iceberg.shown_history import (
     ShownVersion,
     kept_since,
@@ -42,23 +46,6 @@ _LAST_PARTITION: Final = 999
 """What an unpartitioned table has for the last number of a partition field."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableDocument:
-    """The metadata of a table, and all that it names, as stored.
-
-    Attributes:
-        metadata: What metadata.json holds.
-        location: URI of that file.
-        path: The same relative to the repository.
-        snapshot: The version that it shows.
-    """
-
-    metadata: dict[str, Any]
-    location: str
-    path: str
-    snapshot: SnapshotId
-
-
 def table_metadata(
     repository: Repository,
     commit: CommitId,
@@ -67,7 +54,7 @@ def table_metadata(
     place: MetadataPlace,
     format_version: int = 2,
     names: Iterable[NamedCommit] = (),
-) -> TableDocument:
+) -> MetadataFile:
     """Return a table as a commit shows it, with the versions that the commits before showed.
 
     Manifests, delete files, the manifest lists and the file itself are in the store when this
@@ -101,17 +88,9 @@ def table_metadata(
         )
         if files.store():
             break
-    data = encoded(described.metadata)
     kind = digest_of([place.root, described.metadata["format-version"]])
     folder = f"{folder_of_table(place, described.table)}/metadata/{kind}/{described.snapshot}"
-    path = f"{folder}/{hashlib.sha256(data).hexdigest()[:32]}.metadata.json"
-    path = files.put_last(path, data)
-    return TableDocument(
-        metadata=described.metadata,
-        location=place.uri(path),
-        path=path,
-        snapshot=described.snapshot,
-    )
+    return put_metadata(files, place, folder, described.metadata, described.snapshot)
 
 
 class DescribedTable(NamedTuple):
@@ -163,11 +142,6 @@ def format_version_of(snapshot: Snapshot, default: int) -> int:
     """Return the format version that a table's properties say, or the default."""
     told = snapshot.properties.get(FORMAT_VERSION)
     return next((version for version in FORMAT_VERSIONS if str(version) == told), default)
-
-
-def encoded(metadata: Mapping[str, Any]) -> bytes:
-    """Return the bytes of a metadata.json."""
-    return msgspec.json.encode(metadata)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +246,7 @@ def _metadata(
     snapshots = [_snapshot(place, item, schemas, history.items, version) for item in history.items]
     default, specs = _specs(history)
     parts = [part_number(id) for spec in specs for id in spec.ids]
+    # Of the version and not of now: the same table has the same bytes.
     last = history.log[-1][0] // 1000
     rows = {"next-row-id": max(item.listed.next_row for item in history.items)}
     return {
@@ -279,6 +254,7 @@ def _metadata(
         "format-version": version,
         "table-uuid": table_uuid(repository, relation, snapshot),
         "location": place.uri(folder_of_table(place, snapshot.table)),
+        # Decision 21: times of commits grow along every history, so they are the numbers.
         "last-sequence-number": history.last_sequence,
         "last-updated-ms": last,
         "last-column-id": max(n for schema in schemas.all for n in all_numbers(schema)),
@@ -296,6 +272,7 @@ def _metadata(
         "snapshot-log": [
             {"timestamp-ms": at // 1000, "snapshot-id": number} for at, number in history.log
         ],
+        # A file is named for its content, and none comes before another.
         "metadata-log": [],
         "statistics": [],
         "partition-statistics": [],
@@ -413,6 +390,7 @@ def metadata_refs(
         names: Names to include if they show one of these.
     """
     known = set(numbers)
+    # First, so that a branch called `main` doesn't hide what this commit shows.
     refs = {MAIN: {"snapshot-id": current, "type": "branch"}}
     for name, kind, commit in names:
         try:

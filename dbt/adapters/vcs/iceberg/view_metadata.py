@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import uuid
-from dataclasses import dataclass
 from typing import Any, Final
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
@@ -13,33 +10,21 @@ from dbt.adapters.vcs.core.ids import CommitId, ViewId
 from dbt.adapters.vcs.core.model import Field, RelationName, View, ViewEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.iceberg.iceberg_types import columns_schema
-from dbt.adapters.vcs.iceberg.metadata_files import MetadataPlace, PendingFiles
+from dbt.adapters.vcs.iceberg.metadata_files import (
+    MetadataFile,
+    MetadataPlace,
+    PendingFiles,
+    put_metadata,
+)
 from dbt.adapters.vcs.iceberg.shown_history import kept_since, shown_entry, shown_since
 
 DIALECT: Final = "spark"
 """The SQL that views are written in."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ViewDocument:
-    """The metadata of a view, as stored.
-
-    Attributes:
-        metadata: What metadata.json holds.
-        location: URI of that file.
-        path: The same relative to the repository.
-        view: The version that it shows.
-    """
-
-    metadata: dict[str, Any]
-    location: str
-    path: str
-    view: ViewId
-
-
 def view_metadata(
     repository: Repository, commit: CommitId, relation: RelationName, *, place: MetadataPlace
-) -> ViewDocument:
+) -> MetadataFile:
     """Return a view as a commit shows it; the file is in the store when this returns.
 
     Engines that know the dialect run the view's query, whose relations have their schemas.
@@ -60,10 +45,7 @@ def view_metadata(
     at = shown_since(repository, commit, relation, kept_since(repository)) // 1000
     folder = f"{place.folder}/views/{id}"
     metadata = _metadata(repository, relation, view, id, at) | {"location": place.uri(folder)}
-    data = json.dumps(metadata, ensure_ascii=False, separators=(",", ":")).encode()
-    path = f"{folder}/{hashlib.sha256(data).hexdigest()[:32]}.metadata.json"
-    path = PendingFiles(repository.blobs).put_last(path, data)
-    return ViewDocument(metadata=metadata, location=place.uri(path), path=path, view=id)
+    return put_metadata(PendingFiles(repository.blobs), place, folder, metadata, id)
 
 
 def view_uuid(repository: Repository, relation: RelationName) -> str:
@@ -79,6 +61,7 @@ def _metadata(
         Field(id=column.name, name=column.name, type=column.type, comment=column.comment)
         for column in view.columns
     )
+    # 31 bits: the id of a view's version is Java's int.
     number = int(id[:8], 16) >> 1 or 1
     version = {
         "version-id": number,

@@ -1,34 +1,62 @@
-"""Publication: when a run is published, and how its work becomes one commit of its target."""
+"""Publication: when a run is published, healed if it has to be, as one commit of its target."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import msgspec
 
 from dbt.adapters.vcs.changes.diffs.summaries import list_changes, rows_text
 from dbt.adapters.vcs.changes.merges.branch_landing import Arrival, land_work
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import Terms
-from dbt.adapters.vcs.changes.merges.merge_plan import Work
+from dbt.adapters.vcs.changes.merges.merge_plan import MergePlan, Work
 from dbt.adapters.vcs.changes.merges.project_rules import Rules
 from dbt.adapters.vcs.changes.merges.stale_by_merge import (
+    EARLIER,
+    Healed,
     ReadSetCheck,
     changed_by_target,
+    entry_after,
     joined,
     newly_stale,
+    skewed_by,
 )
-from dbt.adapters.vcs.core.errors import ConflictError, VcsError
+from dbt.adapters.vcs.core.errors import ConflictError, InputError, VcsError
 from dbt.adapters.vcs.core.ids import CommitId
-from dbt.adapters.vcs.core.model import Origin, Run
+from dbt.adapters.vcs.core.model import (
+    Commit,
+    Input,
+    NodeRun,
+    Origin,
+    RelationName,
+    Run,
+    TableEntry,
+)
 from dbt.adapters.vcs.core.origins.results import Results
-from dbt.adapters.vcs.core.origins.staleness import entries_of
+from dbt.adapters.vcs.core.origins.staleness import entries_of, moved_inputs
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.project.healing import Carry, RunHealer, WorkspaceCarry
 from dbt.adapters.vcs.project.invocation import Invocation
-from dbt.adapters.vcs.project.node_steps import LoggedStep
+from dbt.adapters.vcs.project.node_steps import LoggedStep, Sent
+from dbt.adapters.vcs.project.replay_plan import (
+    Columns,
+    RecordedTable,
+    RecordedTables,
+    Replay,
+    RunSides,
+    plan_replays,
+)
 from dbt.adapters.vcs.project.reuse_modes import ReuseModes
+from dbt.adapters.vcs.reuse.reuser import Reuse
+from dbt.adapters.vcs.reuse.taken_versions import settle_history
+from dbt.adapters.vcs.sql.syntax.parser import read
+from dbt.adapters.vcs.sql.syntax.statement import CreateTemporaryView
+from dbt.adapters.vcs.table.quoting import quoted
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines.run_line import RunLine
+from dbt.adapters.vcs.workspace.mounts import relation_of
+from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.run_branch import Status
 
 
@@ -171,3 +199,335 @@ def published(
         f"Published {relations} to {branch} @ {after[:12]}: "
         f"{rows_text(changes)} rows, {seconds:.1f}s"
     )
+
+
+TRIES: Final = 5
+"""Times that a run is healed: each time the target moved again while that was done."""
+
+
+class RunHealer:
+    """Heals the plans of one run; see `changes.merges.stale_by_merge.Healer`."""
+
+    def __init__(
+        self,
+        repository: Repository,
+        steps: Sequence[LoggedStep],
+        carry: Carry,
+        *,
+        origin: Origin,
+        results: Results,
+        author: str,
+        fails: Callable[[str], bool],
+    ) -> None:
+        """Take what the run did.
+
+        Args:
+            repository: The repository.
+            steps: What the run did, in order; tests that did not pass aside.
+            carry: Carries statements out.
+            results: The statements that are recorded.
+            origin: Who makes tables of other runs again.
+            author: The user.
+            fails: Returns whether a test with wrong rows is an error; by its id.
+        """
+        self._repository = repository
+        self._steps = steps
+        self._carry = carry
+        self._origin = origin
+        self._results = results
+        self._author = author
+        self._fails = fails
+        self._tries = 0
+
+    def __call__(self, plan: MergePlan) -> Healed:
+        """Return the plan with what was computed again.
+
+        Raises:
+            ConflictError: Something can't be carried out again, or fails; or a test fails on what
+                was computed; or the target moved too often meanwhile.
+        """
+        if plan.combination is None:
+            return Healed(plan)
+        replays = plan_replays(self._repository, self._steps, self._sides(plan))
+        made = {name for replay in replays for name in replay.step.writes}
+        if any(clash.name not in made for clash in plan.combination.clashes):
+            return Healed(plan)
+        others, notes = ([], ()) if replays else self._others(plan)
+        if replays or others:
+            self._count(plan)
+        overlay = self._overlay(plan, made)
+        seen = {replay.step.id: self._again(plan, overlay, replay) for replay in replays}
+        self._make(plan, overlay, others)
+        self._test(plan, overlay, seen)
+        if not (seen or others):
+            return Healed(plan, notes=notes)
+        settle_history(overlay)
+        return Healed(
+            _with(plan, overlay, seen),
+            _relations(replays),
+            tuple(str(table.name) for table in others),
+            notes,
+        )
+
+    def _make(self, plan: MergePlan, overlay: Overlay, tables: Sequence[RecordedTable]) -> None:
+        """Make tables of others again."""
+        for table in tables:
+            origin = msgspec.structs.replace(self._origin, node=table.node)
+            self._carried(plan, overlay, origin, table.statements, table.node or str(table.name))
+
+    def _test(self, plan: MergePlan, overlay: Overlay, seen: dict[str, tuple[Input, ...]]) -> None:
+        """Run tests that saw other versions, and add what they see now to `seen`, by id."""
+        for step in self._steps:
+            if step.is_test and step.id not in seen and self._saw_others(step, overlay):
+                again = Replay(step, step.why_not_again())
+                seen[step.id] = self._again(plan, overlay, again)
+
+    def _saw_others(self, step: LoggedStep, overlay: Overlay) -> bool:
+        return bool(moved_inputs(self._repository, step.reads, overlay.entry))
+
+    def _sides(self, plan: MergePlan) -> RunSides:
+        ours = self._repository.tree(plan.target.head)
+        return RunSides(
+            base=self._repository.tree(plan.base).entry,
+            ours=ours.entry,
+            merged=lambda name: entry_after(plan, name, ours.entry(name)),
+        )
+
+    def _overlay(self, plan: MergePlan, made: set[RelationName]) -> Overlay:
+        """Return the target with the run merged into it, except for what will be made again."""
+        assert plan.combination is not None
+        head, changes = plan.target.head, plan.combination.changes
+        kept = {name: entry for name, entry in changes.relations.items() if name not in made}
+        return Overlay(
+            repository=self._repository,
+            base=head,
+            tree=self._repository.tree(head),
+            relations=kept,
+            schemas=dict(changes.schemas),
+            branch=plan.target.name,
+            author=self._author,
+        )
+
+    def _count(self, plan: MergePlan) -> None:
+        self._tries += 1
+        if self._tries > TRIES:
+            raise ConflictError(
+                f"{plan.target.name!r} moved each of {TRIES} times while what had become stale "
+                "was computed again."
+            )
+
+    def _again(self, plan: MergePlan, overlay: Overlay, replay: Replay) -> tuple[Input, ...]:
+        """Carry a step out again, and return what it read.
+
+        Raises:
+            ConflictError: That can't be done, or it is a test and fails.
+        """
+        (step, why_not, columns), target = replay, plan.target.name
+        if why_not is not None:
+            raise ConflictError(
+                f"{step.id} read or changed what {target!r} shows in another version now, and "
+                f"can't be carried out again by itself: {why_not} (on_stale: heal)."
+            )
+        inputs, rows = self._carried(plan, overlay, step.origin, step.statements, step.id, columns)
+        if step.is_test and self._fails(step.id) and is_failure(rows):
+            raise ConflictError(f"{step.id} fails on what {target!r} would show (on_stale: heal).")
+        return inputs
+
+    def _others(self, plan: MergePlan) -> tuple[list[RecordedTable], tuple[str, ...]]:
+        """Return the tables of others to make again, all that the run makes stale or none.
+
+        Making some of them only would give a state that no order of the runs gives.
+        """
+        if all(item.is_theirs for item in skewed_by(self._repository, plan)):
+            return [], ()
+        base, shown = (self._repository.tree(id).entry for id in (plan.base, plan.target.head))
+        tables = RecordedTables(self._repository, self._results, base=base, ours=shown)
+        ours = changed_by_target(self._repository, plan)
+        theirs = {
+            item.name for item in self._repository.diff(plan.base, plan.work.commit).relations
+        }
+        both = ours & theirs
+        built = ours | self._built(plan)
+        found = [(name, tables.recorded(name)) for name in tables.readers(theirs, built)]
+        why_none = f"both sides changed {min(both)}" if both else self._why_no_order(plan)
+        if why_none is not None:
+            found = [(name, why_none) for name, _ in found]
+        missing = [f"{name} ({why})" for name, why in found if isinstance(why, str)]
+        if missing:
+            return [], (f"Not computed again, as if the run came last: {joined(missing)}.",)
+        return [item for _, item in found if isinstance(item, RecordedTable)], ()
+
+    def _built(self, plan: MergePlan) -> set[RelationName]:
+        """Return the relations that runs built on the target since the base, changed or not."""
+        return {
+            relation_of(node.relation)
+            for commit in self._since(plan)
+            for node in (commit.run.nodes if commit.run is not None else ())
+            if node.relation is not None
+        }
+
+    def _why_no_order(self, plan: MergePlan) -> str | None:
+        """Return why the run can't count as earlier than what the target got since the base.
+
+        A run that counts as earlier than others, from before this one began, can't come after it.
+        """
+        for commit in self._since(plan):
+            if EARLIER in commit.metadata:
+                return f"another run counts as earlier already: {commit.summary}"
+        return None
+
+    def _since(self, plan: MergePlan) -> Iterator[Commit]:
+        """Yield the commits of the target since the base."""
+        for id, commit in self._repository.log(plan.target.head):
+            if id == plan.base:
+                break
+            yield commit
+
+    def _carried(
+        self,
+        plan: MergePlan,
+        overlay: Overlay,
+        origin: Origin,
+        statements: Sequence[Sent],
+        label: str,
+        columns: Columns | None = None,
+    ) -> Carried:
+        try:
+            return self._carry(overlay, origin, statements, label, columns)
+        except VcsError as error:
+            raise ConflictError(
+                f"{label} could not be carried out again on what {plan.target.name!r} shows now "
+                f"(on_stale: heal): {error}"
+            ) from error
+
+
+def is_failure(rows: Sequence[Sequence[Any]]) -> bool:
+    """Return whether a test's answer (failures, should warn, should fail) is a failure."""
+    return any(str(row[2]).lower() in ("true", "1") for row in rows if len(row) > 2)
+
+
+def _relations(replays: Sequence[Replay]) -> tuple[str, ...]:
+    """Return the relations of steps, each once, in order."""
+    names = [str(name) for replay in replays for name in sorted(replay.step.writes)]
+    return tuple(dict.fromkeys(names))
+
+
+def _with(plan: MergePlan, overlay: Overlay, seen: Mapping[str, tuple[Input, ...]]) -> MergePlan:
+    """Return a plan that lands what an overlay shows, with what its nodes found on it."""
+    assert plan.combination is not None
+    work, record = plan.work, plan.work.record
+    if record is not None:
+        nodes = tuple(
+            _noted(node, overlay, seen[node.id]) if node.id in seen else node
+            for node in record.nodes
+        )
+        work = replace(work, record=msgspec.structs.replace(record, nodes=nodes))
+    combination = replace(plan.combination, changes=overlay.changes, clashes=())
+    return replace(plan, work=work, how="merge", combination=combination)
+
+
+def _noted(node: NodeRun, overlay: Overlay, inputs: tuple[Input, ...]) -> NodeRun:
+    """Return the record of a node that was carried out again."""
+    if node.inputs:
+        return msgspec.structs.replace(node, inputs=inputs)
+    entry = overlay.entry(relation_of(node.relation)) if node.relation else None
+    rows = overlay.snapshot(entry.snapshot).rows if isinstance(entry, TableEntry) else node.rows
+    return msgspec.structs.replace(node, rows=rows)
+
+
+class Carried(NamedTuple):
+    """What statements gave.
+
+    Attributes:
+        inputs: What they read.
+        rows: The rows of the last one; none if it has no result.
+    """
+
+    inputs: tuple[Input, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+
+Carry: TypeAlias = Callable[
+    [Overlay, Origin, Sequence[Sent], str, Columns | None],
+    Carried,
+]
+"""Carries out statements on an overlay, one after the other; a text says whose they are.
+
+With columns, the statements make a temporary view with just these. Raises a `VcsError` if one
+fails.
+"""
+
+
+class WorkspaceCarry:
+    """Carries statements out in a run's workspace, and takes results that are known."""
+
+    def __init__(self, workspace: Workspace, reuse: Callable[[str], Reuse]) -> None:
+        """`reuse` returns what the node of an id may take."""
+        self._workspace = workspace
+        self._reuse = reuse
+        self._reuses: list[Reuse] = []
+
+    def __call__(
+        self,
+        overlay: Overlay,
+        origin: Origin,
+        statements: Sequence[Sent],
+        label: str,
+        columns: Columns | None,
+    ) -> Carried:
+        """Carry statements out; see `Carry`."""
+        reuse = self._reuse(label)
+        self._reuses.append(reuse)
+        connection = self._workspace.connect(f"{label} again")
+        inputs: dict[tuple[str, str], Input] = {}
+        rows: tuple[tuple[Any, ...], ...] = ()
+        fits = columns is None
+        try:
+            for text, schema, work in statements:
+                if work is not None:
+                    outcome = work(connection, overlay, origin)
+                else:
+                    if schema and schema != connection.schema:
+                        connection.execute(f"use {quoted(schema)}", overlay, origin=origin)
+                    outcome = connection.execute(text, overlay, origin=origin, reuse=reuse)
+                inputs.update(((item.relation, item.version), item) for item in outcome.inputs)
+                rows = () if outcome.rows is None else tuple(outcome.rows.fetch())
+                if columns is not None and (view := _temporary_view(text)) is not None:
+                    shown = connection.execute(
+                        f"select * from {view} limit 0", overlay, origin=origin
+                    )
+                    assert shown.rows is not None
+                    found = shown.rows.columns
+                    _check_columns({(item.name.lower(), item.type) for item in found}, columns)
+                    fits = True
+        finally:
+            connection.close()
+        if not fits:
+            raise InputError("what it reads has other columns now, and it makes no new rows first")
+        return Carried(tuple(inputs[key] for key in sorted(inputs)), rows)
+
+    def remember(self) -> None:
+        """Remember what was computed, now that it has landed.
+
+        Raises:
+            StorageError: The store failed; it is computed again where it is needed.
+        """
+        while self._reuses:
+            self._reuses.pop().remember()
+
+
+def _temporary_view(text: str) -> str | None:
+    """Return the name of the temporary view that a statement makes, quoted; None for others."""
+    statement, _ = read(text)
+    if not isinstance(statement, CreateTemporaryView):
+        return None
+    return quoted(statement.target.name.identifier)
+
+
+def _check_columns(found: set[tuple[str, str]], wanted: Columns) -> None:
+    """Check that new rows have the columns that dbt saw, whose names are in its statements."""
+    other = sorted({name for name, _ in found.symmetric_difference(wanted)})
+    if other:
+        raise InputError(
+            f"its new rows have other columns than its table by now: {', '.join(other)}"
+        )

@@ -2,45 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
 from typing import Final, cast
 
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import TableEntry, ViewEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.iceberg.client_manifests import client_folder
 from dbt.adapters.vcs.iceberg.metadata_files import place_of
+from dbt.adapters.vcs.iceberg.serve.access import (
+    LOOPBACK,
+    Gate,
+    TokenList,
+    bearer_of,
+    check_method,
+)
 from dbt.adapters.vcs.iceberg.serve.catalog_view import CatalogView, FoundRelation, lookup, view_of
-from dbt.adapters.vcs.iceberg.serve.documents import Documents, History
-from dbt.adapters.vcs.iceberg.serve.observed import ROUTE
-from dbt.adapters.vcs.iceberg.serve.request_names import (
+from dbt.adapters.vcs.iceberg.serve.documents import Body, Documents, History
+from dbt.adapters.vcs.iceberg.serve.observed import CONTENT_TYPE, ROUTE, Figures, Observed
+from dbt.adapters.vcs.iceberg.serve.rest_protocol import (
+    JSON,
     NAMESPACE,
     NAMESPACES,
+    NO_NAMESPACE,
     TABLE,
     TABLES,
     VIEW,
     VIEWS,
-    namespace_of,
-    prefix_of,
-    revision_of,
-)
-from dbt.adapters.vcs.iceberg.serve.rest_answers import (
+    RestError,
     answer,
     asked_name,
     asked_namespace,
-    bearer_of,
+    bad_request,
     failure,
-    listing,
-    loaded,
+    namespace_of,
     paged,
+    prefix_of,
+    rest_error,
+    revision_of,
 )
-from dbt.adapters.vcs.iceberg.serve.rest_error import NO_NAMESPACE, RestError, rest_error
 from dbt.adapters.vcs.iceberg.serve.writing.write_api import (
     MAX_BODY,
     REFUSED,
@@ -49,6 +58,67 @@ from dbt.adapters.vcs.iceberg.serve.writing.write_api import (
     WriteHandler,
     answer_write,
 )
+
+
+def rest_app(
+    repository: Repository,
+    documents: Documents,
+    *,
+    tokens: TokenList | None = None,
+    hosts: Collection[str] = LOOPBACK,
+    max_body: int = MAX_BODY,
+    log: Callable[[str], None] = lambda _: None,
+    stranger: Callable[[str], None] | None = None,
+) -> ASGIApp:
+    """Return the application of a server.
+
+    Args:
+        repository: The repository, which threads share.
+        documents: Its tables and views as Iceberg's documents.
+        tokens: Who may use it; None for anybody on this machine.
+        hosts: Names under which it answers without tokens.
+        max_body: Bytes of the body of a request that changes something.
+        log: Takes the access log's lines.
+        stranger: Takes those about somebody without a token; None for `log`.
+    """
+    figures = Figures(documents)
+
+    def health(request: Request) -> Response:
+        request.scope[ROUTE] = "/health"
+        return PlainTextResponse("ok\n")
+
+    def metrics(request: Request) -> Response:
+        request.scope[ROUTE] = "/metrics"
+        return Response(figures.text(), headers={"Content-Type": CONTENT_TYPE})
+
+    async def unrouted(request: Request, error: Exception) -> Response:
+        return failure(check_method(request.scope))
+
+    routes = [
+        Route("/health", health, methods=["GET"]),
+        Route("/metrics", metrics, methods=["GET"]),
+        *CatalogApi(repository, documents, max_body=max_body).routes(),
+    ]
+    inner = Starlette(routes=routes, exception_handlers={HTTPException: unrouted})
+    # A path with a slash too many is wrong, too, and is no reason to redirect.
+    inner.router.redirect_slashes = False
+    return Observed(_escaped(Gate(inner, tokens, hosts)), figures, log, stranger or log)
+
+
+def _escaped(app: ASGIApp) -> ASGIApp:
+    """Return an application that is given paths as they were sent.
+
+    A slash in a name is escaped, and would part the name once that is undone.
+    """
+
+    async def run(scope: Scope, receive: Receive, send: Send) -> None:
+        raw = scope.get("raw_path")
+        if raw is not None:
+            scope["path"] = raw.partition(b"?")[0].decode("latin-1")
+        await app(scope, receive, send)
+
+    return run
+
 
 _METRICS: Final = f"{TABLE}/metrics"
 
@@ -158,7 +228,7 @@ def list_namespaces(api: CatalogApi, request: Request) -> Response:
     parent = request.query_params.get("parent")
     below = api.view(request).namespaces(namespace_of(parent) if parent else ())
     shown, token = paged(request, below, lambda namespace: namespace[-1])
-    return listing("namespaces", shown, token)
+    return answer({"namespaces": shown, "next-page-token": token})
 
 
 def load_namespace(api: CatalogApi, request: Request) -> Response:
@@ -178,9 +248,8 @@ def list_relations(
     found = api.view(request).relations(namespace)
     of_type = sorted(name for name, item in found.items() if isinstance(item.entry, type_))
     names, token = paged(request, of_type, str)
-    return listing(
-        "identifiers", [{"namespace": namespace, "name": name} for name in names], token
-    )
+    shown = [{"namespace": namespace, "name": name} for name in names]
+    return answer({"identifiers": shown, "next-page-token": token})
 
 
 def load_table(api: CatalogApi, request: Request) -> Response:
@@ -188,9 +257,7 @@ def load_table(api: CatalogApi, request: Request) -> Response:
     namespace, name = asked_namespace(request), asked_name(request, "table")
     history = request.query_params.get("snapshots", "all")
     if history not in ("all", "refs"):
-        raise RestError(
-            400, "BadRequestException", f"snapshots={history!r}; expected all or refs."
-        )
+        raise bad_request(f"snapshots={history!r}; expected all or refs.")
     found = lookup(api.view(request), namespace, name, TableEntry)
     if request.method == "HEAD":
         return Response(status_code=204)
@@ -203,7 +270,7 @@ def load_table(api: CatalogApi, request: Request) -> Response:
         branch=found.branch,
         tags=bearer_of(request).is_whole,
     )
-    return loaded(request, body)
+    return _loaded(request, body)
 
 
 def load_view(api: CatalogApi, request: Request) -> Response:
@@ -212,7 +279,16 @@ def load_view(api: CatalogApi, request: Request) -> Response:
     found = lookup(api.view(request), namespace, name, ViewEntry)
     if request.method == "HEAD":
         return Response(status_code=204)
-    return loaded(request, api.documents.body(found.commit, found.relation, found.entry))
+    return _loaded(request, api.documents.body(found.commit, found.relation, found.entry))
+
+
+def _loaded(request: Request, body: Body) -> Response:
+    """Return a body, or say that the client has it already."""
+    headers = {"ETag": body.tag}
+    known = request.headers.get("If-None-Match", "")
+    if any(tag.strip().removeprefix("W/") in ("*", body.tag) for tag in known.split(",")):
+        return Response(status_code=304, headers=headers)
+    return Response(body.data, media_type=JSON, headers=headers)
 
 
 def take_metrics(api: CatalogApi, request: Request) -> Response:

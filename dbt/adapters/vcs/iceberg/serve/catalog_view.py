@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import open_merge_of
 from dbt.adapters.vcs.core.branches import NamedSnapshot
@@ -13,10 +13,10 @@ from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Readable, RelationName, TableEntry, ViewEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.branch_names import is_name
-from dbt.adapters.vcs.iceberg.serve.bearer import Bearer
-from dbt.adapters.vcs.iceberg.serve.request_names import Namespace
-from dbt.adapters.vcs.iceberg.serve.rest_error import (
+from dbt.adapters.vcs.iceberg.serve.access import Bearer
+from dbt.adapters.vcs.iceberg.serve.rest_protocol import (
     NO_NAMESPACE,
+    Namespace,
     RestError,
     no_namespace,
     no_relation,
@@ -43,42 +43,6 @@ class FoundRelation:
     entry: Readable
     commit: CommitId
     branch: str | None = None
-
-
-class CatalogView(Protocol):
-    """What one request sees: all of it at one commit, or one commit for each branch."""
-
-    def namespaces(self, parent: Namespace) -> list[Namespace]:
-        """Return the namespaces directly below another one, sorted; `()` is the top.
-
-        Raises:
-            RestError: There is no such parent.
-        """
-        ...
-
-    def properties(self, namespace: Namespace) -> dict[str, str]:
-        """Return the properties of a namespace.
-
-        Raises:
-            RestError: There is no such namespace.
-        """
-        ...
-
-    def relations(self, namespace: Namespace) -> Mapping[str, FoundRelation]:
-        """Return what a namespace holds directly, by name.
-
-        Raises:
-            RestError: There is no such namespace.
-        """
-        ...
-
-    def find(self, namespace: Namespace, name: str) -> FoundRelation | None:
-        """Return one of these, None if there is none; a large namespace costs no more.
-
-        Raises:
-            RestError: There is no such namespace.
-        """
-        ...
 
 
 def view_of(repository: Repository, revision: str | None, bearer: Bearer) -> CatalogView:
@@ -119,6 +83,7 @@ def lookup(view: CatalogView, namespace: Namespace, name: str, type_: type[E]) -
             `orders.snapshots`.
     """
     try:
+        # Names are kept in lower case, as Spark compares them.
         found = view.find(namespace, name.lower())
     except RestError as error:
         if error.kind != NO_NAMESPACE:
@@ -283,3 +248,11 @@ def _no_namespace(namespace: Namespace, there: Sequence[str]) -> RestError:
     more = " and others" if len(there) > _SHOWN else ""
     hint = f" (there is: {shown}{more})" if there else ""
     return no_namespace(".".join(namespace), hint)
+
+
+CatalogView: TypeAlias = AtCommit | AtSnapshots | AllBranches
+"""What one request sees: one commit, named snapshots, or one commit for each branch.
+
+Each raises RestError for a namespace that isn't there; `find` costs no more where a namespace is
+large.
+"""

@@ -131,6 +131,7 @@ class ServerLimits:
         if 0 <= soft < wanted:
             soft = wanted if hard < 0 else min(wanted, hard)
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        # A negative limit means that there is none.
         most = self.connections if soft < 0 else min(self.connections, max(soft - _FILES, 2))
         return replace(
             self, connections=most, per_address=min(self.per_address, max(most // 2, 1))

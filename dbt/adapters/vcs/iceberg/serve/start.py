@@ -11,9 +11,10 @@ from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.secrets import shown_location
+from dbt.adapters.vcs.iceberg.serve.access import LOOPBACK, read_tokens
+from dbt.adapters.vcs.iceberg.serve.catalog_api import rest_app
 from dbt.adapters.vcs.iceberg.serve.client_help import ClientHelp, Served, client_help
-from dbt.adapters.vcs.iceberg.serve.documents import Documents
-from dbt.adapters.vcs.iceberg.serve.gate import LOOPBACK
+from dbt.adapters.vcs.iceberg.serve.documents import Documents, IcebergDocuments
 from dbt.adapters.vcs.iceberg.serve.http_server import (
     Certificate,
     ServerLimits,
@@ -22,10 +23,7 @@ from dbt.adapters.vcs.iceberg.serve.http_server import (
     run,
     url_of,
 )
-from dbt.adapters.vcs.iceberg.serve.iceberg_documents import IcebergDocuments
 from dbt.adapters.vcs.iceberg.serve.observed import ServerLog
-from dbt.adapters.vcs.iceberg.serve.rest_app import rest_app
-from dbt.adapters.vcs.iceberg.serve.token_file import TokenList, read_tokens
 
 _EXAMPLE = RelationName("analytics", "orders")
 
@@ -65,33 +63,11 @@ class Listening:
     key: Path | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Serving:
-    """A server that is set up and does not run yet.
+    """A server that is set up and does not run yet."""
 
-    Attributes:
-        repository: What it serves.
-        listening: Where and how it listens.
-        tokens: Who may use it; None for anybody on this machine.
-        certificate: What it shows for TLS; None for plain HTTP.
-        properties: What clients are told of the object store.
-        vended: True if credentials are among these.
-        format_version: Format version of the tables whose properties say none.
-        limits: How many may connect, and for how long they may keep it waiting.
-    """
-
-    repository: Repository
-    listening: Listening
-    tokens: TokenList | None
-    certificate: Certificate | None
-    properties: Mapping[str, str]
-    vended: bool
-    format_version: int
-    limits: ServerLimits
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         repository: Repository,
         listening: Listening,
         *,
@@ -100,8 +76,17 @@ class Serving:
         vended: bool = False,
         format_version: int = 2,
         limits: ServerLimits | None = None,
-    ) -> Serving:
-        """Return a server, all of whose settings were checked.
+    ) -> None:
+        """Check all settings of a server.
+
+        Args:
+            repository: What it serves.
+            listening: Where and how it listens.
+            storage_options: Settings of the object store; they go before the environment.
+            environment: The server's environment variables.
+            vended: Hand the server's own credentials on to clients.
+            format_version: Format version of the tables whose properties say none.
+            limits: How many may connect, and for how long they may keep it waiting.
 
         Raises:
             InputError: A setting is wrong; or without tokens others than this machine could ask.
@@ -112,18 +97,16 @@ class Serving:
                 "so the server listens on this machine alone: --host 127.0.0.1. To serve others, "
                 "give it a file of tokens."
             )
-        return cls(
-            repository=repository,
-            listening=listening,
-            tokens=None if listening.tokens is None else read_tokens(listening.tokens),
-            certificate=_certificate(listening),
-            properties=store_properties(
-                repository.uri, storage_options, environment, vended=vended
-            ),
-            vended=vended,
-            format_version=format_version,
-            limits=limits or ServerLimits(),
+        self.repository = repository
+        self.listening = listening
+        self.tokens = None if listening.tokens is None else read_tokens(listening.tokens)
+        self.certificate = _certificate(listening)
+        self.vended = vended
+        self.format_version = format_version
+        self._properties = store_properties(
+            repository.uri, storage_options, environment, vended=vended
         )
+        self._limits = limits or ServerLimits()
 
     def run(self, stream: TextIO) -> None:
         """Answer requests until SIGTERM or SIGINT, with a log on a stream.
@@ -139,7 +122,7 @@ class Serving:
 
     def _run(self, log: ServerLog) -> None:
         maker = IcebergDocuments(self.repository, self.format_version)
-        documents = Documents(maker, self.properties)
+        documents = Documents(maker, self._properties)
         app = rest_app(
             self.repository,
             documents,
@@ -156,7 +139,7 @@ class Serving:
                     "Tokens are sent without TLS. Give --certificate and --key, unless a proxy "
                     "before this server has them."
                 )
-            run(app, listener, self.certificate, limits=self.limits, log=log.stranger)
+            run(app, listener, self.certificate, limits=self._limits, log=log.stranger)
         log("Stopped.")
 
     def help(self, branch: str) -> list[ClientHelp]:
@@ -241,6 +224,7 @@ def store_properties(
         found["client.region"] = found["s3.region"]
     if "s3.endpoint" in found:
         virtual = settings.get("virtual_hosted_style_request", "").lower() in _YES
+        # Stores other than AWS seldom have a host name for each bucket.
         found["s3.path-style-access"] = "false" if virtual else "true"
     if vended:
         found |= _credentials(settings)

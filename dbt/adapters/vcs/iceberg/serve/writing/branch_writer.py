@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NoReturn, TypeVar
+from typing import Any, Final, Literal, NoReturn, TypeVar
 
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import open_merge_of
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.ids import CommitId
-from dbt.adapters.vcs.core.model import Origin, RelationName
+from dbt.adapters.vcs.core.model import Origin, RelationName, TableEntry, ViewEntry
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.iceberg.serve.bearer import Bearer
-from dbt.adapters.vcs.iceberg.serve.request_names import Namespace
-from dbt.adapters.vcs.iceberg.serve.rest_error import NO_NAMESPACE, RestError
-from dbt.adapters.vcs.iceberg.serve.writing.commit_request import bad_request
+from dbt.adapters.vcs.iceberg.serve.access import Bearer
+from dbt.adapters.vcs.iceberg.serve.rest_protocol import (
+    NO_NAMESPACE,
+    TAKEN,
+    Namespace,
+    RestError,
+    bad_request,
+    forbidden,
+    name_taken,
+    no_namespace,
+    no_relation,
+)
+from dbt.adapters.vcs.sql.alter import RenameRelation
+from dbt.adapters.vcs.sql.definitions import CreateSchema, DropSchema
 from dbt.adapters.vcs.sql.handler_registry import handler_of
 from dbt.adapters.vcs.sql.syntax.names import Name, Target
 from dbt.adapters.vcs.sql.syntax.statement import Statement
+from dbt.adapters.vcs.sql.table import DropRelation
 from dbt.adapters.vcs.workspace.lines.direct import landed_commit
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine
@@ -134,9 +145,7 @@ def writer_of(
             "write to the branch."
         )
     if not bearer.writes(revision):
-        raise RestError(
-            403,
-            "ForbiddenException",
+        raise forbidden(
             f"The token {bearer.name!r} has the role reader on the branch {revision!r}. Ask "
             "whoever runs the server for the role writer there.",
         )
@@ -180,6 +189,29 @@ def schema_name(namespace: Namespace) -> str:
     return namespace[0].lower()
 
 
+def require_schema(overlay: Overlay, schema: str) -> None:
+    """Check that a schema is there.
+
+    Raises:
+        RestError: It isn't.
+    """
+    if not overlay.has_schema(schema):
+        raise no_namespace(schema)
+
+
+def check_free(
+    overlay: Overlay, relation: RelationName, type_: type[TableEntry] | type[ViewEntry]
+) -> None:
+    """Check that a name is free for a table or a view.
+
+    Raises:
+        RestError: It is taken.
+    """
+    entry = overlay.entry(relation)
+    if entry is not None:
+        raise name_taken(relation, entry, type_)
+
+
 def _refuse_revision(repository: Repository, revision: str) -> NoReturn:
     try:
         repository.resolve(revision)
@@ -196,3 +228,138 @@ def _no_engine() -> NoReturn:
         "This change reads rows with Spark, which the catalog doesn't run. Make it with dbt or "
         "with `dbt-vcs sql`."
     )
+
+
+_COMMENT: Final = "comment"
+
+
+def create_namespace(writer: BranchWriter, schema: str, properties: Mapping[str, str]) -> None:
+    """Create a schema.
+
+    Raises:
+        RestError: It is there.
+    """
+
+    def run(overlay: Overlay) -> None:
+        if overlay.has_schema(schema):
+            raise RestError(409, TAKEN, f"Namespace already exists: {schema}")
+        stored = dict(properties)
+        comment = stored.pop(_COMMENT, None)
+        writer.execute(
+            overlay,
+            CreateSchema(name=schema, if_not_exists=False, comment=comment, properties=stored),
+        )
+
+    writer.change(f"create the schema {schema}", run)
+
+
+def drop_namespace(writer: BranchWriter, schema: str) -> None:
+    """Drop a schema that has no relations.
+
+    Raises:
+        RestError: It isn't there, or has some.
+    """
+
+    def run(overlay: Overlay) -> None:
+        require_schema(overlay, schema)
+        held = overlay.entries(schema)
+        if held:
+            raise RestError(
+                409,
+                "NamespaceNotEmptyException",
+                f"Namespace {schema} is not empty: it holds {', '.join(sorted(held)[:10])}. Drop "
+                "them first.",
+            )
+        writer.execute(overlay, DropSchema(name=schema, if_exists=False, cascade=False))
+
+    writer.change(f"drop the schema {schema}", run)
+
+
+def change_properties(
+    writer: BranchWriter, schema: str, updates: Mapping[str, str], removals: Sequence[str]
+) -> dict[str, Any]:
+    """Set and remove properties of a schema; return which, as the protocol wants to know.
+
+    Raises:
+        RestError: It isn't there, or a property is both set and removed.
+    """
+    both = sorted({*updates} & {*removals})
+    if both:
+        raise RestError(
+            422, "UnprocessableEntityException", f"{both[0]!r} is both to be set and removed."
+        )
+
+    def run(overlay: Overlay) -> list[str]:
+        require_schema(overlay, schema)
+        info = overlay.schema_info(schema)
+        present = dict(info.properties)
+        if info.comment is not None:
+            present[_COMMENT] = info.comment
+        missing = [key for key in removals if key not in present]
+        after = {key: value for key, value in present.items() if key not in removals}
+        after.update(updates)
+        comment = after.pop(_COMMENT, None)
+        overlay.put_schema(schema, comment=comment, properties=after)
+        return missing
+
+    missing, _ = writer.change(f"alter the schema {schema}", run)
+    removed = [key for key in removals if key not in missing]
+    return {"updated": sorted(updates), "removed": removed, "missing": missing}
+
+
+def drop_relation(
+    writer: BranchWriter, relation: RelationName, type_: type[TableEntry] | type[ViewEntry]
+) -> None:
+    """Drop a table or a view; what it was stays in the history.
+
+    Raises:
+        RestError: There is none.
+    """
+
+    def run(overlay: Overlay) -> None:
+        _require(overlay, relation, type_)
+        writer.execute(overlay, DropRelation(target=target(relation), kind=_kind(type_)))
+
+    writer.change(f"drop {relation}", run)
+
+
+def rename_relation(
+    writer: BranchWriter,
+    relation: RelationName,
+    new: RelationName,
+    type_: type[TableEntry] | type[ViewEntry],
+) -> None:
+    """Rename a table or a view; it keeps its history.
+
+    Raises:
+        RestError: There is none, or the new name is taken or in no schema.
+    """
+
+    def run(overlay: Overlay) -> None:
+        _require(overlay, relation, type_)
+        require_schema(overlay, new.schema)
+        there = overlay.entry(new)
+        if there is not None:
+            told = f"Cannot rename {relation} to {new}. {there.noun.capitalize()} already exists"
+            raise RestError(409, TAKEN, told)
+        writer.execute(
+            overlay,
+            RenameRelation(
+                kind=_kind(type_),
+                target=target(relation),
+                new=Name(schema=new.schema, identifier=new.identifier),
+            ),
+        )
+
+    writer.change(f"rename {relation} to {new}", run)
+
+
+def _kind(type_: type[TableEntry] | type[ViewEntry]) -> Literal["table", "view"]:
+    return "table" if type_ is TableEntry else "view"
+
+
+def _require(
+    overlay: Overlay, relation: RelationName, type_: type[TableEntry] | type[ViewEntry]
+) -> None:
+    if not isinstance(overlay.entry(relation), type_):
+        raise no_relation(relation, type_)

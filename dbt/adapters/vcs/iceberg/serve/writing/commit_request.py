@@ -1,18 +1,24 @@
-"""Commit requests: what a client wants of one table, as the protocol writes it."""
+"""Commit requests: what a client wants of a table, and what it requires of the branch."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
 
-from dbt.adapters.vcs.iceberg.serve.request_names import Namespace
-from dbt.adapters.vcs.iceberg.serve.rest_error import RestError
+from dbt.adapters.vcs.core.model import TableEntry
+from dbt.adapters.vcs.iceberg.serve.rest_protocol import (
+    Namespace,
+    RestError,
+    bad_request,
+    no_relation,
+)
 
 Record = Mapping[str, Any]
 
+# Types are walked by functions that call themselves, and Python ends at a thousand levels.
 _DEPTH: Final = 100
 
 MAIN: Final = "main"
@@ -119,6 +125,18 @@ def is_texts(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(v, str) and v for v in value)
 
 
+def removals_of(item: Record) -> tuple[str, ...]:
+    """Return the names of properties that a request removes; empty if it names none.
+
+    Raises:
+        RestError: They are no list of names.
+    """
+    found = item.get("removals") or []
+    if found and not is_texts(found):
+        raise bad_request(f"Expected a list of names as removals, found {found!r}.")
+    return tuple(found)
+
+
 def texts_of(body: Record, key: str) -> dict[str, str]:
     """Return an object of texts in a body; empty if it is left out.
 
@@ -131,11 +149,6 @@ def texts_of(body: Record, key: str) -> dict[str, str]:
     return dict(found)
 
 
-def bad_request(message: str) -> RestError:
-    """Return the error for a request that can't be carried out as it is."""
-    return RestError(400, "BadRequestException", message)
-
-
 def _tagged(body: Record, key: str, tag: str) -> tuple[Record, ...]:
     found = body.get(key)
     fits = isinstance(found, Sequence) and all(
@@ -144,3 +157,100 @@ def _tagged(body: Record, key: str, tag: str) -> tuple[Record, ...]:
     if not fits or found is None:
         raise bad_request(f"Expected a list of objects with `{tag}` as {key}.")
     return tuple(found)
+
+
+# Requirement, key of its value, key of the table's, and Iceberg's words if they differ.
+_EQUAL: Final = {
+    "assert-table-uuid": ("uuid", "table-uuid", "UUID does not match: expected"),
+    "assert-last-assigned-field-id": (
+        "last-assigned-field-id",
+        "last-column-id",
+        "last assigned field id changed: expected id",
+    ),
+    "assert-current-schema-id": (
+        "current-schema-id",
+        "current-schema-id",
+        "current schema changed: expected id",
+    ),
+    "assert-last-assigned-partition-id": (
+        "last-assigned-partition-id",
+        "last-partition-id",
+        "last assigned partition id changed: expected id",
+    ),
+    "assert-default-spec-id": (
+        "default-spec-id",
+        "default-spec-id",
+        "default partition spec changed: expected id",
+    ),
+    "assert-default-sort-order-id": (
+        "default-sort-order-id",
+        "default-sort-order-id",
+        "default sort order changed: expected id",
+    ),
+}
+
+
+def check_requirements(
+    table: str, requirements: Iterable[Record], metadata: Record | None
+) -> None:
+    """Check what a client requires of a table.
+
+    The snapshot that the client started from is not compared: rows that others changed meanwhile
+    are merged with the client's, or the commit is refused there.
+
+    Args:
+        table: The table's name, for messages.
+        requirements: As in the request.
+        metadata: The table as the branch shows it; None if it isn't there.
+
+    Raises:
+        RestError: One of them doesn't hold, or is unknown.
+    """
+    for item in requirements:
+        kind = item["type"]
+        if kind == "assert-create":
+            if metadata is not None:
+                raise requirement_failed(f"table already exists: {table}")
+        elif metadata is None:
+            raise no_relation(table, TableEntry)
+        elif kind == "assert-ref-snapshot-id":
+            check_ref(table, item, metadata)
+        elif kind in _EQUAL:
+            given, there, differs = _EQUAL[kind]
+            if item.get(given) != metadata[there]:
+                raise requirement_failed(f"{differs} {item.get(given)} != {metadata[there]}")
+        else:
+            raise bad_request(f"There is no requirement {kind!r} of a table.")
+
+
+def check_ref(table: str, item: Record, metadata: Record) -> None:
+    """Check that a requirement of a ref is of the one that can be written, at a known snapshot."""
+    if item.get("ref") != MAIN:
+        raise bad_request(
+            f"The commit requires something of the ref {item.get('ref')!r} of {table}. Branches "
+            "and tags are the repository's: write to `main` of the table in the warehouse of "
+            "the branch."
+        )
+    wanted = item.get("snapshot-id")
+    if wanted is None:
+        raise requirement_failed(f"{table} has a snapshot already")
+    if base_version(metadata, wanted) is None:
+        raise requirement_failed(f"{table} has no snapshot {wanted} on this branch")
+
+
+def base_version(metadata: Record, snapshot: Any) -> str | None:
+    """Return the version of a table that a snapshot is, or None."""
+    for item in metadata.get("snapshots", ()):
+        if item["snapshot-id"] == snapshot:
+            return str(item["summary"]["vcs.snapshot"])
+    return None
+
+
+def requirement_failed(what: str, noun: str = "table") -> RestError:
+    """Return the error for a requirement that doesn't hold, in the protocol's words first."""
+    return RestError(
+        409,
+        "CommitFailedException",
+        f"Requirement failed: {what}. Nothing was changed; load the {noun} again, and repeat the "
+        "change.",
+    )

@@ -1,29 +1,33 @@
-"""Columns as Iceberg's clients declare them."""
+"""Columns as Iceberg's clients declare them, and the statements that change a table's."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from dbt.adapters.vcs.core.model.data_type import Type
-from dbt.adapters.vcs.iceberg.serve.writing.commit_request import Record, bad_request
-from dbt.adapters.vcs.sql.syntax.clauses import ColumnDef
+import msgspec
 
-_PLAIN: Final = {
-    "boolean": "boolean",
-    "int": "int",
-    "long": "bigint",
-    "float": "float",
-    "double": "double",
-    "string": "string",
-    "binary": "binary",
-    "date": "date",
-    "time": "time",
-    "timestamp": "timestamp_ntz",
-    "timestamptz": "timestamp",
-}
+from dbt.adapters.vcs.changes.writes.keys import PRIMARY_KEY
+from dbt.adapters.vcs.core.model import RelationName, Schema
+from dbt.adapters.vcs.core.model.data_type import Type
+from dbt.adapters.vcs.core.model.snapshot import IDENTIFIERS
+from dbt.adapters.vcs.iceberg.iceberg_types import CLIENT_TYPES
+from dbt.adapters.vcs.iceberg.serve.rest_protocol import bad_request
+from dbt.adapters.vcs.iceberg.serve.writing.branch_writer import target
+from dbt.adapters.vcs.iceberg.serve.writing.commit_request import Record
+from dbt.adapters.vcs.sql.alter import (
+    AddColumns,
+    AlterColumn,
+    DropColumns,
+    RenameColumn,
+    SetProperties,
+    UnsetProperties,
+)
+from dbt.adapters.vcs.sql.syntax.clauses import ColumnDef
+from dbt.adapters.vcs.sql.syntax.statement import Statement
+
 _DECIMAL: Final = re.compile(r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)")
 
 
@@ -34,7 +38,6 @@ class IcebergColumn:
     Attributes:
         number: Its field id in Iceberg.
         name: Its name.
-        shape: Its type in Iceberg without numbers, to compare.
         type: Its type in Spark's words.
         required: True if it can't be NULL.
         comment: Its `doc`, or None.
@@ -42,7 +45,6 @@ class IcebergColumn:
 
     number: int
     name: str
-    shape: Any
     type: str
     required: bool
     comment: str | None
@@ -111,7 +113,6 @@ def _column(field: Any) -> IcebergColumn:
     return IcebergColumn(
         number=field["id"],
         name=name,
-        shape=_shape(field["type"]),
         type=str(_type(field["type"], name)),
         required=bool(field.get("required")),
         comment=field.get("doc") or None,
@@ -120,8 +121,8 @@ def _column(field: Any) -> IcebergColumn:
 
 def _type(given: Any, column: str) -> Type:
     if isinstance(given, str):
-        if given in _PLAIN:
-            return Type(_PLAIN[given])
+        if given in CLIENT_TYPES:
+            return Type(CLIENT_TYPES[given])
         found = _DECIMAL.fullmatch(given)
         if found:
             return Type("decimal", (int(found[1]), int(found[2])))
@@ -138,20 +139,8 @@ def _type(given: Any, column: str) -> Type:
             )
     raise bad_request(
         f"The column {column!r} has the type {given!r}, which tables of a dbt-vcs repository "
-        f"don't have. Use one of {', '.join(_PLAIN)}, decimal(p, s), list, map or struct."
+        f"don't have. Use one of {', '.join(CLIENT_TYPES)}, decimal(p, s), list, map or struct."
     )
-
-
-def _shape(given: Any) -> Any:
-    """Return a type without field ids and other facts that don't change values."""
-    if not isinstance(given, Mapping):
-        return str(given).replace(" ", "")
-    kind = given.get("type")
-    if kind == "list":
-        return ("list", _shape(given["element"]))
-    if kind == "map":
-        return ("map", _shape(given["key"]), _shape(given["value"]))
-    return (kind, *((part["name"], _shape(part["type"])) for part in given.get("fields", ())))
 
 
 def partition_names(spec: Any, columns: IcebergColumns) -> tuple[str, ...]:
@@ -160,10 +149,19 @@ def partition_names(spec: Any, columns: IcebergColumns) -> tuple[str, ...]:
     Raises:
         RestError: It has a transform, and tables here are partitioned by values alone.
     """
+    return tuple(_partition_name(field, columns) for field in spec_fields(spec))
+
+
+def spec_fields(spec: Any) -> list[Record]:
+    """Return the fields of a partition spec in a request.
+
+    Raises:
+        RestError: It has another form.
+    """
     fields = spec.get("fields") if isinstance(spec, Mapping) else None
     if not isinstance(fields, list) or not all(isinstance(field, Mapping) for field in fields):
         raise bad_request("Expected a partition spec with a list of fields, each an object.")
-    return tuple(_partition_name(field, columns) for field in fields)
+    return fields
 
 
 def _partition_name(field: Record, columns: IcebergColumns) -> str:
@@ -191,3 +189,108 @@ def check_unsorted(order: Any) -> None:
             "Tables of a dbt-vcs repository have no sort order that clients set. Leave it out, "
             "or create the table with `cluster by` in dbt."
         )
+
+
+def in_order(schema: Schema, columns: IcebergColumns) -> Schema:
+    """Return a schema with its columns in a client's order, which its rows rely on.
+
+    Statements keep partition columns last, as Spark does for file tables. Clients of Iceberg
+    send rows by position, in the order that they gave the columns.
+    """
+    fields = tuple(schema.field(column.name) for column in columns.columns)
+    return msgspec.structs.replace(schema, fields=fields)
+
+
+def column_updates(
+    relation: RelationName, old: IcebergColumns, new: IcebergColumns
+) -> Iterator[Statement]:
+    """Yield the statements that change a table's columns, known by their numbers.
+
+    Their order is not part of it: see `in_order`.
+
+    Args:
+        relation: The table.
+        old: The columns that it shows.
+        new: The columns that it is to have.
+
+    Raises:
+        RestError: No column would be left as it was.
+    """
+    kept = {column.number for column in new.columns}
+    dropped = [column.name for column in old.columns if column.number not in kept]
+    if len(dropped) == len(old.columns):
+        raise bad_request(
+            f"None of the new columns of {relation} has the number of an old one. Load the "
+            "table, and change the schema that it has."
+        )
+    if new.key != old.key and not set(old.key) <= {column.name for column in new.columns}:
+        yield from _key(relation, ())
+    if dropped:
+        yield DropColumns(target=target(relation), columns=tuple(dropped))
+    yield from _renames(relation, old, new)
+    yield from _changes(relation, old, new)
+    if _key_numbers(new) != _key_numbers(old):
+        yield from _key(relation, new.key)
+
+
+def _changes(
+    relation: RelationName, old: IcebergColumns, new: IcebergColumns
+) -> Iterator[Statement]:
+    """Yield changes of columns that stay, and then those that are added."""
+    for column in new.columns:
+        before = old.by_number(column.number)
+        if before is not None:
+            yield from _altered(relation, before, column)
+    added = tuple(c.declared for c in new.columns if old.by_number(c.number) is None)
+    if added:
+        yield AddColumns(target=target(relation), columns=added)
+
+
+def _renames(
+    relation: RelationName, old: IcebergColumns, new: IcebergColumns
+) -> Iterator[Statement]:
+    """Yield renames, each of which finds its new name free: two columns may swap theirs."""
+    wanted = {column.number: column.name for column in new.columns}
+    names = {c.number: c.name for c in old.columns if c.number in wanted}
+    left = [number for number, name in names.items() if name != wanted[number]]
+    while left:
+        taken = {name.lower(): number for number, name in names.items()}
+        # Two that swap names both find theirs taken: one steps aside first.
+        free = [n for n in left if taken.get(wanted[n].lower(), n) == n]
+        number = free[0] if free else left[0]
+        name = wanted[number] if free else f"__renamed_{number}"
+        yield RenameColumn(target=target(relation), column=names[number], new=name)
+        names[number] = name
+        left = [number for number, name in names.items() if name != wanted[number]]
+
+
+def _altered(
+    relation: RelationName, old: IcebergColumn, new: IcebergColumn
+) -> Iterator[Statement]:
+    change = AlterColumn(
+        target=target(relation),
+        column=new.name,
+        type=new.type if new.type != old.type else None,
+        comment=(new.comment or "") if new.comment != old.comment else None,
+        nullable=(not new.required) if new.required != old.required else None,
+    )
+    if (change.type, change.comment, change.nullable) != (None, None, None):
+        yield change
+
+
+def _key_numbers(columns: IcebergColumns) -> tuple[int, ...]:
+    numbers = {column.name: column.number for column in columns.columns}
+    return tuple(numbers[name] for name in columns.key)
+
+
+def _key(relation: RelationName, key: Sequence[str]) -> Iterator[Statement]:
+    if key:
+        yield SetProperties(
+            kind="table",
+            target=target(relation),
+            # Who names identifier fields wants to see them.
+            properties={PRIMARY_KEY: ", ".join(key), IDENTIFIERS: "true"},
+        )
+    else:
+        keys = (PRIMARY_KEY, IDENTIFIERS)
+        yield UnsetProperties(kind="table", target=target(relation), keys=keys, if_exists=True)

@@ -16,21 +16,25 @@ from dbt.adapters.vcs.core.model import Commit, RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.iceberg.client_manifests import client_folder
 from dbt.adapters.vcs.iceberg.serve.documents import Body, Documents
-from dbt.adapters.vcs.iceberg.serve.rest_error import RestError, name_taken, no_relation
-from dbt.adapters.vcs.iceberg.serve.writing.branch_writer import BranchWriter, relation_name
-from dbt.adapters.vcs.iceberg.serve.writing.client_properties import (
-    shown_properties,
-    to_remove,
-    to_store,
+from dbt.adapters.vcs.iceberg.serve.rest_protocol import (
+    RestError,
+    bad_request,
+    name_taken,
+    no_relation,
+)
+from dbt.adapters.vcs.iceberg.serve.writing.branch_writer import (
+    BranchWriter,
+    check_free,
+    relation_name,
 )
 from dbt.adapters.vcs.iceberg.serve.writing.commit_request import (
     MAIN,
     CommitRequest,
     Record,
-    bad_request,
+    base_version,
+    check_requirements,
 )
 from dbt.adapters.vcs.iceberg.serve.writing.iceberg_columns import partition_names, read_columns
-from dbt.adapters.vcs.iceberg.serve.writing.requirements import base_version, check_requirements
 from dbt.adapters.vcs.iceberg.serve.writing.table_definitions import (
     COMMENT,
     UPGRADE,
@@ -42,7 +46,10 @@ from dbt.adapters.vcs.iceberg.serve.writing.table_definitions import (
     numbers_given,
     properties_given,
     redefine,
+    shown_properties,
     staged_id,
+    to_remove,
+    to_store,
 )
 from dbt.adapters.vcs.iceberg.table_metadata import FORMAT_VERSION, table_uuid
 from dbt.adapters.vcs.workspace.overlay import Overlay
@@ -63,7 +70,7 @@ class TableCommits:
         """
 
         def run(overlay: Overlay) -> None:
-            check_free(overlay, new.relation)
+            check_free(overlay, new.relation, TableEntry)
             create(writer, overlay, new)
 
         _, head = writer.change(f"create {new.relation}", run)
@@ -76,7 +83,7 @@ class TableCommits:
         given here.
         """
         overlay = writer.workspace.begin()
-        check_free(overlay, new.relation)
+        check_free(overlay, new.relation, TableEntry)
         table = staged_id(self._repository, writer.branch, new.relation)
         create(writer, overlay, replace_fields(new, table=table))
         repository = self._repository
@@ -90,7 +97,7 @@ class TableCommits:
         id = CommitId(repository.objects.put(commit))
         entry = overlay.entry(new.relation)
         assert isinstance(entry, TableEntry)
-        made = self._documents.staged(id, new.relation, entry, writer.branch)
+        made = self._documents.maker.stage(id, new.relation, entry, writer.branch)
         empty: dict[str, Any] = {
             "snapshots": [],
             "snapshot-log": [],
@@ -174,17 +181,6 @@ class TableCommits:
         return found
 
 
-def check_free(overlay: Overlay, relation: RelationName) -> None:
-    """Check that a name is free.
-
-    Raises:
-        RestError: It is taken.
-    """
-    entry = overlay.entry(relation)
-    if entry is not None:
-        raise name_taken(relation, entry, TableEntry)
-
-
 def _is_made_by(request: CommitRequest, metadata: Record) -> bool:
     """Return whether a commit created this very table before: its answer was lost."""
     given = [item.get("uuid") for item in request.of_action("assign-uuid")]
@@ -244,7 +240,7 @@ def _replace(
     for item in request.of_action("set-properties", UPGRADE):
         properties |= to_store(properties_given(item), shown, version)
     for item in request.of_action("remove-properties"):
-        for key in to_remove(item.get("removals") or ()):
+        for key in to_remove(item):
             properties.pop(key, None)
     new = NewTable(
         relation=relation,
@@ -278,6 +274,7 @@ def _added_snapshot(
     for before, after in pairwise(snapshots):
         if after.get("parent-snapshot-id") != before.get("snapshot-id"):
             raise bad_request("Each snapshot of a commit has the one before as its parent.")
+    # It has all the rows of those before.
     last = snapshots[-1].get("manifest-list")
     if not isinstance(last, str):
         raise bad_request(f"The snapshot of {table} has no manifest list.")

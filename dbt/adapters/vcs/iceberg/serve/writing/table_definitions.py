@@ -16,28 +16,29 @@ from dbt.adapters.vcs.core.ids import TableId, field_number
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.model.snapshot import IDENTIFIERS
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.iceberg.serve.rest_error import no_namespace
-from dbt.adapters.vcs.iceberg.serve.writing.branch_writer import BranchWriter, target
-from dbt.adapters.vcs.iceberg.serve.writing.client_properties import (
-    shown_properties,
-    to_remove,
-    to_store,
+from dbt.adapters.vcs.iceberg.serve.rest_protocol import bad_request
+from dbt.adapters.vcs.iceberg.serve.writing.branch_writer import (
+    BranchWriter,
+    require_schema,
+    target,
 )
-from dbt.adapters.vcs.iceberg.serve.writing.column_updates import column_updates, in_order
 from dbt.adapters.vcs.iceberg.serve.writing.commit_request import (
     MAIN,
     CommitRequest,
     Record,
-    bad_request,
+    removals_of,
     texts_of,
 )
 from dbt.adapters.vcs.iceberg.serve.writing.iceberg_columns import (
     IcebergColumns,
     check_unsorted,
+    column_updates,
+    in_order,
     partition_names,
     read_columns,
+    spec_fields,
 )
-from dbt.adapters.vcs.iceberg.table_metadata import FORMAT_VERSION
+from dbt.adapters.vcs.iceberg.table_metadata import FORMAT_VERSION, FORMAT_VERSIONS
 from dbt.adapters.vcs.sql.alter import SetProperties, UnsetProperties
 from dbt.adapters.vcs.sql.table import CreateTable
 from dbt.adapters.vcs.workspace.overlay import Overlay
@@ -122,8 +123,7 @@ def create(writer: BranchWriter, overlay: Overlay, new: NewTable) -> None:
         RestError: The namespace isn't there, or a property can't be honoured.
         InputError: The name is taken, or the table can't be as declared.
     """
-    if not overlay.has_schema(new.relation.schema):
-        raise no_namespace(new.relation.schema)
+    require_schema(overlay, new.relation.schema)
     stored = to_store(new.properties, {}, writer.format_version)
     first = [c.declared for c in new.columns.columns if c.name not in new.partition_by]
     last = {c.name: c.declared for c in new.columns.columns}
@@ -271,7 +271,7 @@ def redefine(
                     SetProperties(kind="table", target=target(relation), properties=stored),
                 )
         elif item["action"] == "remove-properties":
-            keys = to_remove(item.get("removals") or ())
+            keys = to_remove(item)
             shown = {key: value for key, value in shown.items() if key not in keys}
             if keys:
                 writer.execute(
@@ -352,7 +352,106 @@ def _by_id(items: Any, key: str, number: Any) -> Any:
 
 
 def _parts(spec: Any) -> list[tuple[Any, Any]]:
-    fields = spec.get("fields") if isinstance(spec, Mapping) else None
-    if not isinstance(fields, list) or not all(isinstance(item, Mapping) for item in fields):
-        raise bad_request("Expected a partition spec with a list of fields, each an object.")
+    fields = spec_fields(spec)
     return sorted(((item.get("source-id"), item.get("transform")) for item in fields), key=repr)
+
+
+NAME_MAPPING: Final = "schema.name-mapping.default"
+
+# What the catalog sets for every table.
+FIXED: Final = frozenset(
+    {
+        "write.format.default",
+        "write.data.path",
+        "write.metadata.path",
+        "write.object-storage.enabled",
+        "write.location-provider.impl",
+        "write.folder-storage.path",
+        "write.object-storage.path",
+        "gc.enabled",
+        "vcs.relation",
+        "vcs.snapshot",
+    }
+)
+
+
+def to_store(given: Mapping[str, str], shown: Mapping[str, str], version: int) -> dict[str, str]:
+    """Return the properties of a request that are stored with the table.
+
+    Left out are those that the table shows already, its format version among them, and the
+    mapping of names, which is made of the columns.
+
+    Args:
+        given: As in the request.
+        shown: What the table's metadata has; empty for a new table.
+        version: The format version that the table has; that of others for a new table.
+
+    Raises:
+        RestError: One of them has a value that the catalog can't honour.
+    """
+    kept: dict[str, str] = {}
+    for key, value in given.items():
+        if key == FORMAT_VERSION:
+            kept |= version_to_store(value, version, is_new=not shown)
+        elif key == NAME_MAPPING or shown.get(key) == value:
+            continue
+        elif key in FIXED and not _fits(key, value):
+            raise bad_request(
+                f"The property {key} is set by the catalog and can't be {value!r}. Leave it out."
+            )
+        elif key not in FIXED:
+            kept[key] = value
+    return kept
+
+
+def to_remove(item: Record) -> tuple[str, ...]:
+    """Return the properties that an update removes.
+
+    Raises:
+        RestError: The catalog itself sets one of them.
+    """
+    keys = removals_of(item)
+    for key in keys:
+        if key in FIXED or key in (NAME_MAPPING, FORMAT_VERSION):
+            raise bad_request(f"The property {key} is set by the catalog and can't be removed.")
+    return keys
+
+
+def version_to_store(wanted: object, version: int, *, is_new: bool) -> dict[str, str]:
+    """Return the property that gives a table the format version that a client wants.
+
+    Args:
+        wanted: The version.
+        version: The version that the table has, or would have without the property.
+        is_new: True for a table that is not there yet, which may have a lower one, too.
+
+    Raises:
+        RestError: There is no such version, or the table has a higher one.
+    """
+    found = next((number for number in FORMAT_VERSIONS if str(number) == str(wanted)), None)
+    if found is None:
+        known = " or ".join(map(str, FORMAT_VERSIONS))
+        raise bad_request(
+            f"The catalog serves tables in format version {known}, and the client wants "
+            f"{wanted}. Name one of them, or leave the version out."
+        )
+    if found < version and not is_new:
+        raise bad_request(
+            f"The table has format version {version}, and tables don't go back to {found}."
+        )
+    return {} if found == version else {FORMAT_VERSION: str(found)}
+
+
+def shown_properties(metadata: Record | None) -> dict[str, str]:
+    """Return the properties that a table's metadata shows."""
+    return {} if metadata is None else dict(metadata["properties"])
+
+
+def _fits(key: str, value: str) -> bool:
+    """Return whether a value is what the catalog does anyway, as for a staged table's paths."""
+    as_is = {
+        "write.format.default": "parquet",
+        "write.object-storage.enabled": "false",
+        "gc.enabled": "false",
+    }
+    return as_is.get(key, "").lower() == value.lower()

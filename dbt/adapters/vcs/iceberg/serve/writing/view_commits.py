@@ -14,23 +14,26 @@ from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import RelationName, View, ViewColumn, ViewEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.iceberg.serve.documents import Body, Documents
-from dbt.adapters.vcs.iceberg.serve.rest_error import (
+from dbt.adapters.vcs.iceberg.serve.rest_protocol import (
     UNSUPPORTED,
     RestError,
-    name_taken,
-    no_namespace,
+    bad_request,
     no_relation,
 )
-from dbt.adapters.vcs.iceberg.serve.writing.branch_writer import BranchWriter
+from dbt.adapters.vcs.iceberg.serve.writing.branch_writer import (
+    BranchWriter,
+    check_free,
+    require_schema,
+)
 from dbt.adapters.vcs.iceberg.serve.writing.commit_request import (
     CommitRequest,
     Record,
-    bad_request,
     is_texts,
+    removals_of,
+    requirement_failed,
     texts_of,
 )
 from dbt.adapters.vcs.iceberg.serve.writing.iceberg_columns import read_columns
-from dbt.adapters.vcs.iceberg.serve.writing.requirements import requirement_failed
 from dbt.adapters.vcs.iceberg.view_metadata import DIALECT, view_uuid
 from dbt.adapters.vcs.sql.syntax.parser import parse
 from dbt.adapters.vcs.sql.syntax.statement import Query
@@ -91,11 +94,8 @@ class ViewCommits:
         given = _given(relation, body.get("view-version"), columns, texts_of(body, "properties"))
 
         def run(overlay: Overlay) -> None:
-            if not overlay.has_schema(relation.schema):
-                raise no_namespace(relation.schema)
-            entry = overlay.entry(relation)
-            if entry is not None:
-                raise name_taken(relation, entry, ViewEntry)
+            require_schema(overlay, relation.schema)
+            check_free(overlay, relation, ViewEntry)
             _put(writer, overlay, given)
 
         return self._loaded(writer.change(f"create the view {relation}", run)[1], relation)
@@ -168,6 +168,7 @@ def _put(writer: BranchWriter, overlay: Overlay, given: GivenView) -> None:
     view = msgspec.structs.replace(
         stored,
         columns=given.columns,
+        # Spark names the columns itself unless the query already has these names.
         aliased=queried != names,
         comment=properties.pop(_COMMENT, None),
         properties=properties,
@@ -200,9 +201,7 @@ def _changed(relation: RelationName, request: CommitRequest, before: View) -> Vi
 
 
 def _properties_after(properties: Mapping[str, str], update: Record) -> dict[str, str]:
-    removals = update.get("removals") or []
-    if removals and not is_texts(removals):
-        raise bad_request("Expected a list of names as removals.")
+    removals = removals_of(update)
     kept = {key: value for key, value in properties.items() if key not in removals}
     return kept | texts_of(update, "updates")
 

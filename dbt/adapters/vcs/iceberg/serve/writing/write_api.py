@@ -12,45 +12,45 @@ from starlette.responses import Response
 
 from dbt.adapters.vcs.core.model import TableEntry, ViewEntry
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.iceberg.serve.access import bearer_of
 from dbt.adapters.vcs.iceberg.serve.documents import Documents
-from dbt.adapters.vcs.iceberg.serve.request_names import (
+from dbt.adapters.vcs.iceberg.serve.rest_protocol import (
+    JSON,
     NAMESPACE,
     NAMESPACES,
     TABLE,
     TABLES,
+    UNSUPPORTED,
     VIEW,
     VIEWS,
     Namespace,
-    revision_of,
-)
-from dbt.adapters.vcs.iceberg.serve.rest_answers import (
+    RestError,
     answer,
     asked_name,
     asked_namespace,
-    bearer_of,
+    bad_request,
+    forbidden,
+    revision_of,
 )
-from dbt.adapters.vcs.iceberg.serve.rest_error import UNSUPPORTED, RestError
 from dbt.adapters.vcs.iceberg.serve.writing.branch_writer import (
     BranchWriter,
+    change_properties,
+    create_namespace,
+    drop_namespace,
+    drop_relation,
     relation_name,
+    rename_relation,
     schema_name,
     writer_of,
 )
 from dbt.adapters.vcs.iceberg.serve.writing.commit_request import (
     Record,
-    bad_request,
     is_texts,
     read_body,
     read_commit,
     read_identifier,
+    removals_of,
     texts_of,
-)
-from dbt.adapters.vcs.iceberg.serve.writing.name_changes import (
-    change_properties,
-    create_namespace,
-    drop_namespace,
-    drop_relation,
-    rename_relation,
 )
 from dbt.adapters.vcs.iceberg.serve.writing.table_commits import TableCommits
 from dbt.adapters.vcs.iceberg.serve.writing.table_definitions import new_table
@@ -74,7 +74,7 @@ class WriteApi:
         self.repository = repository
         self.max_body = max_body
         self.at_work = CapacityLimiter(_AT_WORK)
-        self.format_version = documents.format_version
+        self.format_version = documents.maker.format_version
         self.commits = TableCommits(repository, documents)
         self.views = ViewCommits(repository, documents)
 
@@ -121,11 +121,9 @@ def _check_writes(request: Request) -> None:
     revision = None if prefix is None else revision_of(prefix)
     if not (bearer.is_writer if revision is None else bearer.writes(revision)):
         where = "any branch" if revision is None else f"the branch {revision!r}"
-        raise RestError(
-            403,
-            "ForbiddenException",
+        raise forbidden(
             f"The token {bearer.name!r} has no role writer on {where}; a role reader doesn't "
-            "change anything. Ask whoever runs the server for the role writer there.",
+            "change anything. Ask whoever runs the server for the role writer there."
         )
 
 
@@ -173,12 +171,8 @@ def remove_namespace(api: WriteApi, request: Request, body: Record) -> Response:
 def alter_namespace(api: WriteApi, request: Request, body: Record) -> Response:
     """Set and remove properties of a schema."""
     writer, below = api.writer(request, asked_namespace(request))
-    removals = body.get("removals") or []
-    if removals and not is_texts(removals):
-        raise bad_request("Expected a list of names as removals.")
-    return answer(
-        change_properties(writer, schema_name(below), texts_of(body, "updates"), removals)
-    )
+    updates, removals = texts_of(body, "updates"), removals_of(body)
+    return answer(change_properties(writer, schema_name(below), updates, removals))
 
 
 def create_table(api: WriteApi, request: Request, body: Record) -> Response:
@@ -194,7 +188,7 @@ def create_table(api: WriteApi, request: Request, body: Record) -> Response:
     new = new_table(relation_name(below, name), body)
     if body.get("stage-create"):
         return answer(api.commits.stage(writer, new))
-    return Response(api.commits.create(writer, new).data, media_type="application/json")
+    return Response(api.commits.create(writer, new).data, media_type=JSON)
 
 
 def commit_table(api: WriteApi, request: Request, body: Record) -> Response:
@@ -203,7 +197,7 @@ def commit_table(api: WriteApi, request: Request, body: Record) -> Response:
     name = asked_name(request, "table")
     head = api.commits.commit(writer, [read_commit(body, below, name)])
     made = api.commits.loaded(writer, head, relation_name(below, name))
-    return Response(made.data, media_type="application/json")
+    return Response(made.data, media_type=JSON)
 
 
 def commit_transaction(api: WriteApi, request: Request, body: Record) -> Response:
@@ -234,7 +228,7 @@ def create_view(api: WriteApi, request: Request, body: Record) -> Response:
     if not isinstance(name, str):
         raise bad_request("Expected a name of the view.")
     made = api.views.create(writer, relation_name(below, name), body)
-    return Response(made.data, media_type="application/json")
+    return Response(made.data, media_type=JSON)
 
 
 def commit_view(api: WriteApi, request: Request, body: Record) -> Response:
@@ -243,7 +237,7 @@ def commit_view(api: WriteApi, request: Request, body: Record) -> Response:
     name = asked_name(request, "view")
     wanted = read_commit({"requirements": [], **body}, below, name)
     made = api.views.commit(writer, relation_name(below, name), wanted)
-    return Response(made.data, media_type="application/json")
+    return Response(made.data, media_type=JSON)
 
 
 def drop_table(api: WriteApi, request: Request, body: Record) -> Response:
@@ -288,14 +282,12 @@ def _rename(
 
 def refuse_register(api: WriteApi, request: Request, body: Record) -> Response:
     """Refuse to register a table that lies elsewhere."""
-    raise _unsupported(
+    raise RestError(
+        406,
+        UNSUPPORTED,
         "Tables whose files lie elsewhere can't be registered: a repository keeps its own files. "
-        "Create the table and append the rows, or write it with dbt."
+        "Create the table and append the rows, or write it with dbt.",
     )
-
-
-def _unsupported(message: str) -> RestError:
-    return RestError(406, UNSUPPORTED, message)
 
 
 ROUTES: Final[tuple[tuple[str, str, WriteHandler], ...]] = (

@@ -15,7 +15,7 @@ from report import seconds
 from rounds import take_turns
 
 from dbt.adapters.vcs.api import Client
-from dbt.adapters.vcs.commands.exports import export
+from dbt.adapters.vcs.iceberg.exports import export
 
 COLUMNS = ("l_orderkey", "l_quantity", "l_shipmode")
 """What is read: a whole number, a decimal and a text."""

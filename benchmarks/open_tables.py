@@ -28,9 +28,9 @@ from synthetic import (
     stored,
 )
 
-from dbt.adapters.vcs.commands.exports import export
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.iceberg.exports import export
 
 BLOCKS = 100_000
 TABLES = 1_000

@@ -29,7 +29,6 @@ from chaos.shop import TABLES, Shop, look
 from chaos.worker import LARGE, beyond_limits
 from dbt.adapters.vcs.commands.branch import create_branch
 from dbt.adapters.vcs.commands.clone import clone_from_snapshot
-from dbt.adapters.vcs.commands.exports import export
 from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.commands.gc import collect
 from dbt.adapters.vcs.commands.merge import merge
@@ -40,6 +39,7 @@ from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.opening import open_blobs
+from dbt.adapters.vcs.iceberg.exports import export
 
 _WRITERS: Final = 3
 _PURGES: Final = 8

@@ -10,7 +10,7 @@ import pytest
 from pyiceberg.catalog import Catalog, load_catalog
 
 from dbt.adapters.vcs.changes.merges.project_rules import ExportRule
-from dbt.adapters.vcs.commands.exports import export
+from dbt.adapters.vcs.iceberg.exports import export
 from tests.contract.registrations import Registrations, exported, ids
 from tests.unit.iceberg.lake import Lake
 

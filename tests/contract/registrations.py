@@ -11,8 +11,8 @@ import pytest
 from pyiceberg.catalog import Catalog, load_catalog
 
 from dbt.adapters.vcs.changes.merges.project_rules import CatalogTarget, ExportRule
-from dbt.adapters.vcs.commands.exports import export, export_after
 from dbt.adapters.vcs.iceberg.branch_export import Registration
+from dbt.adapters.vcs.iceberg.exports import export, export_after
 from tests.unit.iceberg.lake import Lake
 
 

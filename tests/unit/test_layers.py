@@ -28,12 +28,11 @@ FLOORS = (
     {"sql"},
     {"reuse"},
     {"workspace.lines"},
-    {"client"},
+    {"client", "iceberg.serve"},
     {"commands"},
-    {"iceberg.serve"},
     {"api", "relation"},
-    # These stand on the server and the API.
-    {"commands.prepare", "commands.serve", "commands.sql"},
+    # These stand on the API.
+    {"commands.prepare", "commands.sql"},
     {"cli"},
     {"project"},
     {"connections"},

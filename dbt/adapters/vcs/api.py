@@ -13,7 +13,7 @@ import pyarrow as pa
 from dbt.adapters.vcs import variables
 from dbt.adapters.vcs.client.given_frames import rows_of
 from dbt.adapters.vcs.client.lazy_table import LazyTable, open_table, relation_of_text
-from dbt.adapters.vcs.commands.write_rows import WriteMode, WriteReport, WriteRequest, write_rows
+from dbt.adapters.vcs.client.write_rows import WriteMode, WriteReport, WriteRequest, write_rows
 from dbt.adapters.vcs.core.errors import NotFoundError
 from dbt.adapters.vcs.core.model import Origin
 from dbt.adapters.vcs.core.repository import Repository

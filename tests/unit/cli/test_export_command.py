@@ -54,7 +54,7 @@ def test_a_failing_export_leaves_the_move_as_it_is(
 
     warehouse.branch("dev")
     warehouse.put("dev", b="1")
-    monkeypatch.setattr("dbt.adapters.vcs.commands.exports.export_branch", fail)
+    monkeypatch.setattr("dbt.adapters.vcs.iceberg.exports.export_branch", fail)
     said = call("merge", "dev", "main")
     assert "dbt-vcs export --branch main" in said.output
     assert warehouse.head() == warehouse.head("dev")

@@ -19,9 +19,9 @@ from pyiceberg.view import View
 from pyiceberg.view.metadata import ViewMetadata
 
 from dbt.adapters.vcs.changes.merges.project_rules import CatalogTarget, ExportRule
-from dbt.adapters.vcs.commands.exports import export, export_after
 from dbt.adapters.vcs.core.errors import InputError, StorageError
 from dbt.adapters.vcs.iceberg.branch_export import BranchExport, Registration
+from dbt.adapters.vcs.iceberg.exports import export, export_after
 from tests.unit.iceberg.lake import Lake
 
 

@@ -1,7 +1,6 @@
 import pytest
 
 from dbt.adapters.vcs.changes.merges.project_rules import ExportRule
-from dbt.adapters.vcs.commands.exports import export, export_after
 from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.commands.gc import collect, is_stale
 from dbt.adapters.vcs.commands.purge import PurgeRequest, purge
@@ -12,6 +11,7 @@ from dbt.adapters.vcs.core.retention import DAY
 from dbt.adapters.vcs.iceberg import avro_files, manifest_files
 from dbt.adapters.vcs.iceberg.avro_files import open_avro
 from dbt.adapters.vcs.iceberg.export_folder import export_folder
+from dbt.adapters.vcs.iceberg.exports import export, export_after
 from dbt.adapters.vcs.iceberg.manifest_files import read_list
 from dbt.adapters.vcs.iceberg.metadata_files import FOLDER, place_of
 from tests.unit.warehouse import Warehouse
@@ -79,7 +79,7 @@ def test_any_failure_of_an_export_is_a_warning(
     def fail(*_: object, **__: object) -> None:
         raise OSError("the disk left")
 
-    monkeypatch.setattr("dbt.adapters.vcs.commands.exports.export_branch", fail)
+    monkeypatch.setattr("dbt.adapters.vcs.iceberg.exports.export_branch", fail)
     said: list[str] = []
     export_after(warehouse.repository, "main", RULE, said.append)
     assert "OSError: the disk left" in said[0]

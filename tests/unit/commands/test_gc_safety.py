@@ -14,7 +14,6 @@ import msgspec
 import pytest
 
 from dbt.adapters.vcs.commands import gc
-from dbt.adapters.vcs.commands.exports import export
 from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.commands.gc import collect, set_retention
 from dbt.adapters.vcs.commands.snapshot import create_snapshot
@@ -34,6 +33,7 @@ from dbt.adapters.vcs.core.store.condemned import SETTLED
 from dbt.adapters.vcs.core.store.lease import TERM
 from dbt.adapters.vcs.core.store.objects import has_object, object_path
 from dbt.adapters.vcs.iceberg.avro_files import read_avro
+from dbt.adapters.vcs.iceberg.exports import export
 from dbt.adapters.vcs.workspace.run_branch import Status
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Clock, Warehouse

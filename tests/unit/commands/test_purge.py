@@ -17,7 +17,6 @@ from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import RowChoice
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
 from dbt.adapters.vcs.changes.merges.project_rules import BranchRule, Rules
 from dbt.adapters.vcs.commands.clone import clone_from_snapshot
-from dbt.adapters.vcs.commands.exports import export
 from dbt.adapters.vcs.commands.fsck import DataCheck, check_repository
 from dbt.adapters.vcs.commands.gc import collect, set_retention
 from dbt.adapters.vcs.commands.merge import continue_merge, merge
@@ -49,6 +48,7 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.core.store import BlobInfo, MemoryBlobs
 from dbt.adapters.vcs.core.store.log_repair import plan_log
+from dbt.adapters.vcs.iceberg.exports import export
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine
 from dbt.adapters.vcs.workspace.run_branch import Status

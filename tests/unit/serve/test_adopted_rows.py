@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 from dbt.adapters.vcs.client.lazy_table import open_table
-from dbt.adapters.vcs.commands.adopt import AddedSnapshot, adopt
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
+from dbt.adapters.vcs.iceberg.adopt import AddedSnapshot, adopt
 from dbt.adapters.vcs.iceberg.serve.writing.branch_writer import BranchWriter
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine
 from dbt.adapters.vcs.workspace.table_version import Version

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dbt.adapters.vcs.commands.client_files import equality_deletions
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.ids import field_number
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
+from dbt.adapters.vcs.iceberg.client_files import equality_deletions
 from dbt.adapters.vcs.iceberg.client_manifests import EqualityFile
 from dbt.adapters.vcs.table.limits import Limits
 from dbt.adapters.vcs.workspace.table_version import Version

@@ -25,9 +25,9 @@ from pyiceberg.types import (
     TimestamptzType,
 )
 
-from dbt.adapters.vcs.commands.client_files import client_blocks
 from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.iceberg.client_files import client_blocks
 from dbt.adapters.vcs.iceberg.client_manifests import client_folder
 from dbt.adapters.vcs.table.files.parquet import parquet_bytes
 from tests.unit.iceberg.lake import Lake

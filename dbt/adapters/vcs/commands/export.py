@@ -7,11 +7,11 @@ from typing import Annotated
 
 import click
 
-from dbt.adapters.vcs.commands.exports import export
 from dbt.adapters.vcs.commands.layout import Block, Span, counted, line
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, verb
 from dbt.adapters.vcs.iceberg.branch_export import BranchExport, Registration
+from dbt.adapters.vcs.iceberg.exports import export
 
 
 @verb()

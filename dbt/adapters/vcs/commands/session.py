@@ -159,7 +159,7 @@ class CommandSession:
             head = self._head_of(branch)
             rule = self.rules.export_of(branch)
             if rule is not None and head not in (None, before):
-                from dbt.adapters.vcs.commands.exports import export_after
+                from dbt.adapters.vcs.iceberg.exports import export_after
 
                 export_after(self.repository, branch, rule, lambda text: self.warn([text]))
 

@@ -123,7 +123,7 @@ class Publication:
             self.say(f"  {line}")
         if (rule := self.rules.export_of(run.target)) is not None:
             # Most projects do without.
-            from dbt.adapters.vcs.commands.exports import export_after
+            from dbt.adapters.vcs.iceberg.exports import export_after
 
             export_after(repository, run.target, rule, self.say)
 

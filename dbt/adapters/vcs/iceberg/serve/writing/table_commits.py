@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 
 from dbt.adapters.vcs.changes.writes.keys import PRIMARY_KEY
-from dbt.adapters.vcs.commands.adopt import AddedSnapshot, adopt
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.model import Commit, RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.iceberg.adopt import AddedSnapshot, adopt
 from dbt.adapters.vcs.iceberg.client_manifests import client_folder
 from dbt.adapters.vcs.iceberg.serve.documents import Body, Documents
 from dbt.adapters.vcs.iceberg.serve.rest_protocol import (

@@ -1,15 +1,11 @@
-"""Exports: Iceberg metadata of a branch, written to files and registered in a catalog.
-
-The session of every command exports the branches that the command moved, so this can't be in the
-file of the command, which needs the session.
-"""
+"""Exports: Iceberg metadata of a branch, written to files and registered in a catalog."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from dbt.adapters.vcs.changes.merges.project_rules import CatalogTarget, ExportRule
 from dbt.adapters.vcs.core.errors import InputError, StorageError, VcsError
@@ -20,9 +16,6 @@ from dbt.adapters.vcs.core.turns import attempts
 from dbt.adapters.vcs.iceberg.branch_export import BranchExport, Registration, export_branch
 from dbt.adapters.vcs.iceberg.export_folder import ExportFolder, export_folder
 from dbt.adapters.vcs.iceberg.metadata_files import MetadataPlace, place_of
-
-if TYPE_CHECKING:
-    pass
 
 
 def export(

@@ -14,7 +14,12 @@ from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import Clash
 from dbt.adapters.vcs.changes.merges.table_merge import TableMerge, TableMerged, merge_tables
 from dbt.adapters.vcs.changes.writes.checks import refuse_null
 from dbt.adapters.vcs.changes.writes.versions import changed, put_segments, without_blocks
-from dbt.adapters.vcs.commands.client_files import (
+from dbt.adapters.vcs.core.errors import ConflictError, InputError
+from dbt.adapters.vcs.core.ids import SnapshotId
+from dbt.adapters.vcs.core.model import Block, Origin, RelationName, Snapshot, TableEntry
+from dbt.adapters.vcs.core.plan.delta import delta
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.iceberg.client_files import (
     Deletions,
     client_blocks,
     client_deletions,
@@ -27,11 +32,6 @@ from dbt.adapters.vcs.commands.client_files import (
     tombstone_of,
     without,
 )
-from dbt.adapters.vcs.core.errors import ConflictError, InputError
-from dbt.adapters.vcs.core.ids import SnapshotId
-from dbt.adapters.vcs.core.model import Block, Origin, RelationName, Snapshot, TableEntry
-from dbt.adapters.vcs.core.plan.delta import delta
-from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.iceberg.client_manifests import (
     ClientFiles,
     ClientPaths,

@@ -13,7 +13,7 @@ import pytest
 from dbt.adapters.vcs.api import Client, connect
 from dbt.adapters.vcs.engines.port import TableParts
 from dbt.adapters.vcs.engines.spark.session import SparkView
-from dbt.adapters.vcs.sql import diff_handler
+from dbt.adapters.vcs.sql import diff
 
 from .conftest import SPARK
 
@@ -68,7 +68,7 @@ def test_columns_that_a_query_does_not_name_change_nothing(
         query = text.format(d=difference)
         fewer = counted(shared, query)
         with monkeypatch.context() as patched:
-            patched.setattr(diff_handler, "named_columns", lambda *_: None)
+            patched.setattr(diff, "named_columns", lambda *_: None)
             assert fewer == counted(shared, query)
 
 

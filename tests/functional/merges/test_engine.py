@@ -20,7 +20,7 @@ from dbt.adapters.vcs.commands.merge import continue_merge
 from dbt.adapters.vcs.commands.resolve import resolve
 from dbt.adapters.vcs.core.errors import ConflictError, UnsupportedError
 from dbt.adapters.vcs.engines.factory import ENGINE, make_engine
-from dbt.adapters.vcs.sql import merge_handler
+from dbt.adapters.vcs.sql import snapshot_merge
 from dbt.adapters.vcs.table.limits import Limits
 from tests.functional.life.shop import SPARK
 
@@ -55,7 +55,7 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 def no_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let nothing fit this process."""
     never = partial(merge_tables, limits=Limits(rows=-1, bytes=-1))
-    monkeypatch.setattr(merge_handler, "merge_tables", never)
+    monkeypatch.setattr(snapshot_merge, "merge_tables", never)
 
 
 def row(id: int) -> str:
@@ -184,7 +184,7 @@ def test_spark_says_and_writes_of_other_columns_what_this_process_does(
 
     here = merged()
     never = partial(merge_tables, limits=Limits(rows=-1, bytes=-1))
-    monkeypatch.setattr(merge_handler, "merge_tables", never)
+    monkeypatch.setattr(snapshot_merge, "merge_tables", never)
     assert merged() == here
     shown = {found["id"] for found in here[0]}
     assert bool(here[1]) == (11 not in shown), here

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.vcs.sql.diff_handler import named_columns
+from dbt.adapters.vcs.sql.diff import named_columns
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import Annotated
 import click
 
 from dbt.adapters.vcs.changes.diffs.summaries import ChangeSummary, summarize
+from dbt.adapters.vcs.changes.writes.past_versions import Split, last_of, past_of, put_back, splits
 from dbt.adapters.vcs.changes.writes.versions import version_again
 from dbt.adapters.vcs.commands.layout import Block, Span, line, short
 from dbt.adapters.vcs.commands.output import changes_text
@@ -23,7 +24,6 @@ from dbt.adapters.vcs.core.model.tree import AbsentType
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.core.tree_changes import Change, TreeChanges, diff_trees
-from dbt.adapters.vcs.sql.restore_handler import Split, last_of, past_of, put_back, splits
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.run_branch import run_of
 

@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.sql.definitions import (
-    SCHEMA_WORDS,
-    CommentOnSchema,
-    SetSchemaProperties,
-)
+from dbt.adapters.vcs.sql.definitions import CommentOnSchema, SetSchemaProperties
 from dbt.adapters.vcs.sql.syntax.clauses import (
+    SCHEMA_WORDS,
     Check,
     ColumnDef,
     Position,

@@ -13,6 +13,7 @@ from dbt.adapters.vcs.sql.function_statement import (
     read_temporary_function,
 )
 from dbt.adapters.vcs.sql.syntax.clauses import (
+    SCHEMA_WORDS,
     ViewColumnDef,
     read_if_exists,
     read_if_not_exists,
@@ -31,12 +32,6 @@ from dbt.adapters.vcs.sql.table import (
     DropRelation,
     Truncate,
     read_create_table,
-)
-from dbt.adapters.vcs.sql.versioning import (
-    CreateSnapshot,
-    DropSnapshot,
-    read_create_snapshot,
-    read_drop_snapshot,
 )
 
 
@@ -91,8 +86,6 @@ class Use(Statement):
     schema: str
 
 
-SCHEMA_WORDS = ("schema", "database", "namespace")
-
 Created = (
     CreateTable
     | CreateTableLike
@@ -101,7 +94,6 @@ Created = (
     | CreateTemporaryView
     | CreateFunction
     | CreateSchema
-    | CreateSnapshot
     | SparkCommand
 )
 
@@ -133,8 +125,6 @@ def read_create(cursor: TokenCursor) -> Created | None:
         return read_temporary_function(cursor)
     if cursor.take_any(*SCHEMA_WORDS):
         return _schema(cursor)
-    if cursor.take("snapshot"):
-        return read_create_snapshot(cursor)
     _refuse(cursor)
     return None
 
@@ -246,13 +236,13 @@ def _schema(cursor: TokenCursor) -> CreateSchema:
     )
 
 
-Dropped = DropSchema | DropRelation | DropFunction | DropSnapshot
+Dropped = DropSchema | DropRelation | DropFunction
 
 
 @reads("drop")
 def read_drop(
     cursor: TokenCursor,
-) -> DropSchema | DropRelation | DropFunction | DropSnapshot | None:
+) -> DropSchema | DropRelation | DropFunction | None:
     """Read what follows `drop`; None for objects that a branch doesn't have."""
     if cursor.take_any(*SCHEMA_WORDS):
         if_exists = read_if_exists(cursor)
@@ -276,8 +266,6 @@ def read_drop(
         target = cursor.target()
         cursor.end()
         return DropFunction(target=target, if_exists=if_exists)
-    if cursor.take("snapshot"):
-        return read_drop_snapshot(cursor)
     return None
 
 

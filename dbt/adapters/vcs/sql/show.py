@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
-from dbt.adapters.vcs.sql.definitions import SCHEMA_WORDS
 from dbt.adapters.vcs.sql.function_statement import (
     DescribeFunction,
     ShowFunctions,
@@ -13,6 +12,7 @@ from dbt.adapters.vcs.sql.function_statement import (
     read_show_functions,
 )
 from dbt.adapters.vcs.sql.syntax.clauses import (
+    SCHEMA_WORDS,
     PartitionSpec,
     read_partition,
     read_property_key,
@@ -23,7 +23,6 @@ from dbt.adapters.vcs.sql.syntax.names import Name, Target
 from dbt.adapters.vcs.sql.syntax.parser import reads
 from dbt.adapters.vcs.sql.syntax.scan import QUERY_WORDS
 from dbt.adapters.vcs.sql.syntax.statement import OnRelation, Statement
-from dbt.adapters.vcs.sql.versioning import ShowSnapshots, read_show_snapshots
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +113,6 @@ Shown = (
     | ShowTableProperties
     | ShowCreateTable
     | ShowFunctions
-    | ShowSnapshots
 )
 
 
@@ -151,8 +149,6 @@ def _show(cursor: TokenCursor) -> Shown | None:
         return ShowPartitions(target=cursor.target(), partition=read_partition(cursor))
     if cursor.take("tblproperties"):
         return _properties(cursor)
-    if cursor.take("snapshots"):
-        return read_show_snapshots(cursor)
     if cursor.take("create", "table"):
         target = cursor.target()
         cursor.take("as", "serde")

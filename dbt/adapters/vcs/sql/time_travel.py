@@ -14,7 +14,7 @@ from dbt.adapters.vcs.changes.diffs.diff_inputs import check_in_view
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Input, RelationName
 from dbt.adapters.vcs.sql import metadata_tables
-from dbt.adapters.vcs.sql.diff_handler import diff_relations
+from dbt.adapters.vcs.sql.diff import diff_relations
 from dbt.adapters.vcs.sql.row_change import Delete, Merge, Update
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
 from dbt.adapters.vcs.sql.syntax.insertion import Insert

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model.data_type import (
@@ -18,7 +18,13 @@ from dbt.adapters.vcs.core.model.data_type import (
     decimal_type,
 )
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
+from dbt.adapters.vcs.sql.syntax.diff_call import DiffShape
+from dbt.adapters.vcs.sql.syntax.excerpts import excerpt
+from dbt.adapters.vcs.sql.syntax.expressions import read_expression
 from dbt.adapters.vcs.sql.syntax.lexer import Kind
+from dbt.adapters.vcs.sql.syntax.names import TableAt
+
+SCHEMA_WORDS: Final = ("schema", "database", "namespace")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -463,3 +469,74 @@ def free_name(subject: str, taken: Iterable[str]) -> str:
         number += 1
         name = f"{subject.lower()}_check_{number}"
     return name
+
+
+# Clauses of `snapshot diff`, `snapshot merge` and `snapshot pick`.
+Clauses: TypeAlias = dict[str, Callable[[TokenCursor], Any]]
+"""Readers of clauses by the field that each fills. One that finds no clause reads nothing."""
+
+DIFF_OUTPUTS: Final = ("rows", "count", "summary", "schema")
+_BEHIND: Final = {
+    "as": get_args(DiffShape),
+    "output": DIFF_OUTPUTS,
+    "based": ("on",),
+    "when": ("conflict",),
+    "dry": ("run",),
+}
+
+
+def read_clauses(cursor: TokenCursor, readers: Clauses) -> dict[str, Any]:
+    """Read clauses in any order, each at most once, to the statement's end."""
+    values: dict[str, Any] = {}
+    while not cursor.done:
+        start = cursor.token
+        read = ((name, reader(cursor)) for name, reader in readers.items())
+        # The value of a clause may be 0.
+        name, value = next((item for item in read if cursor.token is not start), ("", None))
+        if not name:
+            cursor.fail("a clause of the statement or its end")
+        if name in values:
+            raise InputError(
+                f"Expected one clause `{start.text} ...`, found two in the statement "
+                f"`{excerpt(cursor.text, 60)}`. Remove one of them."
+            )
+        values[name] = value
+    return values
+
+
+def read_snapshot_name(cursor: TokenCursor) -> str:
+    """Read the name of a snapshot, which may be in quotes."""
+    if cursor.token.kind is Kind.STRING:
+        return cursor.string()
+    return cursor.identifier("a snapshot's name")
+
+
+def read_table_at(cursor: TokenCursor) -> TableAt:
+    """Read a table and the version asked for."""
+    target, at = cursor.versioned_target()
+    return TableAt(target.name, at)
+
+
+def read_where(cursor: TokenCursor) -> str | None:
+    """Read `where <condition>`, which ends where another clause begins; None without one."""
+    if not cursor.take("where"):
+        return None
+    place = read_expression(cursor, lambda: _at_clause(cursor))
+    return cursor.text[place.start : place.end]
+
+
+def _at_clause(cursor: TokenCursor) -> bool:
+    """Return whether another clause begins here, which ends a condition."""
+    word, following = cursor.token.word, cursor.ahead()
+    if word == "between":
+        return at_between(cursor)
+    if word in ("columns", "keys"):
+        return following.word == "("
+    if word == "limit":
+        return following.kind is Kind.WORD
+    return following.word in _BEHIND.get(word, ())
+
+
+def at_between(cursor: TokenCursor) -> bool:
+    """Return whether `between snapshot a and b` begins here, unlike `x between snapshot and 2`."""
+    return cursor.at("between", "snapshot") and cursor.ahead(2).word != "and"

@@ -18,12 +18,12 @@ from dbt.adapters.vcs.engines.port import Column, Rows
 from dbt.adapters.vcs.reuse.attempt import Reusing
 from dbt.adapters.vcs.sql import conflict_edits, time_travel
 from dbt.adapters.vcs.sql.handler_registry import Handler, handler_of
+from dbt.adapters.vcs.sql.snapshot_merge import SnapshotMerge, SnapshotPick
 from dbt.adapters.vcs.sql.syntax.excerpts import excerpt, own_place
 from dbt.adapters.vcs.sql.syntax.insertion import Insert
 from dbt.adapters.vcs.sql.syntax.parser import for_spark, read
 from dbt.adapters.vcs.sql.syntax.statement import CreateTemporaryView, SparkCommand, Statement
 from dbt.adapters.vcs.sql.table import CreateTable, CreateView
-from dbt.adapters.vcs.sql.versioning import SnapshotMerge, SnapshotPick
 from dbt.adapters.vcs.table.positions import moved
 from dbt.adapters.vcs.workspace.answer import Outcome
 from dbt.adapters.vcs.workspace.statement_scope import Scope

@@ -1,6 +1,9 @@
-"""Named snapshots in SQL: `create snapshot`, `drop snapshot`, `show snapshots`."""
+"""Named versions of tables: `create snapshot`, `drop snapshot`, `show snapshots`."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
 
 from dbt.adapters.vcs.core.branches import NamedSnapshot
 from dbt.adapters.vcs.core.errors import ReadOnlyError
@@ -8,16 +11,77 @@ from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, datetime_of
 from dbt.adapters.vcs.core.model import RefMove, TableEntry
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.sql.handler_registry import handles
-from dbt.adapters.vcs.sql.versioning import (
-    CreateSnapshot,
-    DropSnapshot,
-    ShowSnapshots,
+from dbt.adapters.vcs.sql.syntax.clauses import (
+    SCHEMA_WORDS,
+    read_if_exists,
+    read_if_not_exists,
+    read_snapshot_name,
+    read_table_at,
 )
+from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
+from dbt.adapters.vcs.sql.syntax.names import At, TableAt, Target
+from dbt.adapters.vcs.sql.syntax.parser import reads
+from dbt.adapters.vcs.sql.syntax.relations import is_name
+from dbt.adapters.vcs.sql.syntax.statement import Statement
 from dbt.adapters.vcs.workspace.answer import Listing, Outcome
 from dbt.adapters.vcs.workspace.pins import pinned
 from dbt.adapters.vcs.workspace.statement_scope import Scope
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateSnapshot(Statement):
+    """`create snapshot [if not exists] s for table t [as of ...]`: a name for a version.
+
+    Attributes:
+        name: The snapshot's name.
+        table: The table and the version to name; None for the branch's own.
+        if_not_exists: True with that clause.
+    """
+
+    changes = True
+
+    name: str
+    table: TableAt
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropSnapshot(Statement):
+    """`drop snapshot [if exists] s for table t`."""
+
+    changes = True
+
+    name: str
+    target: Target
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowSnapshots(Statement):
+    """`show snapshots [for table t | in s]`; at most one of the two is given."""
+
+    target: Target | None = None
+    schema: str | None = None
+
+
 COLUMNS = ("relation", "name", "snapshot", "commit", "created_at", "created_by", "note")
+
+
+@reads("create snapshot", "create or replace snapshot")
+def read_create_snapshot(cursor: TokenCursor) -> CreateSnapshot:
+    """Read what follows `create snapshot`."""
+    if_not_exists = read_if_not_exists(cursor)
+    name = read_snapshot_name(cursor)
+    _expect_table(cursor)
+    table = read_table_at(cursor)
+    if table.at is None and cursor.take("as", "of"):
+        cursor.take_any("version", "snapshot")
+        kind: Literal["version", "timestamp"] = (
+            "timestamp" if cursor.take("timestamp") else "version"
+        )
+        table = TableAt(table.name, At(kind=kind, value=cursor.string()))
+    cursor.end()
+    return CreateSnapshot(name=name, table=table, if_not_exists=if_not_exists)
 
 
 @handles(CreateSnapshot)
@@ -49,6 +113,17 @@ def create_snapshot(scope: Scope, statement: CreateSnapshot) -> Outcome:
     return Outcome()
 
 
+@reads("drop snapshot")
+def read_drop_snapshot(cursor: TokenCursor) -> DropSnapshot:
+    """Read what follows `drop snapshot`."""
+    if_exists = read_if_exists(cursor)
+    name = read_snapshot_name(cursor)
+    _expect_table(cursor)
+    target = cursor.target()
+    cursor.end()
+    return DropSnapshot(name=name, target=target, if_exists=if_exists)
+
+
 @handles(DropSnapshot)
 def drop_snapshot(scope: Scope, statement: DropSnapshot) -> Outcome:
     """Delete a name; from then on its version is kept only as long as unnamed history.
@@ -64,6 +139,24 @@ def drop_snapshot(scope: Scope, statement: DropSnapshot) -> Outcome:
         return Outcome()
     names.delete(relation, statement.name, author=author)
     return Outcome()
+
+
+@reads("show snapshots")
+def read_show_snapshots(cursor: TokenCursor) -> ShowSnapshots:
+    """Read what follows `show snapshots`."""
+    listed = ShowSnapshots()
+    if cursor.take_any("for", "in", "from", "on"):
+        if cursor.at("table") and is_name(cursor.ahead()):
+            cursor.index += 1
+            listed = ShowSnapshots(target=cursor.target())
+        else:
+            if cursor.token.word in SCHEMA_WORDS and is_name(cursor.ahead()):
+                cursor.index += 1
+            elif cursor.last.word in ("for", "on"):
+                cursor.fail("`table` and a table")
+            listed = ShowSnapshots(schema=cursor.schema())
+    cursor.end()
+    return listed
 
 
 @handles(ShowSnapshots)
@@ -94,3 +187,8 @@ def _author(scope: Scope) -> str:
     if not scope.overlay.author:
         raise ReadOnlyError("Nothing can be changed here: this is not a branch.")
     return scope.overlay.author
+
+
+def _expect_table(cursor: TokenCursor) -> None:
+    if not (cursor.take("for", "table") or cursor.take("on", "table")):
+        cursor.fail("`for table` and the snapshot's table")

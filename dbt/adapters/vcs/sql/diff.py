@@ -1,10 +1,11 @@
-"""Diffs in SQL: `snapshot_diff(...)` in a query, and `snapshot diff ...`."""
+"""Diffs in SQL: `snapshot diff ...`, and `snapshot_diff(...)` in a query."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias, get_args
 
 import pyarrow as pa
 
@@ -13,53 +14,100 @@ from dbt.adapters.vcs.changes.diffs.difference import Difference
 from dbt.adapters.vcs.changes.diffs.matched_columns import column_changes
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.sql.handler_registry import handles
+from dbt.adapters.vcs.sql.syntax.clauses import (
+    DIFF_OUTPUTS,
+    Clauses,
+    read_clauses,
+    read_names,
+    read_table_at,
+    read_where,
+)
+from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference, DiffShape
 from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, tokenize
 from dbt.adapters.vcs.sql.syntax.literals import decode
 from dbt.adapters.vcs.sql.syntax.names import TableAt
-from dbt.adapters.vcs.sql.versioning import SnapshotDiff
+from dbt.adapters.vcs.sql.syntax.parser import reads
+from dbt.adapters.vcs.sql.syntax.statement import Statement
 from dbt.adapters.vcs.table.limits import in_process_first
 from dbt.adapters.vcs.workspace.answer import ArrowRows, Outcome, are_plain
 from dbt.adapters.vcs.workspace.increments import check_reader
 from dbt.adapters.vcs.workspace.points import TableText
 from dbt.adapters.vcs.workspace.statement_scope import Scope
 
-_ALONE: Final = "__vcs_diff"
-
-_ALL_OF: Final = frozenset(
-    {"natural", "pivot", "unpivot", "transform", "identifier", "execute", "map", "reduce"}
-)
-"""Words that may read columns which the text doesn't name."""
-
-_BEFORE_A_TARGET: Final = frozenset({"create", "replace", "external", "into", "overwrite"})
-"""Words before `table` where no query follows it."""
-
-_BEFORE_A_STAR: Final = frozenset({"select", "distinct", "all", ",", ".", "("})
-_REGEX: Final = re.compile(r"[^\w $#@/:-]")
+DiffOutput: TypeAlias = Literal["rows", "count", "summary", "schema"]
 
 
-def diff_relations(
-    scope: Scope, diffs: Iterable[DiffReference], *, keep: bool
-) -> dict[DiffReference, str]:
-    """Make the diffs of a text readable; return the relations that replace them.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotDiff(Statement):
+    """`snapshot diff a{...} and b{...} ...`: the changes from one version to another.
 
-    Both versions of each are recorded as inputs. `keep` leaves the relations readable for
-    later statements of the session.
-
-    Raises:
-        NotFoundError: There is no such version; the message names similar ones.
-        InputError: One version is a view, there is no such column, or the table that a diff is for
-            has consumed another version.
-        UnsupportedError: A column has types that can't be compared.
+    Attributes:
+        before: The first version.
+        after: The second version.
+        columns: The columns to compare; empty for all.
+        where: SQL text of a condition on the rows of the shape, or None.
+        shape: How rows represent changes.
+        output: The rows, or what to report about them instead.
+        limit: The maximum number of rows; None for all.
     """
-    found: dict[DiffReference, str] = {}
-    for number, item in enumerate(diffs):
-        check_reader(scope.overlay, item, lambda: zone_of(scope.session))
-        difference = _difference(scope, item.before, item.after, item.columns, item.shape)
-        difference = difference.showing(named_columns(scope.text, item.where or ""))
-        name = None if keep else f"__vcs_diff_{number}"
-        found[item] = filtered(difference.relation(scope.session, name=name), item.where)
-    return found
+
+    before: TableAt
+    after: TableAt
+    columns: tuple[str, ...] = ()
+    where: str | None = None
+    shape: DiffShape = "signed"
+    output: DiffOutput = "rows"
+    limit: int | None = None
+
+
+@reads("snapshot diff")
+def _read_diff(cursor: TokenCursor) -> SnapshotDiff:
+    """Read what follows `snapshot diff`."""
+    before = read_table_at(cursor)
+    cursor.expect("and")
+    after = read_table_at(cursor)
+    return SnapshotDiff(before=before, after=after, **read_clauses(cursor, _CLAUSES))
+
+
+def _columns(cursor: TokenCursor) -> tuple[str, ...] | None:
+    return read_names(cursor) if cursor.take("columns") else None
+
+
+def _shape(cursor: TokenCursor) -> DiffShape | None:
+    if cursor.take("as"):
+        for shape in get_args(DiffShape):
+            if cursor.take(shape):
+                return shape  # type: ignore[no-any-return]
+        cursor.fail("wide, signed, changes or three_way")
+    return None
+
+
+def _output(cursor: TokenCursor) -> str | None:
+    if not cursor.take("output"):
+        return None
+    return cursor.take_any(*DIFF_OUTPUTS) or cursor.fail("rows, count, summary or schema")
+
+
+def _row_limit(cursor: TokenCursor) -> int | None:
+    if not cursor.take("limit"):
+        return None
+    if not cursor.token.word.isdigit():
+        cursor.fail("a whole number of rows")
+    cursor.index += 1
+    return int(cursor.last.text)
+
+
+_CLAUSES: Final[Clauses] = {
+    "columns": _columns,
+    "where": read_where,
+    "shape": _shape,
+    "output": _output,
+    "limit": _row_limit,
+}
+
+
+_ALONE: Final = "__vcs_diff"
 
 
 @handles(SnapshotDiff)
@@ -146,6 +194,30 @@ def _counted(scope: Scope, relation: str, statement: SnapshotDiff, counted: str)
     return Outcome(rows=scope.session.query(f"select {counted} from {text}"))
 
 
+def diff_relations(
+    scope: Scope, diffs: Iterable[DiffReference], *, keep: bool
+) -> dict[DiffReference, str]:
+    """Make the diffs of a text readable; return the relations that replace them.
+
+    Both versions of each are recorded as inputs. `keep` leaves the relations readable for
+    later statements of the session.
+
+    Raises:
+        NotFoundError: There is no such version; the message names similar ones.
+        InputError: One version is a view, there is no such column, or the table that a diff is for
+            has consumed another version.
+        UnsupportedError: A column has types that can't be compared.
+    """
+    found: dict[DiffReference, str] = {}
+    for number, item in enumerate(diffs):
+        check_reader(scope.overlay, item, lambda: zone_of(scope.session))
+        difference = _difference(scope, item.before, item.after, item.columns, item.shape)
+        difference = difference.showing(named_columns(scope.text, item.where or ""))
+        name = None if keep else f"__vcs_diff_{number}"
+        found[item] = filtered(difference.relation(scope.session, name=name), item.where)
+    return found
+
+
 def _difference(
     scope: Scope,
     before: TableAt | None,
@@ -171,6 +243,22 @@ def _difference(
 
 def _limit(statement: SnapshotDiff) -> str:
     return "" if statement.limit is None else f" limit {statement.limit}"
+
+
+_ALL_OF: Final = frozenset(
+    {"natural", "pivot", "unpivot", "transform", "identifier", "execute", "map", "reduce"}
+)
+"""Words that may read columns which the text doesn't name."""
+
+
+_BEFORE_A_TARGET: Final = frozenset({"create", "replace", "external", "into", "overwrite"})
+"""Words before `table` where no query follows it."""
+
+
+_BEFORE_A_STAR: Final = frozenset({"select", "distinct", "all", ",", ".", "("})
+
+
+_REGEX: Final = re.compile(r"[^\w $#@/:-]")
 
 
 def named_columns(*texts: str) -> frozenset[str] | None:

@@ -1,4 +1,4 @@
-"""Restoring past versions of relations."""
+"""Past versions of relations: finding them, and putting them back on a branch."""
 
 from __future__ import annotations
 
@@ -18,12 +18,7 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.core.store.branch_names import is_name
 from dbt.adapters.vcs.core.tableversions import find_version
-from dbt.adapters.vcs.sql.handler_registry import handles
-from dbt.adapters.vcs.sql.versioning import RestoreTable, UndropTable
-from dbt.adapters.vcs.workspace.answer import Listing, Outcome
 from dbt.adapters.vcs.workspace.overlay import Overlay
-from dbt.adapters.vcs.workspace.pins import pinned
-from dbt.adapters.vcs.workspace.statement_scope import Scope
 
 
 class Past(NamedTuple):
@@ -149,60 +144,6 @@ def splits(
                 found.append(Split(id, commit.summary, others))
         id = parent
     return tuple(found)
-
-
-@handles(RestoreTable)
-def restore_table(scope: Scope, statement: RestoreTable) -> Outcome:
-    """Restore a table to a past version of itself or of another one: `restore table`.
-
-    Returns `relation`, `snapshot`, `commit`, and `stays`: the relations that were changed
-    together with it and are not restored.
-
-    Raises:
-        NotFoundError: There is no such version.
-        InputError: The name is a view.
-    """
-    name, source = scope.name(statement.target.name), scope.name(statement.source.name)
-    standing = scope.overlay.entry(name)
-    if isinstance(standing, ViewEntry | FunctionEntry):
-        raise InputError(f"{name} is a {standing.noun}; restore table needs a table.")
-    if statement.source.at is None:
-        entry = scope.overlay.require(source)
-        past = Past(entry, scope.overlay.base)
-    else:
-        found = pinned(scope.overlay, scope.engine, source, statement.source.at)
-        past = Past(TableEntry(snapshot=found.snapshot), found.commit)
-    put_back(scope.overlay, name, past, author=scope.overlay.author)
-    is_changed = scope.overlay.entry(name) != standing
-    apart = splits(scope.overlay.repository, scope.overlay.base, name, past) if is_changed else ()
-    others = sorted({str(other) for split in apart for other in split.others})
-    return _answer(name, past, ", ".join(others))
-
-
-@handles(UndropTable)
-def undrop_table(scope: Scope, statement: UndropTable) -> Outcome:
-    """Restore the last version of a dropped table: `undrop table`.
-
-    Raises:
-        InputError: The relation exists.
-        NotFoundError: It never existed in the branch's history.
-    """
-    name = scope.name(statement.target.name)
-    overlay = scope.overlay
-    if overlay.entry(name) is None and isinstance(before := overlay.before(name), TableEntry):
-        past = Past(before, overlay.base)
-    else:
-        past = last_of(overlay.repository, overlay.base, name)
-    put_back(overlay, name, past, author=overlay.author)
-    return _answer(name, past, "")
-
-
-def _answer(name: RelationName, past: Past, stays: str) -> Outcome:
-    version = past.entry.version
-    rows = Listing.of(
-        ["relation", "snapshot", "commit", "stays"], [[str(name), version, past.commit, stays]]
-    )
-    return Outcome(rows=rows, relation=name)
 
 
 def _entry(entry: object) -> Entry | None:

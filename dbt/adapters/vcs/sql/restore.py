@@ -1,0 +1,134 @@
+"""Bringing past versions back: `restore table` and `undrop table`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dbt.adapters.vcs.changes.writes.past_versions import Past, last_of, put_back, splits
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.model import (
+    FunctionEntry,
+    RelationName,
+    TableEntry,
+    ViewEntry,
+)
+from dbt.adapters.vcs.sql.handler_registry import handles
+from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
+from dbt.adapters.vcs.sql.syntax.names import TableAt, Target
+from dbt.adapters.vcs.sql.syntax.parser import reads
+from dbt.adapters.vcs.sql.syntax.statement import Statement
+from dbt.adapters.vcs.workspace.answer import Listing, Outcome
+from dbt.adapters.vcs.workspace.pins import pinned
+from dbt.adapters.vcs.workspace.statement_scope import Scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestoreTable(Statement):
+    """`restore table t from snapshot s{...}`, or `restore table t to version as of ...`.
+
+    Attributes:
+        target: The table.
+        source: The version to restore, which is always given. With `to`, it is a version of
+            the table itself.
+    """
+
+    changes = True
+
+    target: Target
+    source: TableAt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndropTable(Statement):
+    """`undrop table t`."""
+
+    changes = True
+
+    target: Target
+
+
+@reads("restore")
+def _read_restore(cursor: TokenCursor) -> RestoreTable:
+    """Read what follows `restore`.
+
+    Raises:
+        InputError: No version is named.
+    """
+    cursor.expect("table")
+    target = cursor.target()
+    if cursor.take("to"):
+        if cursor.token.word not in ("version", "timestamp"):
+            cursor.fail("`version as of` or `timestamp as of`")
+        source = TableAt(target.name, cursor.version())
+    else:
+        if not cursor.take("from", "snapshot"):
+            cursor.fail("`from snapshot`, `to version as of` or `to timestamp as of`")
+        named, at = cursor.versioned_target()
+        source = TableAt(named.name, at)
+        if source.at is None:
+            cursor.fail("{snapshot = '...'} or {timestamp = '...'} after the table")
+    cursor.end()
+    return RestoreTable(target=target, source=source)
+
+
+@handles(RestoreTable)
+def restore_table(scope: Scope, statement: RestoreTable) -> Outcome:
+    """Restore a table to a past version of itself or of another one: `restore table`.
+
+    Returns `relation`, `snapshot`, `commit`, and `stays`: the relations that were changed
+    together with it and are not restored.
+
+    Raises:
+        NotFoundError: There is no such version.
+        InputError: The name is a view.
+    """
+    name, source = scope.name(statement.target.name), scope.name(statement.source.name)
+    standing = scope.overlay.entry(name)
+    if isinstance(standing, ViewEntry | FunctionEntry):
+        raise InputError(f"{name} is a {standing.noun}; restore table needs a table.")
+    if statement.source.at is None:
+        entry = scope.overlay.require(source)
+        past = Past(entry, scope.overlay.base)
+    else:
+        found = pinned(scope.overlay, scope.engine, source, statement.source.at)
+        past = Past(TableEntry(snapshot=found.snapshot), found.commit)
+    put_back(scope.overlay, name, past, author=scope.overlay.author)
+    is_changed = scope.overlay.entry(name) != standing
+    apart = splits(scope.overlay.repository, scope.overlay.base, name, past) if is_changed else ()
+    others = sorted({str(other) for split in apart for other in split.others})
+    return _answer(name, past, ", ".join(others))
+
+
+@reads("undrop")
+def _read_undrop(cursor: TokenCursor) -> UndropTable:
+    """Read what follows `undrop`."""
+    cursor.expect("table")
+    target = cursor.target()
+    cursor.end()
+    return UndropTable(target=target)
+
+
+@handles(UndropTable)
+def undrop_table(scope: Scope, statement: UndropTable) -> Outcome:
+    """Restore the last version of a dropped table: `undrop table`.
+
+    Raises:
+        InputError: The relation exists.
+        NotFoundError: It never existed in the branch's history.
+    """
+    name = scope.name(statement.target.name)
+    overlay = scope.overlay
+    if overlay.entry(name) is None and isinstance(before := overlay.before(name), TableEntry):
+        past = Past(before, overlay.base)
+    else:
+        past = last_of(overlay.repository, overlay.base, name)
+    put_back(overlay, name, past, author=overlay.author)
+    return _answer(name, past, "")
+
+
+def _answer(name: RelationName, past: Past, stays: str) -> Outcome:
+    version = past.entry.version
+    rows = Listing.of(
+        ["relation", "snapshot", "commit", "stays"], [[str(name), version, past.commit, stays]]
+    )
+    return Outcome(rows=rows, relation=name)

@@ -34,7 +34,8 @@ from dbt.adapters.vcs.core.model import (
     ViewEntry,
 )
 from dbt.adapters.vcs.reuse.circumstances import Circumstances, SessionFacts
-from dbt.adapters.vcs.reuse.derivation_key import NotReusableError, Surroundings
+from dbt.adapters.vcs.reuse.contents import NotReusableError
+from dbt.adapters.vcs.reuse.derivation_key import Surroundings
 from dbt.adapters.vcs.reuse.statement_keys import statement_key
 from dbt.adapters.vcs.sql.syntax.parser import read
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace

@@ -9,8 +9,8 @@ import pytest
 from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.store import MemoryBlobs
 from dbt.adapters.vcs.core.store.blobs import BlobInfo
-from dbt.adapters.vcs.reuse import outside_files
-from dbt.adapters.vcs.reuse.outside_files import UnknownFilesError, files_digest
+from dbt.adapters.vcs.reuse import contents
+from dbt.adapters.vcs.reuse.contents import NotReusableError, files_digest
 
 
 @pytest.fixture
@@ -82,16 +82,16 @@ def test_of_large_files_both_ends_and_the_time_count(folder):
 
 
 def test_nothing_and_too_much_is_no_digest(folder, monkeypatch):
-    with pytest.raises(UnknownFilesError, match="there are no files"):
+    with pytest.raises(NotReusableError, match="there are no files"):
         digest(folder / "in/z*.csv")
-    monkeypatch.setattr(outside_files, "_MANY", 2)
-    with pytest.raises(UnknownFilesError, match="more than 2 files"):
+    monkeypatch.setattr(contents, "_MANY", 2)
+    with pytest.raises(NotReusableError, match="more than 2 files"):
         digest(folder / "in")
 
 
 def test_an_object_counts_by_the_tag_of_its_store(monkeypatch):
     blobs = MemoryBlobs()
-    monkeypatch.setattr(outside_files, "open_blobs", lambda *_: blobs)
+    monkeypatch.setattr(contents, "open_blobs", lambda *_: blobs)
     info = BlobInfo("d/a.csv", 1, Micros(0))
     found = []
     for tag in ("x", "y"):

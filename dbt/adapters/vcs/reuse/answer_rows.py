@@ -54,15 +54,18 @@ def count_rows(text: str) -> int:
 
 def _encoded(value: Any) -> Any:
     """Return a value as JSON: plain ones as they are, others as a list of a type and a text."""
+    # The exact type: a subclass would come back as something else.
     kind = type(value)
     if value is None or kind in (bool, int, str):
         return value
     if kind is float:
+        # `repr` gives the shortest text that comes back as the same number; JSON has no NaN.
         return ["float", repr(value)]
     if kind is Decimal:
         return ["decimal", str(value)]
     if kind is bytes:
         return ["bytes", base64.b64encode(value).decode()]
+    # `isoformat` leaves the second of two equal hours out.
     if kind in (datetime, time) and value.fold:
         return ["folded", _encoded(value.replace(fold=0))]
     if kind in (date, datetime, time):
@@ -88,48 +91,33 @@ def _hashable(key: Any) -> Any:
 
 
 class KeptRows:
-    """Rows that were computed before."""
+    """Rows that were computed before, or of a query that ran to its end and nobody fetched."""
 
     def __init__(
         self,
         columns: tuple[Column, ...],
-        rows: Sequence[tuple[Any, ...]],
+        rows: Sequence[tuple[Any, ...]] | None,
         again: Callable[[], Rows],
     ) -> None:
-        """Take rows; `again` computes them, for those who need an Arrow table."""
+        """Take rows, None if nobody fetched them; `again` computes them.
+
+        That is for those who fetch rows that aren't known, or need an Arrow table.
+        """
         self.columns = columns
         self._rows = rows
         self._again = again
 
     def fetch(self, limit: int | None = None) -> list[tuple[Any, ...]]:
         """Return the rows, or only the first `limit` of them."""
+        if self._rows is None:
+            return self._again().fetch(limit)
         return list(self._rows if limit is None else self._rows[:limit])
 
     def run(self) -> None:
-        """Do nothing: the rows are already computed."""
+        """Do nothing: the rows are already computed, and would come to their end again."""
 
     def arrow(self) -> pa.Table:
         """Return the rows as an Arrow table, with the types that only the engine knows."""
-        return self._again().arrow()
-
-
-class EndedRows:
-    """Rows of a query that ran to its end before, and that nobody fetched."""
-
-    def __init__(self, columns: tuple[Column, ...], again: Callable[[], Rows]) -> None:
-        """Take the columns; `again` computes the rows, for those who fetch them."""
-        self.columns = columns
-        self._again = again
-
-    def fetch(self, limit: int | None = None) -> list[tuple[Any, ...]]:
-        """Return the rows, or only the first `limit` of them."""
-        return self._again().fetch(limit)
-
-    def run(self) -> None:
-        """Do nothing: it would come to its end again."""
-
-    def arrow(self) -> pa.Table:
-        """Return the rows as an Arrow table."""
         return self._again().arrow()
 
 
@@ -147,6 +135,7 @@ class WatchedRows:
     def fetch(self, limit: int | None = None) -> list[tuple[Any, ...]]:
         """Return the rows, or only the first `limit` of them."""
         found = self._rows.fetch(limit)
+        # Fewer than were asked for are all of them.
         if limit is None or len(found) < limit:
             self._tell(found)
         return found

@@ -11,20 +11,20 @@ from dbt.adapters.vcs.core.model import Entry, RelationName
 from dbt.adapters.vcs.engines.port import Column, Rows, TemporaryDefinition
 from dbt.adapters.vcs.reuse.audit import check_answer, check_table
 from dbt.adapters.vcs.reuse.circumstances import SessionFacts, setting_of
+from dbt.adapters.vcs.reuse.contents import NotReusableError
 from dbt.adapters.vcs.reuse.derivation_key import (
     DerivationKey,
     KeyMaker,
-    NotReusableError,
     Surroundings,
 )
 from dbt.adapters.vcs.reuse.reuser import Reuse, result_columns, watched
-from dbt.adapters.vcs.reuse.same_rows import keep_same_rows
 from dbt.adapters.vcs.reuse.statement_keys import (
     columns_key,
     has_key,
     statement_key,
     written_table,
 )
+from dbt.adapters.vcs.reuse.taken_versions import keep_same_rows
 from dbt.adapters.vcs.sql.row_change import Merge
 from dbt.adapters.vcs.sql.syntax.canonical import asks_for_columns, without_margins
 from dbt.adapters.vcs.sql.syntax.excerpts import excerpt
@@ -89,6 +89,7 @@ class Reusing:
             self.state.facts.follow(statement)
             return _carried(scope, written_table(scope, statement), carry)
         is_temporary = isinstance(statement, CreateTemporaryView)
+        # A temporary view is state of a session: an open one needs it, whatever is known.
         if not (is_temporary and self.has_session()):
             taken = self.reuse.take(scope, key, lambda: _rows(self._computed(scope, key, carry)))
             if taken is not None:
@@ -203,6 +204,7 @@ class Reusing:
         )
 
     def _computed(self, scope: Scope, key: DerivationKey, carry: Carry) -> Outcome:
+        # The version to come records what it follows from (decision 30).
         scope.derivation = key.id
         started = time.perf_counter()
         shown = None if key.target is None else scope.overlay.entry(key.target)
@@ -254,6 +256,7 @@ class _Run:
 
         def tell(text: str | None, seconds: float) -> None:
             if text is None:
+                # A result with rows says more than one without.
                 if self.using.reuse.known(self.key) is not None:
                     return
             elif self.using.reuse.mode == "verify":
@@ -292,6 +295,7 @@ class _Run:
         if self.using.reuse.mode == "verify":
             check_table(self.scope, self.using.reuse.known(self.key), entry)
         is_same = entry == shown
+        # Where nothing was changed, the moment made no difference.
         if self.key.moment is not None and not is_same and not self.using.reuse.is_always:
             self._refuse(f"it depends on the moment: {self.key.moment}")
         elif self._is_repeatable():
@@ -354,6 +358,7 @@ def _is_repeatable(scope: Scope, settled: Statement, own_text: str | None) -> bo
         case CreateTable(query=Query() as query):
             return _is_query_repeatable(scope, query.text, query.reads)
         case Insert():
+            # Its values were searched for functions, as the whole text was.
             if settled.query.text.lstrip().lower().startswith("values"):
                 return True
             return _is_query_repeatable(scope, settled.query.text, settled.query.reads)

@@ -21,8 +21,8 @@ from dbt.adapters.vcs.workspace.statement_scope import Scope
 from dbt.adapters.vcs.workspace.table_version import Version
 
 _SHOWN: Final = 5
+# Sums of floating-point numbers depend on the order in which an engine adds them.
 _TOLERANCE: Final = 1e-9
-"""Sums of floating-point numbers depend on the order in which an engine adds them."""
 
 
 class ReuseMismatchError(EngineError):
@@ -71,6 +71,7 @@ def check_rows(
         ReuseMismatchError: They haven't; the message shows rows of both.
     """
     gone, come = _rest(old, new), _rest(new, old)
+    # Only what has no equal is compared number by number: that is square in its size.
     for row in list(gone):
         twin = next((other for other in come if _is_close(row, other)), None)
         if twin is not None:
@@ -85,6 +86,7 @@ def _rest(rows: Sequence[tuple[Any, ...]], others: Sequence[tuple[Any, ...]]) ->
     left = Counter(map(repr, others))
     found: list[Any] = []
     for row in rows:
+        # Rows hold lists and dicts, which can't be counted as they are.
         key = repr(row)
         if left[key] > 0:
             left[key] -= 1

@@ -24,6 +24,7 @@ SEMANTICS: Final = 3
 
 _SQL: Final = "spark.sql."
 _ANSWERING: Final = (_SQL, "spark.redaction.")
+# Settings below `spark.sql.` that change how long a statement takes, and never its rows.
 _OF_SPEED: Final = (
     "adaptive.",
     "autoBroadcastJoinThreshold",
@@ -49,9 +50,9 @@ _OF_SPEED: Final = (
     "ui.",
     "warehouse.dir",
 )
-"""Settings below `spark.sql.` that change how long a statement takes, and never its rows."""
 
 _SET: Final = re.compile(r"\s*set\s+([\w.-]+)\s*=\s*(.*?)\s*;?\s*", re.IGNORECASE | re.DOTALL)
+# Commands of Spark after which later statements give what they gave before.
 _WITHOUT_EFFECT: Final = re.compile(
     r"\s*(analyze|cache|clear|desc|describe|explain|refresh|show|uncache|use)\b", re.IGNORECASE
 )
@@ -78,7 +79,9 @@ class Circumstances:
         A server's own defaults aren't known from here: they count through its address.
         """
         return cls(
+            # A server's defaults are set where it was started.
             settings=settings if server else default_settings(os.environ) | dict(settings),
+            # A patch of Spark does not change answers on purpose.
             engine_version=".".join(version("pyspark").split(".")[:2]),
             server=server,
         )
@@ -150,6 +153,8 @@ class SessionFacts:
         setting = setting_of(statement)
         if setting is not None:
             self.changed[setting[0]] = setting[1]
+        # Anything else may have changed what statements mean. Nobody knows, so nothing is reused
+        # after it.
         elif not _WITHOUT_EFFECT.match(without_margins(statement.text)) and self.doubt is None:
             self.doubt = f"`{excerpt(statement.text, 40)}` was carried out before"
 

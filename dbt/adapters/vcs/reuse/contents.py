@@ -7,8 +7,14 @@ and everything below it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+import hashlib
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+from urllib.parse import unquote, urlsplit
 
 import msgspec
 
@@ -29,17 +35,17 @@ from dbt.adapters.vcs.core.model import (
     TableEntry,
     ViewEntry,
 )
+from dbt.adapters.vcs.core.store.opening import CLOUD_SCHEMES, open_blobs
 from dbt.adapters.vcs.engines.port import PRIVATE
 from dbt.adapters.vcs.reuse.circumstances import machine_zone
-from dbt.adapters.vcs.reuse.outside_files import UnknownFilesError, files_digest
 from dbt.adapters.vcs.sql.syntax.names import At, Reference
 from dbt.adapters.vcs.workspace.mounts import External, Externals, relation_of
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.pins import pinned, query_of_body, query_of_view
 
 
-class UnknownContentsError(Exception):
-    """What a name means is not known without an engine; the text says why."""
+class NotReusableError(Exception):
+    """A statement's result must be computed; the text says why."""
 
 
 def entry_digest(overlay: Overlay, entry: Entry | None) -> str:
@@ -85,11 +91,12 @@ class NameContents:
         """Return the digest of a relation or function.
 
         Raises:
-            UnknownContentsError: There is no such relation, or it can't be looked at from here.
+            NotReusableError: There is no such relation, or it can't be looked at from here.
         """
         if name not in self._done:
+            # Views can be made to read each other, by merges.
             if name in self._path:
-                raise UnknownContentsError(f"{name} reads itself")
+                raise NotReusableError(f"{name} reads itself")
             self._path.append(name)
             self._done[name] = self._found(name)
             self._path.pop()
@@ -99,7 +106,7 @@ class NameContents:
         """Return the digest of a version that a text names.
 
         Raises:
-            UnknownContentsError: There is no such version, or it can't be resolved from here.
+            NotReusableError: There is no such version, or it can't be resolved from here.
         """
         assert read.at is not None
         return self._version(read.name.relation(schema), read.at)
@@ -108,7 +115,7 @@ class NameContents:
         """Return the digest of files that a query names, as `format.path`.
 
         Raises:
-            UnknownContentsError: They can't be looked at from here.
+            NotReusableError: They can't be looked at from here.
         """
         path = location.partition(".")[2].strip("`")
         self.inputs[location] = Input(relation=location, external=location)
@@ -124,7 +131,7 @@ class NameContents:
             return self._function(name, entry.function)
         external = self._externals.get(name)
         if external is None or name.schema == PRIVATE:
-            raise UnknownContentsError(f"{name} is not a relation of the branch")
+            raise NotReusableError(f"{name} is not a relation of the branch")
         return self._external(name, external)
 
     def _table(self, name: RelationName, id: SnapshotId) -> str:
@@ -136,6 +143,7 @@ class NameContents:
     def _rows(self, id: SnapshotId) -> str:
         """Return the digest of a version's rows, however they were compacted since."""
         snapshot = self._overlay.snapshot(id)
+        # Compaction changes files and no row.
         while snapshot.operation == "optimize" and snapshot.parents:
             try:
                 snapshot = self._overlay.snapshot(snapshot.parents[0])
@@ -148,8 +156,9 @@ class NameContents:
         view = self._overlay.view(id)
         self.texts.append(view.text)
         query = query_of_view(view.text)
+        # Both depend on more than the names in a text.
         if query.diffs or query.files:
-            raise UnknownContentsError(f"{name} reads a difference or files")
+            raise NotReusableError(f"{name} reads a difference or files")
         columns = [column.name for column in view.columns]
         return digest_of_values(
             "view",
@@ -175,10 +184,12 @@ class NameContents:
             self.texts.append(function.text)
             body = query_of_body(function.text)
             if body.diffs or body.files:
-                raise UnknownContentsError(f"{name} reads a difference or files")
+                raise NotReusableError(f"{name} reads a difference or files")
             pins = self._pins(body.reads)
         below = self._below((*function.reads, *function.calls))
+        # What a function is said to do does not change what it does.
         plain = msgspec.structs.replace(function, comment=None)
+        # Python reads a time without an offset in the zone of the machine.
         zone = () if function.language == "sql" else (machine_zone(),)
         return digest_of_values("function", encode_record(plain), below, pins, *zone)
 
@@ -192,7 +203,7 @@ class NameContents:
         try:
             found = pinned(self._overlay, self._no_engine, relation, at)
         except VcsError as error:
-            raise UnknownContentsError(str(error)) from error
+            raise NotReusableError(str(error)) from error
         id = found.snapshot
         self.inputs[f"{relation}@{id}"] = Input(relation=str(relation), snapshot=id, pinned=True)
         return self._rows(id)
@@ -206,10 +217,7 @@ class NameContents:
         return digest_of_values("files", external.format, options, self._listed(external.location))
 
     def _listed(self, location: str) -> str:
-        try:
-            return files_digest(location, self._options)
-        except UnknownFilesError as error:
-            raise UnknownContentsError(str(error)) from error
+        return files_digest(location, self._options)
 
 
 class _Zone:
@@ -220,3 +228,132 @@ class _Zone:
 
     def setting(self, key: str, default: str | None = None) -> str | None:
         return self._zone()
+
+
+_SCHEME: Final = re.compile(r"[A-Za-z][\w+.-]*:")
+_PATTERN: Final = re.compile(r"[*?\[{\\]")
+_WILD: Final = re.compile(r"[*?]")
+_OF_HADOOP: Final = re.compile(r"[\[{\\]")
+# Bytes up to which a file is read to know whether it changed.
+_WHOLE: Final = 1 << 20
+
+_END: Final = 1 << 16
+# Files from which on looking at each would take longer than it is worth.
+_MANY: Final = 100_000
+
+
+def files_digest(location: str, options: Mapping[str, str]) -> str:
+    """Return a digest of the files at a location: their paths and contents.
+
+    It may cover more files than Spark reads there, never fewer. Of a file beyond a megabyte the
+    size, the time and both ends count; in an object store the tag that it gives each object.
+
+    Args:
+        location: A path or URI, with Hadoop's patterns.
+        options: Options of the object store, as for the repository's.
+
+    Raises:
+        NotReusableError: They can't be listed from here, or there are none.
+    """
+    scheme = _SCHEME.match(location)
+    if scheme is None or scheme[0].lower() == "file:":
+        found = sorted(_local(_local_path(location)))
+    elif scheme[0].rstrip(":").lower() in CLOUD_SCHEMES:
+        found = sorted(_in_store(location, options))
+    else:
+        raise NotReusableError(f"files at {location} can't be listed without Spark")
+    if not found:
+        raise NotReusableError(f"there are no files at {location}")
+    return hashlib.sha256(repr(found).encode()).hexdigest()[:32]
+
+
+def _local_path(location: str) -> str:
+    return unquote(urlsplit(location).path) if location.startswith("file:") else location
+
+
+def _local(pattern: str) -> Iterator[tuple[str, int, str]]:
+    """Return path, size and contents of at least the files that Spark reads."""
+    count = 0
+    try:
+        for file in _below(_places(pattern)):
+            if isinstance(file, _Link):
+                yield str(file.path), -1, str(file.target)
+                continue
+            count += 1
+            if count > _MANY:
+                raise NotReusableError(f"there are more than {_MANY} files at {pattern}")
+            yield str(file), file.stat().st_size, _contents(file)
+    except OSError as error:
+        raise NotReusableError(f"{pattern} can't be listed: {error}") from error
+
+
+def _places(pattern: str) -> Iterable[Path]:
+    """Return files and folders that have all that Hadoop finds by a pattern, or more.
+
+    From a part with a class, alternatives or an escape on, everything is taken: Hadoop has rules
+    of its own there, such as `[^x]` and `{a/b,c}`.
+    """
+    first, *parts = Path(os.path.abspath(pattern)).parts
+    places = [Path(first)]
+    for part in parts:
+        if _OF_HADOOP.search(part):
+            break
+        if _WILD.search(part):
+            inside = (child for place in places if place.is_dir() for child in place.iterdir())
+            places = [child for child in inside if fnmatchcase(child.name, part)]
+        else:
+            places = [place / part for place in places]
+    return places
+
+
+class _Link(NamedTuple):
+    path: Path
+    target: Path
+
+
+def _below(places: Iterable[Path]) -> Iterator[Path | _Link]:
+    """Return files, also in linked folders, which Spark follows; each folder's only once.
+
+    A link to a folder comes as itself as well, since folders' names are partitions.
+    """
+    seen: set[Path] = set()
+    waiting = list(places)
+    while waiting:
+        path = waiting.pop()
+        if path.is_file():
+            yield path
+        elif path.is_dir():
+            target = path.resolve()
+            # Spark reads through the link, and takes its name for a partition.
+            if path.is_symlink():
+                yield _Link(path, target)
+            if target not in seen:
+                seen.add(target)
+                waiting += path.iterdir()
+
+
+def _contents(file: Path) -> str:
+    """Return a digest of a file's contents; of a large one the ends and the time count."""
+    found = file.stat()
+    with file.open("rb") as opened:
+        if found.st_size <= _WHOLE:
+            return hashlib.sha256(opened.read()).hexdigest()
+        first = opened.read(_END)
+        opened.seek(-_END, os.SEEK_END)
+        return hashlib.sha256(repr((first, opened.read(), found.st_mtime_ns)).encode()).hexdigest()
+
+
+def _in_store(location: str, options: Mapping[str, str]) -> Iterator[tuple[str, int, str]]:
+    match = _PATTERN.search(location)
+    fixed = location if match is None else location[: match.start()].rpartition("/")[0]
+    base, _, last = fixed.rstrip("/").rpartition("/")
+    if "://" not in base or base.endswith(":/"):
+        raise NotReusableError(f"{location} names no folder of a bucket")
+    try:
+        blobs = open_blobs(base, options)
+        for count, info in enumerate(blobs.walk(last)):
+            if count > _MANY:
+                raise NotReusableError(f"there are more than {_MANY} files at {location}")
+            yield info.path, info.bytes, info.tag or str(info.modified_at)
+    except VcsError as error:
+        raise NotReusableError(f"{location} can't be listed: {error}") from error

@@ -14,9 +14,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import partial
 from typing import Any, Final
 
 from dbt.adapters.vcs.core.codec import digest_of_values
@@ -27,7 +26,7 @@ from dbt.adapters.vcs.engines.port import GLOBAL_TEMPORARY
 from dbt.adapters.vcs.reuse.circumstances import Circumstances, SessionFacts, user_name
 from dbt.adapters.vcs.reuse.contents import (
     NameContents,
-    UnknownContentsError,
+    NotReusableError,
     entry_digest,
 )
 from dbt.adapters.vcs.sql.syntax.calls import calls_of
@@ -51,10 +50,6 @@ _ZONE: Final = "spark.sql.session.timeZone"
 
 SETTING: Final = "setting "
 """What the names of ingredients that are one setting begin with; their values may be secret."""
-
-
-class NotReusableError(Exception):
-    """A statement's result must be computed; the text says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +103,7 @@ class KeyMaker:
         """
         if around.facts.doubt is not None:
             raise NotReusableError(around.facts.doubt)
+        # They hide functions of the branch and of Spark, and may do anything.
         if scope.temporaries.has_functions():
             raise NotReusableError("the session has temporary functions")
         self._scope = scope
@@ -146,6 +142,7 @@ class KeyMaker:
         self._texts.append(text)
         self._starts[text] = {place.start for place in places}
         self._parts.append(canonical(text, {place.start: place for place in places}))
+        # What is shown to people as the text: it stays the same while versions move on.
         blank = {place.start: place._replace(meaning="") for place in places}
         self._plain.append(canonical(text, blank))
 
@@ -161,7 +158,7 @@ class KeyMaker:
             NotReusableError: They can't be looked at from here.
         """
         for location in locations:
-            found = self._known(partial(self._contents.files, location))
+            found = self._contents.files(location)
             self._add(f"reads {location}", found)
 
     def calls(self, calls: Iterable[Name], schema: str | None = None) -> None:
@@ -171,6 +168,7 @@ class KeyMaker:
             NotReusableError: A function reads something whose contents aren't known.
         """
         names = {call.relation(schema or self._scope.schema) for call in calls}
+        # Sorted, as the order of parts is part of the key.
         for name in sorted(names):
             if isinstance(self._scope.overlay.entry(name), FunctionEntry):
                 self._read(name)
@@ -207,6 +205,7 @@ class KeyMaker:
         """
         texts = [*self._texts, *self._contents.texts]
         if self._around.is_always:
+            # A result that was taken for what it is not must not be found without being asked for.
             self._add("always", "true")
         else:
             self._refuse_filled_in(texts)
@@ -220,6 +219,7 @@ class KeyMaker:
         changed = self._around.facts.changed
         self._add("settings", self._around.circumstances.digest(changed))
         for name, value in self._around.circumstances.counted(changed):
+            # Their values may be secret, and this is stored.
             self._shown[SETTING + name] = digest_of_values(value)[:12]
         told = repr((kind, self._parts)).encode()
         return DerivationKey(
@@ -237,6 +237,7 @@ class KeyMaker:
             raise NotReusableError(f"Spark fills in {word}")
 
     def _refuse_moments(self) -> None:
+        # A node's own text decides, not what dbt writes around it.
         own = self._around.own_text
         texts: Sequence[str] = self._texts if own is None else [own]
         for text in (*texts, *self._contents.texts):
@@ -261,7 +262,7 @@ class KeyMaker:
         if (read.name.schema or "").lower() == GLOBAL_TEMPORARY:
             raise NotReusableError(f"{read.name} belongs to all sessions")
         if read.at is not None:
-            found = self._known(lambda: self._contents.pinned(read, self._scope.schema))
+            found = self._contents.pinned(read, self._scope.schema)
             self._shown[f"reads {read.name}@{read.at.value}"] = found
             return found
         temporary = self._scope.temporaries.view(read.name)
@@ -270,7 +271,7 @@ class KeyMaker:
         return self._read(self._scope.name(read.name))
 
     def _read(self, name: RelationName) -> str:
-        found = self._known(lambda: self._contents.of(name))
+        found = self._contents.of(name)
         self._add(f"reads {name}", found)
         return found
 
@@ -316,12 +317,6 @@ class KeyMaker:
 
     def _at(self, table: TableAt) -> TableText:
         return TableText(self._scope.name(table.name), table.at)
-
-    def _known(self, ask: Callable[[], str]) -> str:
-        try:
-            return ask()
-        except UnknownContentsError as error:
-            raise NotReusableError(str(error)) from error
 
     def _add(self, name: str, value: str) -> None:
         self._shown[name] = value

@@ -20,9 +20,10 @@ from dbt.adapters.vcs.sql.syntax.canonical import (
     names_user,
 )
 
+# Functions of columns; two ask the clock if they are called without arguments.
 _FUNCTIONS: Final = REPEATABLE - {"to_unix_timestamp", "unix_timestamp"}
-"""Functions of columns; two ask the clock if they are called without arguments."""
 
+# What may be imported, and which names of it; of types, all whose names end with `Type`.
 _MODULES: Final = {
     "__future__": frozenset({"annotations"}),
     "datetime": frozenset({"date", "datetime", "timedelta"}),
@@ -35,7 +36,6 @@ _MODULES: Final = {
     "pyspark.sql.window": frozenset({"Window"}),
     "typing": frozenset({"Any"}),
 }
-"""What may be imported, and which names of it; of types, all whose names end with `Type`."""
 
 _OF_DBT: Final = "config is_incremental ref source this"
 _OF_FRAMES: Final = """
@@ -61,6 +61,7 @@ _OF_PYTHON: Final = """
 _BUILTINS: Final = frozenset(_OF_PYTHON.split())
 _OF_ITSELF: Final = frozenset({"is_incremental", "this"})
 
+# What may be a call in a text of SQL, and words before a parenthesis that are none.
 _BEFORE_PARENTHESIS: Final = re.compile(r"(\w*)[\s`]*\(")
 _WORDS: Final = frozenset({"and", "by", "else", "in", "not", "or", "over", "then", "when"})
 
@@ -79,6 +80,7 @@ def reads_itself(code: str) -> bool:
     return any(
         isinstance(node, ast.Attribute)
         and node.attr in _OF_ITSELF
+        # A class of the model's own.
         and not (isinstance(node.value, ast.Name) and node.value.id == "self")
         for node in ast.walk(ast.parse(code))
     )

@@ -13,7 +13,6 @@ from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.origins.results import Result, ResultColumn, Results
 from dbt.adapters.vcs.engines.port import Column, Rows
 from dbt.adapters.vcs.reuse.answer_rows import (
-    EndedRows,
     KeptRows,
     WatchedRows,
     decoded_rows,
@@ -25,8 +24,8 @@ from dbt.adapters.vcs.sql.syntax.canonical import without_margins
 from dbt.adapters.vcs.workspace.answer import Outcome
 from dbt.adapters.vcs.workspace.statement_scope import Scope
 
+# How long a result stays as it is, though it is taken: two days.
 _REFRESHED: Final = Micros(2 * 86_400_000_000)
-"""How long a result stays as it is, though it is taken: two days."""
 
 ReuseMode: TypeAlias = Literal["auto", "always", "never", "verify"]
 """Whether results are looked up: where they are repeatable, in any case, not at all, or only to
@@ -137,6 +136,7 @@ class Reuse:
 
     def refresh(self, now: Micros, key: str, result: Result) -> None:
         """Store a result again that is in use, so that no collection takes it for an old one."""
+        # Each use would be a write otherwise.
         if now - max(result.made_at, result.used_at) < _REFRESHED:
             return
         with self._lock:
@@ -191,14 +191,11 @@ class Reuse:
     ) -> Outcome:
         if key.kind == "answer":
             columns = columns_of_result(result)
-            rows: Rows = (
-                EndedRows(columns, again)
-                if result.rows is None
-                else KeptRows(columns, decoded_rows(result.rows), again)
-            )
-            return Outcome(rows=rows, reused=_told(scope, result))
+            rows = None if result.rows is None else decoded_rows(result.rows)
+            return Outcome(rows=KeptRows(columns, rows, again), reused=_told(scope, result))
         if key.kind == "columns":
             return Outcome(reused=_told(scope, result))
+        # So that the version says what it follows from, as if it had been computed here.
         scope.derivation = key.id
         put_taken(scope, key, result)
         return Outcome(relation=key.target, affected=result.affected, reused=_told(scope, result))
@@ -209,6 +206,7 @@ def told_source(result: Result, invocation: str | None) -> str:
 
     That branch may not show it yet: a run leaves results before it is published, or if it fails.
     """
+    # By a node of the same text, or by this one before it is carried out again.
     if invocation and result.invocation == invocation:
         return "this run"
     return result.branch or "an earlier statement"

@@ -9,10 +9,10 @@ from dbt.adapters.vcs.changes.writes.rebuild import REBUILD
 from dbt.adapters.vcs.core.model import RelationName, TableEntry, ViewEntry
 from dbt.adapters.vcs.core.model.tree import Entry
 from dbt.adapters.vcs.core.origins.results import ResultKind
+from dbt.adapters.vcs.reuse.contents import NotReusableError
 from dbt.adapters.vcs.reuse.derivation_key import (
     DerivationKey,
     KeyMaker,
-    NotReusableError,
     Surroundings,
     facts_of,
 )
@@ -119,6 +119,7 @@ def _table(scope: Scope, statement: CreateTable, around: Surroundings) -> Deriva
     _add_query(scope, maker, statement.query)
     left = frozenset({"target", "query", "replace", "if_not_exists"})
     maker.fact("create table", facts_of(statement, left))
+    # Rows that come out the same stay where they are, so the present version counts.
     if statement.properties.get(REBUILD, "").strip().lower() == "delta":
         maker.present(name)
     return maker.made("table", name)
@@ -130,6 +131,7 @@ def _change(
     name = scope.name(statement.target.name)
     if not isinstance(scope.overlay.entry(name), TableEntry):
         raise NotReusableError(f"{name} is not a table")
+    # Spark is asked about queries only, and conditions and values are none.
     if not isinstance(statement, Insert) and not around.is_always:
         word = choice_in(statement.text)
         if word is not None:

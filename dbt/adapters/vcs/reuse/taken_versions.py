@@ -12,18 +12,25 @@
 
 So the history of the table on this branch is kept, and a merge finds its base. No file is written,
 and none is read but of two versions of one derivation.
+
+A version that was computed and has the rows of the one before keeps that one's files: what was
+computed from the table stays known, and a build that changes nothing ends in the versions that it
+began with.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from contextlib import suppress
+from typing import Any, Final
 
 import msgspec
 
+from dbt.adapters.vcs.changes.diffs.difference import Difference
 from dbt.adapters.vcs.changes.writes.versions import previous
-from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError, RetryError
+from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError, RetryError, UnsupportedError
 from dbt.adapters.vcs.core.ids import FunctionId, SnapshotId, ViewId
 from dbt.adapters.vcs.core.model import (
+    Entry,
     FunctionEntry,
     Input,
     RelationName,
@@ -35,20 +42,20 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.origins.results import Result
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.reuse.derivation_key import DerivationKey
-from dbt.adapters.vcs.reuse.same_rows import keep_same_rows
+from dbt.adapters.vcs.table.limits import Limits, TooLargeError
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.statement_scope import Scope
 
+# Versions up to which an ancestor is looked for.
 _DEPTH: Final = 1_000
-"""Versions up to which an ancestor is looked for."""
 
 
+# Statements of a node that follow one whose version was taken from the past.
 _STATEMENTS: Final = 20
-"""Statements of a node that follow one whose version was taken from the past."""
 
 
+# Operations that go back because somebody says so.
 _ON_PURPOSE: Final = frozenset({"clone", "restore"})
-"""Operations that go back because somebody says so."""
 
 
 class GoneError(Exception):
@@ -85,6 +92,7 @@ def _put_table(scope: Scope, name: RelationName, id: SnapshotId, key: Derivation
     # Nothing but the branch's own past is taken as it is: merges would find that it shares a
     # version with another branch, and take what either did by itself for one change.
     is_past = before is None or _is_ancestor(overlay, id, before[0])
+    # A version of another node would show that node as where its rows come from.
     if is_past and _is_own(scope, taken, key):
         overlay.put(name, TableEntry(snapshot=id))
         return
@@ -227,3 +235,68 @@ def _on_branch(before: Schema, taken: Schema) -> Schema:
         raise GoneError("its columns have other ids than those of the branch's table")
     retired = tuple(sorted({*rebuilt.retired, *taken.retired}))
     return msgspec.structs.replace(taken, retired=retired)
+
+
+# Up to here reading both takes less time than Spark takes for the smallest table.
+_LIMITS: Final = Limits(rows=1_000_000, bytes=64 * 2**20, memory=2**29)
+
+
+def keep_same_rows(
+    scope: Scope, name: RelationName, before: Entry | None, *, is_rebuild: bool
+) -> None:
+    """Put the files of the version before back, if a statement gave the same rows.
+
+    A rebuild that gets rid of deleted rows stays, since it reads faster.
+
+    Args:
+        scope: The statement's scope; it has been carried out.
+        name: What it made or changed.
+        before: What the name showed before.
+        is_rebuild: True if it wrote all rows.
+    """
+    after = scope.overlay.entry(name)
+    if after == before or not isinstance(before, TableEntry) or not isinstance(after, TableEntry):
+        return
+    old, new = (scope.overlay.snapshot(entry.snapshot) for entry in (before, after))
+    if _layout(old) != _layout(new) or old.rows != new.rows or old.segments == new.segments:
+        return
+    if is_rebuild and any(ref.deleted for ref in old.segments):
+        return
+    if not _has_same_rows(scope, old, new):
+        return
+    if _definition(name, old) == _definition(name, new):
+        scope.overlay.put(name, before)
+        return
+    kept = msgspec.structs.replace(new, segments=old.segments, parents=(before.snapshot,))
+    scope.overlay.put_table(name, kept)
+
+
+def _has_same_rows(scope: Scope, old: Snapshot, new: Snapshot) -> bool:
+    compared = Difference(repository=scope.overlay.repository, before=old, after=new)
+    # Then nobody knows, and the new version stays.
+    with suppress(TooLargeError, UnsupportedError):
+        return not any(compared.counts(limits=_LIMITS))
+    return False
+
+
+def _layout(snapshot: Snapshot) -> tuple[Any, ...]:
+    """Return what decides how files look inside."""
+    fields = [
+        msgspec.structs.replace(field, comment=None, default=None)
+        for field in snapshot.schema.fields
+    ]
+    return fields, snapshot.partition_by, snapshot.cluster_by
+
+
+def _definition(name: RelationName, snapshot: Snapshot) -> tuple[Any, ...]:
+    """Return everything about a version but its files, its past and when it was made."""
+    inputs = snapshot.origin.inputs
+    read = {(item.relation, item.version) for item in inputs if item.relation != str(name)}
+    return (
+        snapshot.schema,
+        snapshot.primary_key,
+        snapshot.comment,
+        snapshot.properties,
+        snapshot.origin.node,
+        read,
+    )

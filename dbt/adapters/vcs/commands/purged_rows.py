@@ -24,8 +24,7 @@ from dbt.adapters.vcs.core.model import Block, Field, Schema, Segment, Snapshot,
 from dbt.adapters.vcs.core.model.data_type import INTEGERS, type_of
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN, RESERVED
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.engines.found_places import find_places
-from dbt.adapters.vcs.engines.port import TableMount, VersionReader
+from dbt.adapters.vcs.engines.port import TableMount, VersionReader, find_places
 from dbt.adapters.vcs.sql.syntax.conditions import check_condition, where_clause
 from dbt.adapters.vcs.sql.syntax.conjuncts import Comparison, comparisons_of
 from dbt.adapters.vcs.sql.syntax.lexer import Kind, tokenize

@@ -42,6 +42,7 @@ def sending(text: str) -> Iterator[None]:
     try:
         yield
     except StatementError as error:
+        # The innermost text is the one that positions refer to.
         if error.sent is None:
             error.sent = text
         raise
@@ -64,6 +65,7 @@ def trace_of(error: BaseException) -> str:
     for _ in range(MAX_CAUSES):
         if cause is None:
             break
+        # Where PySpark keeps the stack of the JVM.
         stack = getattr(cause, "_stackTrace", None)
         if stack:
             lines.append(f"Java's stack:\n{stack}")

@@ -26,7 +26,7 @@ from dbt.adapters.vcs.engines.port import Engine, RowSession
 from dbt.adapters.vcs.table.files.block_reader import is_readable
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    pass
 
 
 def make_engine(
@@ -93,30 +93,14 @@ def end_process() -> None:
     end_process()
 
 
-def _spark_here(
-    blobs: Blobs,
-    *,
-    settings: Mapping[str, str] | None,
-    storage_options: Mapping[str, str] | None,
-    given: SparkSession | None,
-    owner: str,
-) -> Engine:
+def _spark_here(blobs: Blobs, *, given: Any, **options: Any) -> Engine:
     # Imported only when chosen, so that commands without an engine start faster.
     from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 
-    return SparkEngine(
-        blobs, settings=settings, storage_options=storage_options, spark=given, owner=owner
-    )
+    return SparkEngine(blobs, spark=given, **options)
 
 
-def _spark_there(
-    blobs: Blobs,
-    *,
-    settings: Mapping[str, str] | None,
-    storage_options: Mapping[str, str] | None,
-    given: Any,
-    owner: str,
-) -> Engine:
+def _spark_there(blobs: Blobs, *, given: Any, owner: str, **options: Any) -> Engine:
     if given is not None:
         raise InputError(
             "A connection makes its own session on a Spark Connect server. Give its address, "
@@ -124,7 +108,7 @@ def _spark_there(
         )
     from dbt.adapters.vcs.engines.connect.connect_engine import ConnectEngine
 
-    return ConnectEngine(blobs, settings=settings, storage_options=storage_options)
+    return ConnectEngine(blobs, **options)
 
 
 _MAKERS: Final[Mapping[str, Callable[..., Engine]]] = {
@@ -162,6 +146,7 @@ def row_session(
             yield session
         return
     if sessions is None:
+        # There may be none: then somebody asked for Spark.
         only = ", ".join(f"{f.name} ({f.type})" for f in fields if not is_readable(f))
         raise UnsupportedError(
             f"Expected columns that can be computed without Spark, found {only or 'a request'} "

@@ -47,22 +47,22 @@ SPILL: Final = "DBT_VCS_SPILL"
 """Variables of the environment: the memory that this process may take while it computes rows, as
 2GB or 1500MiB, and the folder to spill into."""
 
+# By default, one part of so many of the machine's memory.
 _PART: Final = 4
-"""By default, one part of so many of the machine's memory."""
 
+# What of the memory isn't DuckDB's: our own, and what DuckDB doesn't count (as measured).
 _OWN: Final = 512 * 2**20
 _FACTOR: Final = 4
-"""What of the memory isn't DuckDB's: our own, and what DuckDB doesn't count (as measured)."""
 
 _LEAST: Final = 128 * 2**20
 
+# Bytes that a reader keeps of the files that it opened: each is read once in a query.
 _KEPT: Final = 32 * 2**20
-"""Bytes that a reader keeps of the files that it opened: each is read once in a query."""
 
 _BATCH_ROWS: Final = 100_000
+# Rows and bytes in memory after which a file is written.
 _FILE_ROWS: Final = 1_000_000
 _FILE_BYTES: Final = 256 * 2**20
-"""Rows and bytes in memory after which a file is written."""
 
 
 class LocalSession:
@@ -147,12 +147,14 @@ class LocalSession:
             InputError: A folder's name can't hold a partition value.
         """
         place = (FILE_COLUMN, POSITION_COLUMN) if destination.by_place else ()
+        # Rows of a partition together, so that a folder gets few files.
         order = ", ".join(
             map(quoted, (*place, *destination.partition_by, *destination.cluster_by))
         )
         text = f"select * from ({query_text}) order by {order}" if order else query_text
         footers: dict[str, Footer] = {}
         with self.streamed(text) as (schema, batches):
+            # By parts, so that no more than one file is in memory.
             parts = chunks(schema, batches)
             for rows in _of_whole_blocks(parts) if destination.by_place else parts:
                 footers |= write_rows(
@@ -178,6 +180,7 @@ class LocalSession:
                     batch = next(reader, None)
                 if batch is None:
                     return
+                # DuckDB names parts of nested types in its own way.
                 yield batch.cast(schema)
 
         yield schema, batches()
@@ -213,6 +216,7 @@ class LocalSession:
             yield
         except (duckdb.Error, pa.ArrowException) as error:
             failed, self.failed = self.failed, None
+            # Arrow and DuckDB pass on the text of an error, and not its kind.
             if isinstance(failed, VcsError | KeyboardInterrupt):
                 raise failed from None
             raise EngineError(_what_failed(error)) from error
@@ -320,10 +324,14 @@ def _connected(spill: str) -> duckdb.DuckDBPyConnection:
         config={
             "memory_limit": f"{limit // 2**10}KiB",
             "temp_directory": spill,
+            # Nothing here depends on it, and to keep it takes memory.
             "preserve_insertion_order": False,
             "allocator_background_threads": True,
+            # Decision 45: no code is fetched, and no file is opened but those that are spilled
+            # into.
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
+            # Or a name that nothing was mounted under might be a variable of this program.
             "python_enable_replacements": False,
         }
     )
@@ -415,6 +423,7 @@ def _translated(node: exp.Expression) -> exp.Expression:
     if isinstance(node, exp.TryCast):
         # Without ANSI mode, Spark's casts give NULL. None of ours may.
         return exp.Cast(this=node.this, to=node.to)
+    # DuckDB counts in 128 bits there.
     if isinstance(node, exp.CountIf):
         return exp.Count(this=exp.If(this=node.this, true=exp.Literal.number(1)))
     if isinstance(node, exp.Column) and _is_sorted_by(node):

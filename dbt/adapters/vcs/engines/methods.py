@@ -23,8 +23,8 @@ from dbt.adapters.vcs.core.errors import InputError
 METHODS: Final = ("session", "connect")
 """`session` is Spark in this process, `connect` a server's."""
 
+# The other methods of dbt-spark; docs/decisions/0028-no-engine-of-sql-only.md says why not.
 _SQL_ONLY: Final = ("thrift", "http", "odbc")
-"""The other methods of dbt-spark; docs/decisions/0028-no-engine-of-sql-only.md says why not."""
 
 
 def method_of(settings: Mapping[str, str] | None) -> str:
@@ -136,6 +136,7 @@ def url_of(
     said = [parameters] if parameters else []
     said += [f"user_id={quote(user, safe='')}"] if user else []
     said += [f"token={quote(token, safe='')}"] if token else []
+    # A token must not go over an open line.
     said += ["use_ssl=true"] if use_ssl or token else []
     return _checked(server.rstrip("/") + (f"/;{';'.join(said)}" if said else ""))
 
@@ -175,6 +176,7 @@ def _checked(url: str) -> str:
         port = parts.port or _PORT
     except ValueError:
         port, parts = 0, urlsplit("")
+    # PySpark takes each for a key and a value, and fails in its own words otherwise.
     pairs = [item for item in parameters.split(";") if item]
     valid = url.startswith(_SCHEME) and parts.hostname and port and parts.path in ("", "/")
     if not valid or any(item.count("=") != 1 or item.startswith("=") for item in pairs):
@@ -186,7 +188,9 @@ def _checked(url: str) -> str:
     return url
 
 
+# Options of `spark-submit` that are followed by a value.
 _WITH_VALUE: Final = ("--properties-file", "--driver-java-options", "--conf", "-c")
+# A line of a file of Java properties, as far as Spark's settings need it.
 _LINE: Final = re.compile(r"\s*([^\s=:#!][^\s=:]*)\s*[=:\s]\s*(.*?)\s*")
 
 
@@ -217,6 +221,7 @@ def installed_defaults(env: Mapping[str, str]) -> dict[str, str]:
 
     It is in the folder `SPARK_CONF_DIR`, or in `conf` of the Spark that would start.
     """
+    # In the order in which the launcher looks.
     folder = env.get("SPARK_CONF_DIR")
     if folder is None:
         found = find_spec("pyspark")

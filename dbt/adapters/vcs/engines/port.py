@@ -12,12 +12,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from dbt.adapters.vcs.core.model import Block, Field, Function, RelationName, Tombstone
+from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.engines.engine_errors import UnfitError
 from dbt.adapters.vcs.table.python_values import python_values
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from dbt.adapters.vcs.table.files.block_reader import Positions
     from dbt.adapters.vcs.table.files.footers import Footer
 
 
@@ -144,6 +146,7 @@ def told_rows(rows: Rows) -> list[tuple[Any, ...]]:
     """Return rows as `Rows.fetch` does, with dates that Python can't hold as `FarMoment`."""
     try:
         return rows.fetch()
+    # Arrow holds years that Python's own dates do not.
     except UnfitError:
         columns = rows.arrow().columns
         return list(zip(*(python_values(column) for column in columns), strict=True))
@@ -319,6 +322,27 @@ class Queries(Protocol):
         A relative path, or one without a scheme, depends on the engine's working directory and
         settings. What the engine doesn't understand is returned as it is.
         """
+
+
+def find_places(session: Queries, query: str) -> dict[str, Positions]:
+    """Return the positions that a query finds in each block, ascending, each once.
+
+    Args:
+        session: The engine's session.
+        query: Returns `__vcs_file` and `__vcs_pos`; a place may occur several times.
+    """
+    from dbt.adapters.vcs.table.row_numbers import distinct
+
+    # Each block's path once, and eight bytes a row.
+    found = session.query(
+        f"select {FILE_COLUMN}, collect_list({POSITION_COLUMN}) from ({query}) "
+        f"group by {FILE_COLUMN}"
+    ).arrow()
+    lists = found.column(1).combine_chunks()
+    return {
+        path: distinct(lists[number].values.to_numpy())
+        for number, path in enumerate(found.column(0).to_pylist())
+    }
 
 
 class Writer(Protocol):

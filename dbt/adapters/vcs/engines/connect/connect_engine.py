@@ -14,34 +14,32 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.errors import EngineError, InputError, VcsError
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.core.store.header import PATH
 from dbt.adapters.vcs.engines.connect.connect_session import ConnectView
 from dbt.adapters.vcs.engines.connect.name_registry import NameRegistry
 from dbt.adapters.vcs.engines.connect.staged_insert import ScratchSchema
 from dbt.adapters.vcs.engines.connect.tagged_jobs import OperationGate, ServerErrors, TaggedJobs
 from dbt.adapters.vcs.engines.dataframes.hadoop_storage import (
     check_shared,
-    exact_files,
     hadoop_root,
+    is_folder,
     spark_root,
     storage_settings,
 )
 from dbt.adapters.vcs.engines.dataframes.session_settings import server_settings
+from dbt.adapters.vcs.engines.dataframes.statement_jobs import silence_echoes
 from dbt.adapters.vcs.engines.dataframes.writes import NUMBERING
 from dbt.adapters.vcs.engines.methods import address_of
 
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
 
-_ECHOES: Final = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
-"""PySpark's loggers that print every exception, stack included, before it is raised."""
-
+# More than a small cluster has cores, so that most executors get one.
 _TASKS: Final = 16
+# How often a call is repeated while the server doesn't answer: for about fifteen seconds.
 _RETRIES: Final = 6
-"""How often a call is repeated while the server doesn't answer: for about fifteen seconds."""
 
+# The longest wait between two attempts, in milliseconds.
 _WAIT: Final = 5_000
-"""The longest wait between two attempts, in milliseconds."""
 
 
 class ConnectEngine:
@@ -73,6 +71,7 @@ class ConnectEngine:
         self._scratch = ScratchSchema(time.time)
         self._lock = threading.Lock()
         self._first: SparkSession | None = None
+        # Weak, as a connection that nobody holds has nothing left to cancel.
         self._views: weakref.WeakSet[ConnectView] = weakref.WeakSet()
         self._sessions: list[SparkSession] = []
         self._closed = False
@@ -85,6 +84,7 @@ class ConnectEngine:
         with self._lock:
             if self._closed:
                 raise EngineError("This engine is closed; make another one.")
+            # PySpark takes hooks only when a session is made.
             gate = OperationGate()
             spark = self._opened(gate)
             view = ConnectView(
@@ -109,6 +109,7 @@ class ConnectEngine:
                 if self._first is not None:
                     with self._errors.translated():
                         self._scratch.drop(self._first)
+            # The server may be gone; it drops what its sessions had.
             except VcsError as error:
                 logging.getLogger(__name__).debug("Left on the server: %s", error)
             finally:
@@ -126,33 +127,26 @@ class ConnectEngine:
                 connection=self._address.url, hook_factories=[lambda _: gate]
             )
             self._sessions.append(spark)
+            # PySpark would go on for ten minutes.
             spark.client.set_retry_policies([_policy()])
             for key, value in settings.items():
                 spark.conf.set(key, value)
             if self._first is None:
-                self._check_shared(spark)
+                if is_folder(self._blobs.uri):
+                    check_shared(
+                        spark,
+                        self._blobs,
+                        self._root(),
+                        where=f"on the Spark Connect server {self._address}",
+                        tasks=_TASKS,
+                        translated=self._errors.translated,
+                    )
                 self._first = spark
             return spark
 
     def _all_settings(self) -> dict[str, str]:
         place = hadoop_root(self._blobs.uri, self._options)
         return storage_settings(place, self._options, os.environ) | self._settings
-
-    def _check_shared(self, spark: Any) -> None:
-        """Require that the server sees a repository that is in a local folder."""
-        scheme, colon, _ = self._blobs.uri.partition("://")
-        if colon and scheme != "file":
-            return
-        root = self._root()
-        check_shared(
-            spark,
-            root,
-            exact_files(root, "", [PATH]),
-            self._blobs.get(PATH).decode(),
-            where=f"on the Spark Connect server {self._address}",
-            tasks=_TASKS,
-            translated=self._errors.translated,
-        )
 
 
 def _client() -> Any:
@@ -162,15 +156,14 @@ def _client() -> Any:
         InputError: It lacks a package.
     """
     try:
+        # It needs grpc and pandas, which PySpark does not install by itself.
         module = importlib.import_module("pyspark.sql.connect.session")
     except ImportError as error:
         raise InputError(
             "method: connect needs the client of Spark Connect, which lacks a package here "
             f"({error.name or error}): pip install 'dbt-vcs[connect]'"
         ) from error
-    logger = importlib.import_module("pyspark.logger").PySparkLogger
-    for name in _ECHOES:
-        logger.getLogger(name).setLevel(logging.CRITICAL)
+    silence_echoes()
     return module
 
 

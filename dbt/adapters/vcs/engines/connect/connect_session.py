@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 import sys
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
@@ -25,15 +26,16 @@ from dbt.adapters.vcs.engines.connect.session_text import SessionFunctions, Sess
 from dbt.adapters.vcs.engines.connect.session_views import SessionViews
 from dbt.adapters.vcs.engines.connect.staged_insert import (
     ScratchSchema,
-    StagedInsert,
     parsed_insert,
+    plain_rows,
+    staged_rows,
 )
 from dbt.adapters.vcs.engines.connect.tagged_jobs import ServerErrors, TaggedJobs
 from dbt.adapters.vcs.engines.dataframes.frame_session import FrameSession
 from dbt.adapters.vcs.engines.dataframes.repeatable import is_plan_repeatable
 from dbt.adapters.vcs.engines.dataframes.spark_rows import SparkRows, columns_of_schema, is_remote
-from dbt.adapters.vcs.engines.dataframes.statement_jobs import renamed
-from dbt.adapters.vcs.engines.dataframes.writes import write_frame
+from dbt.adapters.vcs.engines.dataframes.statement_jobs import StatementJobs
+from dbt.adapters.vcs.engines.dataframes.writes import discard_files
 from dbt.adapters.vcs.engines.engine_errors import sending
 from dbt.adapters.vcs.engines.port import (
     PRIVATE,
@@ -43,21 +45,23 @@ from dbt.adapters.vcs.engines.port import (
     Sign,
     TableMount,
     TableParts,
-    Written,
+    whole_table,
 )
 from dbt.adapters.vcs.sql.syntax.lexer import tokenize
 from dbt.adapters.vcs.sql.syntax.parser import parse
 from dbt.adapters.vcs.sql.syntax.statement import Query
-from dbt.adapters.vcs.table.quoting import quoted, quoted_relation, sql_type
+from dbt.adapters.vcs.table.quoting import quoted, quoted_relation
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.connect.session import SparkSession
 
+# Statements without names of relations, which our reader need not understand.
 _RAW: Final = re.compile(r"\s*(?:set(?!\s+var)|reset|add|list)\b", re.IGNORECASE)
 _RESET: Final = re.compile(r"\s*reset\b[\s`]*([\w.-]*)", re.IGNORECASE)
 _USE: Final = ("use",)
 _REDACTED: Final = "*********(redacted)"
+# Spark's own settings and defaults: a server does not redact for a client.
 _REDACTION: Final = {
     "spark.sql.redaction.options.regex": "(?i)url",
     "spark.redaction.regex": "(?i)secret|password|token|access[.]?key",
@@ -80,39 +84,30 @@ class ConnectView(FrameSession):
         jobs: TaggedJobs,
         settings: Mapping[str, str],
     ) -> None:
-        self._spark = spark
+        temporaries = OwnTemporaries(spark)
+        super().__init__(spark, jobs, temporaries, blobs, root)
+        self._own = temporaries
         self._registry = registry
         self._scratch = scratch
-        self._blobs = blobs
-        self._root = root
-        self._jobs = jobs
-        self._errors = errors = jobs.errors
+        self._errors = jobs.errors
         self._settings = settings
-        self._temporary = OwnTemporaries(spark)
-        super().__init__(spark, self._jobs, self._temporary)
         self._views = SessionViews(
-            spark, registry, blobs=blobs, root=root, translated=errors.translated
+            spark, registry, blobs=blobs, root=root, translated=jobs.errors.translated
         )
-        self._functions = SessionFunctions(spark, self._views, self._temporary)
-        self._texts = SessionText(spark, registry, self._views, self._functions, self._temporary)
-        self._inserts = StagedInsert(spark, self._texts, scratch, blobs=blobs, root=root)
-
-    @property
-    def spark(self) -> SparkSession:
-        """The session itself; `cancel` does not cancel what runs through it."""
-        return self._spark
+        self._functions = SessionFunctions(spark, self._views, temporaries)
+        self._texts = SessionText(spark, registry, self._views, self._functions, temporaries)
 
     def frames(self) -> ServerFrames:
         """Return the data frames for Python models."""
-        return ServerFrames(self._spark, self._jobs, self._texts, self._temporary, self._errors)
+        return ServerFrames(self._spark, self._jobs, self._texts, self._own, self._errors)
 
     def query(self, text: str) -> SparkRows:
         """Run a statement; a query's rows are computed when they are fetched."""
         with self._jobs.run():
-            sent = self._sent(text)
+            sent = self._statement_sent(text)
             with sending(sent), self._errors.translated():
                 self._refuse_hidden_write(sent)
-                frame = _named(self._spark.sql(sent), self._registry)
+                frame = self._frame(sent)
                 self._keep_settings(sent)
                 return SparkRows(frame, self._jobs, sent, is_done=lambda: not frame.columns)
 
@@ -121,10 +116,11 @@ class ConnectView(FrameSession):
         with self._jobs.run():
             sent = self._texts.sent(query_text)
             with sending(sent), self._errors.translated():
+                # `sql` runs a command at once.
                 if not isinstance(parse(query_text), Query):
                     self._spark.sql(f"explain {sent}")
                     return ()
-                frame = _named(self._spark.sql(sent), self._registry)
+                frame = self._frame(sent)
                 return columns_of_schema(frame.schema)
 
     def is_repeatable(self, query_text: str) -> bool:
@@ -145,59 +141,39 @@ class ConnectView(FrameSession):
         with sending(text), self._jobs.run():
             self._spark.sql(f"explain {text}")
 
-    def check_default(self, expression: str, type: str) -> None:
-        """Require that an expression can be the default of a column of a type."""
-        with self._jobs.run():
-            table = self._scratch.table(self._spark)
-            # Only DDL applies all of Spark's rules; it makes an empty folder and no file.
-            text = f"create table {table} (c {sql_type(type)} default {expression}) using parquet"
-            with sending(text), self._errors.translated():
-                self._spark.sql(text)
-                self._spark.sql(f"drop table {table}")
+    def _new_table(self) -> str:
+        return self._scratch.table(self._spark)
 
-    def write(
+    @contextmanager
+    def _inserted(
         self,
-        query_text: str,
+        text: str,
+        stage: str,
         destination: Destination,
-        *,
-        analysing: Analysing = nullcontext,
-    ) -> Written:
-        """Write a query's rows as Parquet files."""
-        with self._jobs.run():
-            with analysing():
-                sent = self._texts.sent(query_text)
-                with sending(sent), self._errors.translated():
-                    frame = _named(self._spark.sql(sent), self._registry)
-            with sending(sent), self._errors.translated():
-                return write_frame(frame, self._blobs, self._root(), destination, self._jobs)
-
-    def insert(
-        self,
-        statement: Callable[[str], str],
-        destination: Destination,
-        *,
         columns: Sequence[Column],
-        shown: Sequence[str] | None = None,
-        name: RelationName | None = None,
-        analysing: Analysing = nullcontext,
-    ) -> Written:
-        """Write the rows that an INSERT statement adds."""
-        called = quoted_relation(name) if name else "the table"
-        with ExitStack() as done, self._jobs.run():
-            stage = self._scratch.table(self._spark)
-            done.enter_context(renamed(stage, called))
-            text = statement(stage)
-            done.enter_context(sending(text))
-            done.enter_context(self._errors.translated())
-            insert = parsed_insert(text, stage)
+        analysing: Analysing,
+    ) -> Iterator[Any]:
+        insert = parsed_insert(text, stage)
+        with ExitStack() as done:
             with analysing():
-                frame = self._inserts.plain(insert, columns)
+                frame = plain_rows(self._spark, self._texts, insert, columns)
                 if frame is None:
-                    staged = self._inserts.staged(insert, stage, destination, columns)
-                    frame = done.enter_context(staged)
-            if shown is not None:
-                frame = frame.selectExpr(*shown)
-            return write_frame(frame, self._blobs, self._root(), destination, self._jobs)
+                    # Beside the files of the write, where collection removes what a killed
+                    # process leaves.
+                    folder = f"{destination.folder.rpartition('/')[0]}/w=x{uuid.uuid4().hex}"
+                    done.callback(discard_files, self._blobs, folder)
+                    frame = done.enter_context(
+                        staged_rows(
+                            self._spark,
+                            self._texts,
+                            insert,
+                            stage,
+                            place=f"{self._root()}/{folder}",
+                            partition_by=destination.partition_by,
+                            columns=columns,
+                        )
+                    )
+            yield frame
 
     def ensure_schema(self, schema: str) -> None:
         """Do nothing: schemas of the branch aren't on the server."""
@@ -216,6 +192,7 @@ class ConnectView(FrameSession):
         self, name: RelationName, *, location: str, format: str, options: Mapping[str, str] = {}
     ) -> None:
         """Make files that are not versioned readable under a name."""
+        # Options have no order, and an order would make another view.
         kept = tuple(sorted((k, v) for k, v in options.items() if k.lower() != "path"))
         self._mount(name, MountedFiles(location, format, kept, self._registry.edition()))
 
@@ -233,10 +210,16 @@ class ConnectView(FrameSession):
 
     def mount_arrow(self, name: str, rows: pa.Table | TableParts, *, lasting: bool = False) -> str:
         """Return the quoted name of a temporary view with rows of this process."""
-        view = super().mount_arrow(name, rows, lasting=lasting)
-        self._temporary.mounted.add(name.lower())
-        self._temporary.forget()
-        return view
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        table = whole_table(rows)
+        with self._jobs.run():
+            # Without it Spark reads timestamp_ntz as timestamp.
+            schema = from_arrow_schema(table.schema, prefer_timestamp_ntz=True)
+            self._spark.createDataFrame(table, schema).createOrReplaceTempView(name)
+        self._own.mounted.add(name.lower())
+        self._own.forget()
+        return quoted(name)
 
     def mount_function(self, name: RelationName, id: str, function: Function) -> None:
         """Make a function callable under a name."""
@@ -309,10 +292,19 @@ class ConnectView(FrameSession):
             )
         return location
 
-    def _relation(self, quoted_name: str) -> Any:
-        return self._spark.sql(self._texts.sent(f"table {quoted_name}"))
+    def _sent(self, query_text: str) -> str:
+        return self._texts.sent(query_text)
+
+    def _frame(self, sent: str) -> Any:
+        """Return a frame whose columns are called by the branch's names of functions."""
+        frame = self._spark.sql(sent)
+        names = frame.columns
+        if not any(PREFIX in name for name in names):
+            return frame
+        return frame.toDF(*map(self._registry.own_words, names))
 
     def _mount(self, name: RelationName, mounted: Mounted) -> None:
+        # The view is made with the new meaning; if that fails, the old one stays.
         before = self._registry.relations.get(name)
         self._registry.relations[name] = mounted
         try:
@@ -339,7 +331,7 @@ class ConnectView(FrameSession):
             if reset and reset[1] in ("", key):
                 self._spark.conf.set(key, value)
 
-    def _sent(self, text: str) -> str:
+    def _statement_sent(self, text: str) -> str:
         """Return a statement as it is sent; `use` only changes how names are read."""
         if _RAW.match(text):
             self._views.changes += 1
@@ -347,19 +339,14 @@ class ConnectView(FrameSession):
         tokens = tokenize(text)
         if tokens[0].word in _USE:
             self._texts.schema = tokens[-2].text.lower()
+            # The branch's schema, which the server need not have. `use default` gives the same
+            # empty result.
             return "use `default`"
         sent = self._texts.sent(text)
+        # A query makes no temporary view. To ask again costs a call.
         if tokens[0].word not in ("select", "with", "from", "values", "table", "("):
-            self._temporary.forget()
+            self._own.forget()
         return sent
-
-
-def _named(frame: Any, registry: NameRegistry) -> Any:
-    """Return a frame whose columns are called by the branch's names of functions."""
-    names = frame.columns
-    if not any(PREFIX in name for name in names):
-        return frame
-    return frame.toDF(*map(registry.own_words, names))
 
 
 _MODE: Final = "SPARK_CONNECT_MODE_ENABLED"
@@ -371,7 +358,7 @@ class ServerFrames:
     def __init__(
         self,
         spark: SparkSession,
-        jobs: TaggedJobs,
+        jobs: StatementJobs,
         texts: SessionText,
         temporaries: OwnTemporaries,
         errors: ServerErrors,
@@ -426,6 +413,7 @@ def _prefer_server() -> None:
     PySpark does this itself where a session is built by its `builder`. A process that runs Spark
     as well keeps its own functions.
     """
+    # Not imported: that would take the time of a start.
     context: Any = getattr(sys.modules.get("pyspark.core.context"), "SparkContext", None)
     if getattr(context, "_active_spark_context", None) is None:
         os.environ[_MODE] = "1"

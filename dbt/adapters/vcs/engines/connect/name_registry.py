@@ -28,6 +28,8 @@ PREFIX: Final = "__vcs_"
 """Prefix of all names that a session makes."""
 
 _MISSING: Final = f"{PREFIX}none_"
+# What a session's names look like in a message: `v` for versions, `q` queries, `f` files, `x` and
+# `p` functions.
 _MADE: Final = re.compile(rf"(?:`spark_catalog`\.)?(`?)({PREFIX}[vqfxp]_\w+)\1")
 
 
@@ -148,7 +150,7 @@ class OwnTemporaries:
         with self._lock:
             self._views = self._functions = None
 
-    def views(self) -> frozenset[str]:
+    def temporary_views(self) -> frozenset[str]:
         """Return the names of views, lower case, without those that serve statements."""
         with self._lock:
             if self._views is None:
@@ -158,10 +160,11 @@ class OwnTemporaries:
                 self._drop_others(self.recorded_views, self._views)
             return self._views
 
-    def functions(self) -> frozenset[str]:
+    def temporary_functions(self) -> frozenset[str]:
         """Return the names of functions, lower case."""
         with self._lock:
             if self._functions is None:
+                # In backticks, as `user` is a word of its own to Spark.
                 rows = self._spark.sql("show `user` functions").collect()
                 names = {row[0].lower() for row in rows}
                 self._functions = frozenset(
@@ -170,19 +173,21 @@ class OwnTemporaries:
                 self._drop_others(self.recorded_functions, self._functions)
             return self._functions
 
-    def view(self, name: str) -> TemporaryDefinition | None:
+    def temporary_view(self, name: str) -> TemporaryDefinition | None:
         """Return the definition of a view; None if there is none or it was not made by SQL."""
-        found = self.recorded_views.get(name) if name in self.views() else None
+        found = self.recorded_views.get(name) if name in self.temporary_views() else None
         return None if found is None else found.definition
 
-    def function(self, name: str) -> TemporaryDefinition | None:
+    def temporary_function(self, name: str) -> TemporaryDefinition | None:
         """Return the definition of a function; None if there is none."""
-        found = self.recorded_functions.get(name) if name in self.functions() else None
+        is_known = name in self.temporary_functions()
+        found = self.recorded_functions.get(name) if is_known else None
         return None if found is None else found.definition
 
     @staticmethod
     def _drop_others(recorded: dict[str, Recorded], names: frozenset[str]) -> None:
         for name in recorded.keys() - names:
+            # Dropped, or replaced by something that was not made by SQL.
             del recorded[name]
 
 
@@ -215,6 +220,7 @@ def rewritten(text: str, reads: Iterable[Reference], relation: Lookup, function:
 
 
 def _renames(text: str, new: dict[Reference, str]) -> list[Edit]:
+    # Two relations of one name need aliases that differ, or `orders.id` would be ambiguous.
     twins = _twins(text, list(new))
     alike = {read: name for read, name in new.items() if _key(read) in twins and not read.aliased}
     if not alike:

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 _LOCAL: Final = ("session", SESSION, GLOBAL_TEMPORARY)
 _INTERNAL: Final = PREFIX[:-1]
+# Decision 27: views have this column only where it is read, since it costs each row.
 _METADATA: Final = "_metadata"
 
 
@@ -72,6 +73,7 @@ class SessionText:
     def sent(self, text: str) -> str:
         """Return a statement as the server is to run it."""
         statement = _parsed(text)
+        # Wherever the word is: a column too many costs time, a missing one is an error.
         located = _METADATA in text.lower()
         if isinstance(statement, Query):
             # Nothing but white space, comments and a semicolon is around a query.
@@ -152,7 +154,10 @@ class SessionText:
 
     def _definition(self, text: str) -> TemporaryDefinition:
         reads = query_of(text, tokenize(text)[:-1]).reads
-        views, functions = self._temporaries.views(), self._temporaries.functions()
+        views, functions = (
+            self._temporaries.temporary_views(),
+            self._temporaries.temporary_functions(),
+        )
         return TemporaryDefinition(
             text=text,
             schema=self.schema,
@@ -177,6 +182,7 @@ class SessionText:
             if name.schema is None and schema is None and self._is_temporary(relation):
                 return None
             made = self.shown(relation)
+            # Decision 27: the server's own table of that name must not be read.
             return missing(relation) if made is None and not known_only else made
 
         return found
@@ -186,12 +192,13 @@ class SessionText:
         name = relation.identifier
         if name.startswith(_INTERNAL) or name in self._temporaries.mounted:
             return True
-        if name not in self._temporaries.views():
+        if name not in self._temporaries.temporary_views():
             return False
         record = self._temporaries.recorded_views.get(name)
         if record is not None:
             text = record.definition.text
             query = query_of(text, tokenize(text)[:-1])
+            # Its names mean what they meant where it was made, in the versions of now.
             sent = self._in_schema(record.definition.schema, lambda: self.query(query))
             if sent != record.sent:
                 # The branch shows other rows under a name in it.
@@ -222,7 +229,7 @@ class SessionText:
 
     def _refresh_function(self, name: str) -> None:
         record = self._temporaries.recorded_functions.get(name)
-        if record is None or name not in self._temporaries.functions():
+        if record is None or name not in self._temporaries.temporary_functions():
             return
         definition = record.definition
         sent = self._in_schema(definition.schema, lambda: self.body(definition.text))
@@ -232,6 +239,7 @@ class SessionText:
             record.sent = sent
 
     def _in_schema(self, schema: str, text: Callable[[], str]) -> str:
+        # `use` may have changed it since.
         before, self.schema = self.schema, schema
         try:
             return text()
@@ -287,7 +295,7 @@ class SessionFunctions:
     def has(self, identifier: str) -> bool:
         """Return whether an unqualified name calls one of Spark's own or temporary functions."""
         name = identifier.lower()
-        return name in self._own_of_spark() or name in self._temporaries.functions()
+        return name in self._own_of_spark() or name in self._temporaries.temporary_functions()
 
     def others(self) -> frozenset[str]:
         """Return functions in plans, lower case, that may vary."""
@@ -308,6 +316,7 @@ class SessionFunctions:
         function = mounted.function
         if function.language == "python":
             body = self._program(name, mounted)
+            # A SQL function takes the values of one row, so an aggregate has none on top.
             if function.shape == "aggregate":
                 return body
             arguments = ", ".join(quoted(parameter.name) for parameter in function.parameters)

@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from dbt.adapters.vcs.core.errors import NotFoundError
 from dbt.adapters.vcs.core.model import Field, RelationName
-from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.each import each
@@ -28,27 +27,34 @@ from dbt.adapters.vcs.engines.connect.name_registry import (
     rewritten,
 )
 from dbt.adapters.vcs.engines.dataframes.deletions import written_array
+from dbt.adapters.vcs.engines.dataframes.frame_session import DEFAULTS
 from dbt.adapters.vcs.engines.dataframes.hadoop_storage import escaped_path
-from dbt.adapters.vcs.engines.dataframes.mounting import Layout, Mounting, lost_files
+from dbt.adapters.vcs.engines.dataframes.mounting import (
+    FooterChecks,
+    Layout,
+    Mounting,
+    column_list,
+    initial_value,
+    lost_files,
+    requiring_files,
+)
 from dbt.adapters.vcs.engines.engine_errors import StatementError
 from dbt.adapters.vcs.engines.port import PRIVATE, TableMount
 from dbt.adapters.vcs.sql.syntax.lexer import tokenize
 from dbt.adapters.vcs.sql.syntax.statement import query_of
-from dbt.adapters.vcs.table.files.footers import check_footers
-from dbt.adapters.vcs.table.quoting import literal, quoted, sql_type
+from dbt.adapters.vcs.table.quoting import quoted, sql_type
 from dbt.adapters.vcs.table.types import RAW_TYPE_KEY
 
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
 
+# As of the tables of Spark in process; a server may have other settings.
 _OPTIONS: Final = {
     "timeZone": "UTC",
     "mergeSchema": "false",
     "ignoreMissingFiles": "false",
     "ignoreCorruptFiles": "false",
 }
-_DEFAULTS: Final = ("CURRENT_DEFAULT", "EXISTS_DEFAULT")
-_NO_FILES: Final = ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
 _METADATA: Final = "_metadata"
 
 
@@ -78,15 +84,15 @@ class SessionViews:
             root: Returns the repository as Spark names it.
             translated: Returns a block in which the server's exceptions become ours.
         """
-        self._spark = spark
+        self.spark = spark
         self._registry = registry
         self._blobs = blobs
-        self._root = root
+        self.root = root
         self._translated = translated
         self.changes = 0
         self._made: set[str] = set()
         self._types: dict[tuple[str, ...], Any] = {}
-        self._checked: set[str] = set()
+        self._footers = FooterChecks(blobs)
 
     def version(self, end: str, *, located: bool = False) -> str:
         """Return the view of what is mounted as `__vcs.<end>`, as SQL.
@@ -101,9 +107,10 @@ class SessionViews:
         name = RelationName(PRIVATE, end)
         located = located or end.startswith("l_")
         relations = ViewRelations(self, mount, located=located)
+        # With `_metadata` it is another view.
         made = relations.own_name(name)
         if made not in self._made:
-            self._check(mount)
+            self._footers.check(mount, self.root())
             base = RelationName(PRIVATE, f"s_{mount.id}")
             mounting = Mounting(base, mount, blobs=self._blobs, relations=relations)
             if end.startswith("l_"):
@@ -126,6 +133,7 @@ class SessionViews:
 
     def query(self, text: str, columns: Sequence[tuple[str, str | None]]) -> str:
         """Return the view of a query whose names are a session's own, as SQL."""
+        # The settings count, since a view keeps those that it was made with.
         made = f"{PREFIX}q_{digest(repr((text, tuple(columns), self.changes)))}"
         if made not in self._made:
             self.make(made, columns, text)
@@ -140,58 +148,36 @@ class SessionViews:
         key = (files.location, files.format.lower(), files.options, files.edition)
         made = f"{PREFIX}f_{digest(repr(key))}"
         if made not in self._made:
-            try:
-                with self._translated():
-                    reader = self._spark.read.format(files.format).options(**dict(files.options))
-                    reader.load(files.location).createOrReplaceTempView(made)
-            except StatementError as error:
-                if error.condition not in _NO_FILES:
-                    raise
-                raise NotFoundError(
-                    f"There are no files of format {files.format} at {files.location} ({error}). "
-                    "Check the location and the format."
-                ) from error
+            with requiring_files(files.format, files.location), self._translated():
+                reader = self.spark.read.format(files.format).options(**dict(files.options))
+                reader.load(files.location).createOrReplaceTempView(made)
             self._made.add(made)
         return quoted(made)
 
     def make(self, made: str, columns: Sequence[tuple[str, str | None]], text: str) -> None:
         """Make a view of a query."""
-        listed = ", ".join(
-            quoted(name) + (f" comment {literal(comment)}" if comment else "")
-            for name, comment in columns
+        self.spark.sql(
+            f"create or replace temporary view {quoted(made)} {column_list(columns)} as {text}"
         )
-        named = f"({listed}) " if listed else ""
-        self._spark.sql(f"create or replace temporary view {quoted(made)} {named}as {text}")
         self._made.add(made)
-
-    def has(self, made: str) -> bool:
-        """Return whether a view was made here."""
-        return made in self._made
 
     def table(self, made: str, mount: TableMount, files: Collection[str], read: Any) -> None:
         """Make a view of a version's files; `read` reads paths."""
         if made in self._made:
             return
-        paths = [escaped_path(f"{self._root()}/{file}") for file in files]
+        paths = [escaped_path(f"{self.root()}/{file}") for file in files]
         try:
             with self._translated():
                 read(paths).createOrReplaceTempView(made)
         except StatementError as error:
             if error.condition != "PATH_NOT_FOUND":
                 raise
+            # Spark names one missing file, and stops.
             there = sum(each(self._is_there, list(files)))
             if there == len(files):
                 raise
             raise lost_files(mount, len(files), there) from error
         self._made.add(made)
-
-    def reader(self) -> Any:
-        """Return a reader of files."""
-        return self._spark.read
-
-    def empty(self, schema: Any) -> Any:
-        """Return a frame without rows."""
-        return self._spark.createDataFrame([], schema)
 
     def schema(self, fields: Sequence[Field]) -> Any:
         """Return the schema of a version's files; where a file lacks a column it has a default."""
@@ -201,12 +187,11 @@ class SessionViews:
         for field, type_ in zip(fields, self.types([f.type for f in fields]), strict=True):
             metadata: dict[str, Any] = {}
             if "char(" in field.type:
+                # Spark's own way to keep the length of char and varchar.
                 metadata[RAW_TYPE_KEY] = field.type
-            if field.initial is not None:
-                value = literal(field.initial)
-                if not type_of(field.type).is_text:
-                    value = f"cast({value} as {sql_type(field.type)})"
-                metadata |= dict.fromkeys(_DEFAULTS, value)
+            value = initial_value(field)
+            if value is not None:
+                metadata |= dict.fromkeys(DEFAULTS, value)
             found.append(StructField(field.id, type_, True, metadata))
         return StructType(found)
 
@@ -216,8 +201,10 @@ class SessionViews:
         if not key:
             return []
         if key not in self._types:
+            # A client can't parse the text of a type; the server does, for all of them in one
+            # call.
             nulls = (f"cast(null as {sql_type(text)}) c{n}" for n, text in enumerate(texts))
-            schema = self._spark.sql(f"select {', '.join(nulls)}").schema
+            schema = self.spark.sql(f"select {', '.join(nulls)}").schema
             self._types[key] = [field.dataType for field in schema.fields]
         return list(self._types[key])
 
@@ -227,17 +214,6 @@ class SessionViews:
         except NotFoundError:
             return False
         return True
-
-    def _check(self, mount: TableMount) -> None:
-        """Check the footers of files on a disk, as the catalog of the engine in a process does."""
-        if not self._root().startswith("file:"):
-            return
-        entries = (*mount.entries, *mount.tombstones)
-        new = [entry for entry in entries if entry.path not in self._checked]
-        absent = check_footers(self._blobs, new)
-        if absent:
-            raise lost_files(mount, len(entries), len(entries) - len(absent))
-        self._checked.update(entry.path for entry in new if entry.footer)
 
 
 class ViewRelations:
@@ -276,18 +252,20 @@ class ViewRelations:
         """Make a view of files."""
         schema = self._views.schema(fields)
         if not files:
-            self._views.empty(schema).createOrReplaceTempView(self.own_name(name))
+            self._views.spark.createDataFrame([], schema).createOrReplaceTempView(
+                self.own_name(name)
+            )
             return
         options = dict(_OPTIONS)
         if layout.columns:
-            options["basePath"] = f"{self._views._root()}/{layout.base}"
+            options["basePath"] = f"{self._views.root()}/{layout.base}"
         else:
             options["recursiveFileLookup"] = "true"
 
         def read(paths: list[str]) -> Any:
             from pyspark.sql.connect import functions
 
-            frame = self._views.reader().schema(schema).options(**options).parquet(*paths)
+            frame = self._views.spark.read.schema(schema).options(**options).parquet(*paths)
             # Which tombstone a row is from is seen from its file.
             is_tombstones = any(field.id == FILE_COLUMN for field in fields)
             has_metadata = self._located or layout.holed or is_tombstones
@@ -306,6 +284,7 @@ class ViewRelations:
 
     def view(self, name: RelationName, query: str) -> None:
         """Make a view of a query over the version's other views."""
+        # `Mounting` names relations as in a catalog; here they are views of the session.
         parsed = query_of(query, tokenize(query)[:-1])
         text = rewritten(
             query,

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.errors import UnsupportedError, VcsError
 from dbt.adapters.vcs.core.model.data_type import type_of
-from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.connect.session_text import SessionText
+from dbt.adapters.vcs.engines.dataframes.frame_session import declared_columns
 from dbt.adapters.vcs.engines.dataframes.hadoop_storage import escaped_path
 from dbt.adapters.vcs.engines.dataframes.spark_rows import columns_of_schema
-from dbt.adapters.vcs.engines.port import Column, Destination
+from dbt.adapters.vcs.engines.port import Column
 from dbt.adapters.vcs.sql.syntax.insertion import Insert
 from dbt.adapters.vcs.sql.syntax.lexer import tokenize
 from dbt.adapters.vcs.sql.syntax.parser import parse
@@ -31,68 +31,60 @@ if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
 
 
-class StagedInsert:
-    """Computes the rows of INSERT statements in one session."""
+def plain_rows(
+    spark: SparkSession, texts: SessionText, insert: Insert, columns: Sequence[Column]
+) -> Any | None:
+    """Return the rows of an INSERT as those of its query; None if INSERT may change them."""
+    if insert.columns or insert.partition or _names_defaults(insert):
+        return None
+    frame: Any = spark.sql(texts.query(insert.query))
+    # By name Spark reorders; in the table's order there is nothing to reorder.
+    if insert.by_name and frame.columns != [column.name for column in columns]:
+        return None
+    found = [column.type for column in columns_of_schema(frame.schema)]
+    same = found == [column.type for column in columns]
+    # INSERT checks the length of text, and pads it.
+    if not same or any(type_of(type_).length is not None for type_ in found):
+        return None
+    return frame.toDF(*(column.name for column in columns))
 
-    def __init__(
-        self,
-        spark: SparkSession,
-        texts: SessionText,
-        scratch: ScratchSchema,
-        *,
-        blobs: Blobs,
-        root: Callable[[], str],
-    ) -> None:
-        """Take the session."""
-        self._spark = spark
-        self._texts = texts
-        self._scratch = scratch
-        self._blobs = blobs
-        self._root = root
 
-    def plain(self, insert: Insert, columns: Sequence[Column]) -> Any | None:
-        """Return the rows as those of the query; None if INSERT may change them."""
-        if insert.columns or insert.partition or _names_defaults(insert):
-            return None
-        frame = self._spark.sql(self._texts.query(insert.query))
-        if insert.by_name and frame.columns != [column.name for column in columns]:
-            return None
-        found = [column.type for column in columns_of_schema(frame.schema)]
-        same = found == [column.type for column in columns]
-        if not same or any(type_of(type_).length is not None for type_ in found):
-            return None
-        return frame.toDF(*(column.name for column in columns))
+@contextmanager
+def staged_rows(
+    spark: SparkSession,
+    texts: SessionText,
+    insert: Insert,
+    stage: str,
+    *,
+    place: str,
+    partition_by: Sequence[str],
+    columns: Sequence[Column],
+) -> Iterator[Any]:
+    """Run an INSERT; yield the rows within the block.
 
-    @contextmanager
-    def staged(
-        self, insert: Insert, stage: str, destination: Destination, columns: Sequence[Column]
-    ) -> Iterator[Any]:
-        """Run an INSERT; yield the rows within the block.
-
-        Args:
-            insert: The statement; its target is `stage`.
-            stage: The name of a table that doesn't exist yet.
-            destination: Where its rows go; the stage's files are beside them.
-            columns: The table's columns.
-        """
-        folder = f"{destination.folder.rpartition('/')[0]}/w=x{uuid.uuid4().hex}"
-        place = f"{self._root()}/{folder}"
-        last = {name.lower() for name in destination.partition_by}
-        ordered = [column for column in columns if column.name.lower() not in last]
-        for name in destination.partition_by:
-            ordered += [column for column in columns if column.name.lower() == name.lower()]
-        text = _without_partition(insert, stage, ordered)
-        self._spark.sql(_stage_ddl(stage, ordered, place))
-        try:
-            self._spark.sql(self._texts.sent(text))
-            frame = self._spark.table(stage)
-            yield frame.select(*(quoted(column.name) for column in columns))
-        finally:
-            self._spark.sql(f"drop table if exists {stage}")
-            # Collection removes what a killed process leaves.
-            with suppress(VcsError):
-                for info in list(self._blobs.walk(folder)):
-                    self._blobs.delete(info.path)
+    Args:
+        spark: The session.
+        texts: The session's texts.
+        insert: The statement; its target is `stage`.
+        stage: The name of a table that doesn't exist yet.
+        place: Where its files are, as Spark names it.
+        partition_by: Names of the partition columns.
+        columns: The table's columns.
+    """
+    # Where INSERT expects them.
+    last = {name.lower() for name in partition_by}
+    ordered = [column for column in columns if column.name.lower() not in last]
+    for name in partition_by:
+        ordered += [column for column in columns if column.name.lower() == name.lower()]
+    text = _without_partition(insert, stage, ordered)
+    # Spark takes a table's path for a pattern, so one with such characters can't be a table's.
+    options = f" options (path {literal(place)})" if escaped_path(place) == place else ""
+    spark.sql(f"create table {stage} ({declared_columns(ordered)}) using parquet{options}")
+    try:
+        spark.sql(texts.sent(text))
+        yield spark.table(stage)
+    finally:
+        spark.sql(f"drop table if exists {stage}")
 
 
 def _without_partition(insert: Insert, stage: str, columns: Sequence[Column]) -> str:
@@ -145,18 +137,6 @@ def _names_defaults(insert: Insert) -> bool:
     return any(token.word == "default" for token in tokenize(insert.query.text))
 
 
-def _stage_ddl(stage: str, columns: Sequence[Column], place: str) -> str:
-    declared = ", ".join(
-        f"{quoted(column.name)} {sql_type(column.type)}"
-        + (f" default {column.default}" if column.default is not None else "")
-        for column in columns
-    )
-    # Spark takes a table's path for a pattern, so one with such characters can't be a table's.
-    is_plain = escaped_path(place) == place
-    options = f" options (path {literal(place)})" if is_plain else ""
-    return f"create table {stage} ({declared}) using parquet{options}"
-
-
 _PREFIX: Final = "vcs_scratch_"
 _NAME: Final = re.compile(rf"{_PREFIX}(\d+)_[0-9a-f]+")
 KEPT: Final = 24 * 60 * 60
@@ -197,6 +177,7 @@ class ScratchSchema:
     def _sweep(self, spark: SparkSession) -> None:
         for row in spark.sql(f"show schemas like '{_PREFIX}*'").collect():
             found = _NAME.fullmatch(str(row[0]))
+            # A day: no statement of a live engine takes as long.
             if found is not None and int(found[1]) < self._clock() - KEPT:
                 # Another engine may be dropping it, too.
                 with suppress(VcsError):

@@ -19,8 +19,8 @@ from dbt.adapters.vcs.engines.methods import ServerAddress
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
 
+# Seconds between two attempts to interrupt a statement.
 _PAUSE: Final = 2.0
-"""Seconds between two attempts to interrupt a statement."""
 
 
 class OperationGate:
@@ -44,6 +44,7 @@ class TaggedJobs(StatementJobs):
 
     def __init__(self, spark: SparkSession, errors: ServerErrors, gate: OperationGate) -> None:
         super().__init__()
+        # The client got its gate before there were statements.
         gate.check = self.require_running
         self._spark = spark
         self.errors = errors
@@ -88,12 +89,14 @@ class TaggedJobs(StatementJobs):
 
 
 _STACK: Final = re.compile(r"\n+JVM stacktrace:\n.*", re.DOTALL)
+# The plan that Spark prints after the position of an error.
 _PLAN: Final = re.compile(r"(?<=pos \d);\n.*|(?<=pos \d\d);\n.*|(?<=pos \d\d\d);\n.*", re.DOTALL)
 _CAUSE: Final = re.compile(r"^Caused by: (?:[\w$]+\.)*[\w$]+: (.*?)(?=\n\tat |\nCaused by: |\Z)")
 _WORKER: Final = re.compile(
     r"\A\s*An exception was thrown from the Python worker\. Please see the stack trace below\.\n"
 )
 _REASON: Final = re.compile(r"\A\((?:[\w$]+\.)+[\w$]+\) ")
+# A server forgets a session after an hour of silence, or when it starts again.
 _GONE: Final = re.compile(r"INVALID_HANDLE\.SESSION|SESSION_NOT_FOUND|SESSION_CLOSED")
 _REFUSED: Final = ("UNAUTHENTICATED", "PERMISSION_DENIED")
 
@@ -137,6 +140,7 @@ class ServerErrors:
 
     def _converted(self, error: Any) -> EngineError:
         code = _code(error)
+        # It may quote the address, with the token in it.
         text = without_secrets(str(error).partition("\n")[0], [self._server.token])
         if code in _REFUSED:
             return EngineError(
@@ -164,6 +168,7 @@ def without_secrets_of(text: str, server: ServerAddress) -> str:
 
 def _code(error: Any) -> str:
     """Return the name of gRPC's status; empty if there is none."""
+    # PySpark's exceptions have the one, gRPC's the other.
     for name in ("getGrpcStatusCode", "code"):
         found = getattr(error, name, None)
         if callable(found):
@@ -177,6 +182,7 @@ def _chain(error: Any) -> list[str]:
     found = [_PLAN.sub("", _STACK.sub("", message)).strip()]
     getter = getattr(error, "getStackTrace", None)
     stack = (getter() if callable(getter) else None) or ""
+    # Only the text of the stack has the causes.
     for part in re.split(r"\n(?=Caused by: )", stack)[1:MAX_CAUSES]:
         cause = re.match(_CAUSE.pattern, part, re.DOTALL)
         if cause is not None and cause[1].strip():

@@ -28,32 +28,31 @@ from dbt.adapters.vcs.table.row_numbers import (
     text_size,
 )
 
+# Paths that Spark's URIs do not encode.
 _PLAIN_PATH: Final = re.compile(r"[A-Za-z0-9/_.=-]*")
+# Spark parses one long string faster than many short ones.
 _MAX_LISTED: Final = 200
-"""Spark parses one long string faster than many short ones."""
 
+# Up to this many deleted rows, or words of them, are broadcast; more are sorted and merged.
+# Spark would decide by the size of their files, in which positions take next to nothing.
 _MAX_BROADCAST: Final = 2_000_000
-"""Up to this many deleted rows, or words of them, are broadcast; more are sorted and merged.
-
-Spark would decide by the size of their files, in which positions take next to nothing.
-"""
 
 _BEYOND: Final = (
     "A tombstone deletes a row that isn't in its file. Run dbt-vcs fsck --data, and restore the "
     "file from a backup."
 )
 
+# SQL for a row without a bit, or without a position.
 _LOST: Final = "raise_error('A file has more rows than its version knows of.')"
-"""SQL for a row without a bit, or without a position."""
 
+# Up to this many files share buckets: hashing a name per row would cost more than it saves.
 _FEW_FILES: Final = 64
-"""Up to this many files share buckets: hashing a name per row would cost more than it saves."""
 
+# The most deleted rows that a file's rows are compared with where files share buckets.
 _MAX_MET: Final = 2_000_000
-"""The most deleted rows that a file's rows are compared with where files share buckets."""
 
+# Bits of a position: rows of 64 neighbours share a bucket.
 _MAX_WIDTH: Final = 6
-"""Bits of a position: rows of 64 neighbours share a bucket."""
 
 
 def file_of(files: Sequence[str], relation: str = "") -> str:
@@ -65,11 +64,14 @@ def file_of(files: Sequence[str], relation: str = "") -> str:
         files: All files of the relation, relative to the repository.
         relation: Its alias, or '' if nothing else is in scope.
     """
+    # By the end of the path: Spark may name the root otherwise, and tasks give files of one name
+    # to several folders (decision 9).
     depth = files[0].count("/") + 1
     metadata = f"{relation}._metadata" if relation else "_metadata"
     path = f"substring_index({metadata}.file_path, '/', -{depth})"
     if all(map(_PLAIN_PATH.fullmatch, files)):
         return path
+    # `url_decode` would make a space of a plus.
     return f"url_decode(replace({path}, '+', '%2B'))"
 
 
@@ -90,6 +92,7 @@ def position_of(relation: str = "") -> str:
 def deletions_mount(tombstones: Sequence[Tombstone], fields: Sequence[Field]) -> TableMount:
     """Return a mount of tombstone files: positions of deleted rows, and some fields."""
     files = tuple(sorted({stone.path for stone in tombstones}))
+    # The same files with other fields are another table.
     shown = repr((files, [(field.id, field.type) for field in fields]))
     return TableMount(
         id=f"t_{hashlib.sha256(shown.encode()).hexdigest()[:32]}",
@@ -135,10 +138,13 @@ def is_listed(tombstones: Sequence[Tombstone], files: Iterable[str]) -> str:
     if len(pairs) == len(tombstones) * len(listed_files) <= _MAX_LISTED:
         # Every tombstone lists every file, so comparing the file is enough.
         return f"{FILE_COLUMN} in ({', '.join(map(literal, listed_files))})"
+    # Pairs, since a tombstone's file may have rows for a block that only another entry still
+    # lists.
     stone = file_of([item.path for item in tombstones])
     if len(pairs) <= _MAX_LISTED:
         listed = ", ".join(map(literal, pairs))
     else:
+        # One long text: Spark parses and plans each literal of a list by itself.
         listed = f"select explode(split({literal(chr(1).join(pairs))}, '{chr(1)}'))"
     return f"concat({stone}, '\\n', {FILE_COLUMN}) in ({listed})"
 
@@ -177,6 +183,7 @@ def unmarked_rows(
         columns: What to select, as SQL; the table's alias is `kept`.
         array: Returns SQL for an array of numbers, which gets a name.
     """
+    # Decision 26: above eight million rows most words would be 0, and are left out.
     if bitmap.chunks is None:
         place = _word_of(number)
     else:
@@ -184,6 +191,7 @@ def unmarked_rows(
         in_chunk = f"({_word_of(position)} & {(1 << CHUNK_BITS - WORD_BITS) - 1})"
         place = f"{array('chunks', bitmap.chunks)}[{of_chunk}] + {in_chunk}"
     word = f"{array('words', bitmap.words)}[cast({place} as int)]"
+    # The bit comes from the position, since files begin at multiples of 64.
     bit = f"shiftright({word}, {_bit_of(position)}) & 1"
     return f"select {', '.join(columns)} from {table} kept where coalesce({bit}, {_LOST}) = 0"
 
@@ -232,6 +240,7 @@ def left_numbered_rows(
         f"from (select {met} number from ({deleted}) gone join ({files}) files "
         f"on gone.{quoted(FILE_COLUMN)} = files.path) group by {_word_of('number')}"
     )
+    # A row without a number would match nothing, and a deleted one would come back.
     number = f"coalesce({number}, {_LOST})"
     return (
         f"select {_hint(min(count, numbers.end >> WORD_BITS))}{', '.join(columns)} "
@@ -286,6 +295,7 @@ def left_rows(
     here = bucket(position_of("kept"), "kept._metadata.file_name")
     there = bucket(position, f"substring_index({file}, '/', -1)")
     same = f"{here} = {there}"
+    # Two comparisons instead of one equality, on which Spark would hash as well.
     for one, other in ((position_of("kept"), position), (file_of(files, "kept"), file)):
         same += f" and {one} >= {other} and {one} <= {other}"
     return (
@@ -319,26 +329,26 @@ LOST: Final = (
     "The rows of a version without a name are collected when it is older than the retention; "
     "restore those of any other from a backup."
 )
+# The most deleted rows to inline in a query one by one.
 _MAX_WRITTEN: Final = 2_000
-"""The most deleted rows to inline in a query one by one."""
 
+# The most deleted rows to inline as a bitmap; above this, Spark reads the tombstones.
 _MAX_MARKED: Final = 2_000_000
-"""The most deleted rows to inline as a bitmap; above this, Spark reads the tombstones."""
 
+# The most characters of a bitmap that is written out, which Spark parses with each query.
 _MAX_TEXT: Final = 4 * 1024**2
-"""The most characters of a bitmap that is written out, which Spark parses with each query."""
 
+# The most numbers of another one, of eight bytes, which go to the executors with each query.
 _MAX_NUMBERS: Final = 2 * 1024**2
-"""The most numbers of another one, of eight bytes, which go to the executors with each query."""
 
+# The most bytes of tombstones to read on the driver.
 _MAX_READ: Final = 4 * 1024**2
-"""The most bytes of tombstones to read on the driver."""
 
+# The most tombstones to read there; each is a request if the store is remote.
 _MAX_FILES: Final = 16
-"""The most tombstones to read there; each is a request if the store is remote."""
 
+# How much more may be read for a bitmap, which needs two columns of the tombstones.
 _MARKED_FACTOR: Final = 64
-"""How much more may be read for a bitmap, which needs two columns of the tombstones."""
 
 
 class DeletedPlaces:
@@ -380,6 +390,7 @@ class DeletedPlaces:
         """
         if self.count > _MAX_MARKED or not self._is_cheap(_MARKED_FACTOR):
             return None
+        # Asked before the positions are read.
         size, most = (text_size, _MAX_TEXT) if written else (number_count, _MAX_NUMBERS)
         if size(numbers, self.count) > most:
             return None
@@ -402,6 +413,7 @@ class DeletedPlaces:
 
     def _is_cheap(self, factor: int) -> bool:
         size = sum(item.bytes for item in self.tombstones)
+        # Few bytes in many files are as slow as many bytes: each file is a request.
         return size <= factor * _MAX_READ and len(self.tombstones) <= factor * _MAX_FILES
 
     def _positions(self) -> Mapping[str, Positions]:

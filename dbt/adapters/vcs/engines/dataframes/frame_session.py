@@ -4,65 +4,139 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Final
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import Field, RelationName, Tombstone
+from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.dataframes.deletions import deletions_mount, is_listed
 from dbt.adapters.vcs.engines.dataframes.spark_rows import columns_of_schema
-from dbt.adapters.vcs.engines.dataframes.statement_jobs import StatementJobs
+from dbt.adapters.vcs.engines.dataframes.statement_jobs import StatementJobs, renamed
+from dbt.adapters.vcs.engines.dataframes.writes import write_frame
+from dbt.adapters.vcs.engines.engine_errors import sending
 from dbt.adapters.vcs.engines.port import (
+    Analysing,
     Column,
+    Destination,
+    SessionTemporaries,
     TableMount,
-    TableParts,
     TemporaryDefinition,
-    whole_table,
+    Written,
 )
 from dbt.adapters.vcs.sql.syntax.lexer import tokenize
-from dbt.adapters.vcs.table.quoting import quoted, quoted_relation
+from dbt.adapters.vcs.table.quoting import quoted, quoted_relation, sql_type
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+DEFAULTS: Final = ("CURRENT_DEFAULT", "EXISTS_DEFAULT")
+"""Metadata where Spark keeps a column's default: for writes, for rows older than the column."""
 
 _NO_WRITE: Final = re.compile(r"\s*(?:set|reset|add|list)\b", re.IGNORECASE)
-
-
-class LocalNames(Protocol):
-    """The temporary views and functions of one session."""
-
-    def views(self) -> frozenset[str]:
-        """Return the names of the views."""
-        ...
-
-    def view(self, name: str) -> TemporaryDefinition | None:
-        """Return what a view was made of."""
-        ...
-
-    def functions(self) -> frozenset[str]:
-        """Return the names of the functions."""
-        ...
-
-    def function(self, name: str) -> TemporaryDefinition | None:
-        """Return what a function was made of."""
-        ...
 
 
 class FrameSession(ABC):
     """The part of `Session` that needs only a session of Spark's, by py4j or by Connect."""
 
-    def __init__(self, spark: Any, jobs: StatementJobs, temporary: LocalNames) -> None:
-        self._frames = spark
-        self._running = jobs
-        self._local = temporary
+    def __init__(
+        self,
+        spark: Any,
+        jobs: StatementJobs,
+        temporaries: SessionTemporaries,
+        blobs: Blobs,
+        root: Callable[[], str],
+    ) -> None:
+        """Take Spark's session, its statements, and the repository as we and Spark reach it."""
+        self._spark = spark
+        self._jobs = jobs
+        self._temporaries = temporaries
+        self._blobs = blobs
+        self._root = root
 
     @abstractmethod
     def mount_physical(self, mount: TableMount) -> str:
         """Return the quoted name of a version's own relation."""
 
     @abstractmethod
-    def _relation(self, quoted_name: str) -> Any:
-        """Return a relation or temporary view as a data frame; nothing is run."""
+    def _sent(self, query_text: str) -> str:
+        """Return the text of a query as Spark is given it."""
+
+    @abstractmethod
+    def _frame(self, sent: str) -> Any:
+        """Return the data frame of a text as Spark is given it."""
+
+    @abstractmethod
+    def _new_table(self) -> str:
+        """Return the quoted name of a table that doesn't exist yet, for one statement."""
+
+    @abstractmethod
+    def _inserted(
+        self,
+        text: str,
+        stage: str,
+        destination: Destination,
+        columns: Sequence[Column],
+        analysing: Analysing,
+    ) -> AbstractContextManager[Any]:
+        """Return a block with a frame of the rows that an INSERT into a new table would add."""
+
+    @property
+    def spark(self) -> Any:
+        """The session itself; `cancel` does not cancel what runs through it."""
+        return self._spark
+
+    def write(
+        self,
+        query_text: str,
+        destination: Destination,
+        *,
+        analysing: Analysing = nullcontext,
+    ) -> Written:
+        """Write a query's rows as Parquet files."""
+        with self._jobs.run():
+            with analysing():
+                # Names are resolved here. The frame keeps what they meant, so the rows may be
+                # computed after others have mounted something else.
+                sent = self._sent(query_text)
+                with sending(sent), self._jobs.run():
+                    frame = self._frame(sent)
+            with sending(sent), self._jobs.run():
+                return write_frame(frame, self._blobs, self._root(), destination, self._jobs)
+
+    def insert(
+        self,
+        statement: Callable[[str], str],
+        destination: Destination,
+        *,
+        columns: Sequence[Column],
+        shown: Sequence[str] | None = None,
+        name: RelationName | None = None,
+        analysing: Analysing = nullcontext,
+    ) -> Written:
+        """Write the rows that an INSERT statement adds."""
+        called = quoted_relation(name) if name else "the table"
+        with self._jobs.run():
+            # Spark applies column lists, defaults, casts and static partitions only to an INSERT
+            # into a table that it knows.
+            stage = self._new_table()
+            text = statement(stage)
+            with (
+                renamed(stage, called),
+                sending(text),
+                self._jobs.run(),
+                self._inserted(text, stage, destination, columns, analysing) as frame,
+            ):
+                rows = frame.selectExpr(*(shown or [quoted(c.name) for c in columns]))
+                return write_frame(rows, self._blobs, self._root(), destination, self._jobs)
+
+    def check_default(self, expression: str, type: str) -> None:
+        """Require that an expression can be the default of a column of a type."""
+        with self._jobs.run():
+            table = self._new_table()
+            # Only DDL applies all of Spark's rules; it makes an empty folder and no file.
+            text = f"create table {table} (c {sql_type(type)} default {expression}) using parquet"
+            with sending(text), self._jobs.run():
+                self._spark.sql(text)
+                self._spark.sql(f"drop table {table}")
 
     def mount_deleted(
         self,
@@ -74,42 +148,31 @@ class FrameSession(ABC):
         mount = deletions_mount(tombstones, fields)
         return self.mount_physical(mount), is_listed(tombstones, files)
 
-    def mount_arrow(self, name: str, rows: pa.Table | TableParts, *, lasting: bool = False) -> str:
-        """Return the quoted name of a temporary view with rows of this process."""
-        from pyspark.sql.pandas.types import from_arrow_schema
-
-        table = whole_table(rows)
-        with self._running.run():
-            # Without it Spark reads timestamp_ntz as timestamp.
-            schema = from_arrow_schema(table.schema, prefer_timestamp_ntz=True)
-            self._frames.createDataFrame(table, schema).createOrReplaceTempView(name)
-        return quoted(name)
-
     def relation_columns(self, name: RelationName | str) -> tuple[Column, ...]:
         """Return the columns of a mounted relation or of a temporary view."""
         text = quoted(name) if isinstance(name, str) else quoted_relation(name)
-        with self._running.run():
-            return columns_of_schema(self._relation(text).schema)
+        with self._jobs.run():
+            return columns_of_schema(self._frame(self._sent(f"table {text}")).schema)
 
     def temporary_views(self) -> frozenset[str]:
         """Return the temporary views of this session."""
-        with self._running.run():
-            return self._local.views()
+        with self._jobs.run():
+            return self._temporaries.temporary_views()
 
     def temporary_view(self, name: str) -> TemporaryDefinition | None:
         """Return what a temporary view was made of."""
-        with self._running.run():
-            return self._local.view(name)
+        with self._jobs.run():
+            return self._temporaries.temporary_view(name)
 
     def temporary_functions(self) -> frozenset[str]:
         """Return the temporary functions of this session."""
-        with self._running.run():
-            return self._local.functions()
+        with self._jobs.run():
+            return self._temporaries.temporary_functions()
 
     def temporary_function(self, name: str) -> TemporaryDefinition | None:
         """Return what a temporary function was made of."""
-        with self._running.run():
-            return self._local.function(name)
+        with self._jobs.run():
+            return self._temporaries.temporary_function(name)
 
     @property
     def is_here(self) -> bool:
@@ -118,26 +181,36 @@ class FrameSession(ABC):
 
     def setting(self, key: str, default: str | None = None) -> str | None:
         """Return an engine setting as this session sees it."""
-        with self._running.run():
-            value: str | None = self._frames.conf.get(key, default)
+        with self._jobs.run():
+            value: str | None = self._spark.conf.get(key, default)
             return value
 
     def cancel(self) -> None:
         """Cancel the running statement."""
-        self._running.cancel()
+        self._jobs.cancel()
 
     def close(self) -> None:
         """Cancel the running statement and refuse further ones."""
-        self._running.close()
+        self._jobs.close()
 
     def _refuse_hidden_write(self, text: str) -> None:
         """Refuse to write to a directory that a setting names, which Spark puts into the text."""
+        # Spark replaces `${...}` before it parses; our reader sees the text from before.
         if "${" not in text or _NO_WRITE.match(text) or tokenize(text)[0].word == "explain":
             return
         # Only a statement that runs is given the settings of this session.
-        plan = self._frames.sql(f"explain extended {text}").collect()[0][0]
+        plan = self._spark.sql(f"explain extended {text}").collect()[0][0]
         if "InsertIntoDir" in plan:
             raise UnsupportedError(
                 "`insert overwrite directory` takes no settings (`${...}`) in its text: write the "
                 "location and the query out."
             )
+
+
+def declared_columns(columns: Sequence[Column]) -> str:
+    """Return the declaration of columns in `create table`, with the defaults that writes use."""
+    return ", ".join(
+        f"{quoted(column.name)} {sql_type(column.type)}"
+        + (f" default {column.default}" if column.default is not None else "")
+        for column in columns
+    )

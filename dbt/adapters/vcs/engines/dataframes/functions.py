@@ -70,6 +70,7 @@ def load(name: RelationName, function: Function) -> Callable[..., Any]:
     # Lets tracebacks quote the source lines.
     lines = function.text.splitlines(keepends=True)
     linecache.cache[place] = (len(function.text), None, lines, place)
+    # No module of that name can be imported, so cloudpickle sends what is in it by value.
     namespace: dict[str, Any] = {"__name__": f"dbt.{name}"}
     try:
         exec(compile(function.text, place, "exec"), namespace)
@@ -114,6 +115,7 @@ def program(name: RelationName, function: Function) -> Program:
                 f"Aggregate functions in Python ({name}) need Spark 4.1 or later. Upgrade "
                 "pyspark, or aggregate in SQL."
             )
+    # Workers may not have dbt-vcs, so the module goes with the function.
     cloudpickle.register_pickle_by_value(worker_handlers)  # type: ignore[no-untyped-call]
     return Program(call, sql_type(returns), kind, function.deterministic is not False)
 

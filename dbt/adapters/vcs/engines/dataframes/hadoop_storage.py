@@ -7,16 +7,19 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.header import PATH as HEADER
 from dbt.adapters.vcs.core.store.opening import SCHEME_OPTION
 from dbt.adapters.vcs.engines.engine_errors import StatementError
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    pass
 
+# What Hadoop takes for a wildcard, and its escape.
 _GLOB: Final = re.compile(r"([\\{},*?\[\]])")
 _S3_SCHEMES: Final = ("s3a", "s3")
 _ACCOUNT_NAMES: Final = ("account_name", "azure_storage_account_name", "azure_account_name")
@@ -106,8 +109,8 @@ _CONNECTORS: Final = {
     "abfs": "hadoop-azure",
     "abfss": "hadoop-azure",
 }
+# Connectors of other makers for the same scheme.
 _OTHERS: Final = {"gs": "gcs-connector"}
-"""Connectors of other makers for the same scheme."""
 
 _CLASS_PATHS: Final = (
     PACKAGES,
@@ -152,6 +155,7 @@ def with_connector(user: Mapping[str, str], root: str, jars: Path) -> dict[str, 
     said = " ".join(user.get(key, "") for key in _CLASS_PATHS)
     if any(name in said for name in (connector, _OTHERS.get(scheme, connector))):
         return dict(user)
+    # A connector for another version of Hadoop fails when it is first used.
     versions = [jar.stem.rpartition("-")[2] for jar in jars.glob("hadoop-client-api-*.jar")]
     if not versions or any(jars.glob(f"{connector}-*.jar")):
         return dict(user)
@@ -186,6 +190,7 @@ def storage_settings(
 
 def _named(options: Mapping[str, str], environ: Mapping[str, str], prefix: str) -> dict[str, str]:
     """Return options by their names without a prefix; those of the environment come last."""
+    # Names are not case-sensitive to the store either.
     told = {key.lower(): value for key, value in environ.items()}
     found = {key: value for key, value in told.items() if key.startswith(prefix)}
     found |= {key.lower(): str(value) for key, value in options.items()}
@@ -201,6 +206,7 @@ def _s3(options: Mapping[str, str]) -> dict[str, str]:
         is_virtual = _is_yes(options["virtual_hosted_style_request"])
         found["fs.s3a.path.style.access"] = "false" if is_virtual else "true"
     if "fs.s3a.endpoint" in found:
+        # Servers other than Amazon's seldom have a host name for each bucket.
         found.setdefault("fs.s3a.path.style.access", "true")
     return found
 
@@ -263,33 +269,32 @@ SHARE: Final = (
 
 
 def check_shared(
-    spark: SparkSession,
+    spark: Any,
+    blobs: Blobs,
     root: str,
-    path: str,
-    text: str,
     *,
     where: str,
     tasks: int,
     translated: Callable[[], AbstractContextManager[None]],
 ) -> None:
-    """Check that the executors of a cluster find a file of a repository; one job reads it.
+    """Check that the executors of a cluster see a repository in a local folder; one job reads it.
 
     There should be more tasks than cores. An executor that starts later has no task here; the
     rows of each write are counted anyway.
 
     Args:
         spark: A session.
+        blobs: The repository's store.
         root: The repository as Spark names it.
-        path: A pattern that only the file matches.
-        text: What the file holds.
         where: Where Spark runs, for the error.
-        tasks: How many tasks read the file.
+        tasks: How many tasks read the repository's header.
         translated: Returns a block in which Spark's exceptions become ours.
 
     Raises:
         InputError: A task didn't find the file, or found another.
         StatementError: The job failed for another reason.
     """
+    path, text = exact_files(root, "", [HEADER]), blobs.get(HEADER).decode()
     try:
         with translated():
             # Spark's own tasks read the file: Python may be missing on the workers.
@@ -307,3 +312,9 @@ def check_shared(
         f"The repository is the folder {root} of this machine, and Spark runs {where}, "
         f"where {reason}. Nothing was computed. {SHARE}"
     )
+
+
+def is_folder(uri: str) -> bool:
+    """Return whether a repository is in a folder of this machine."""
+    scheme, colon, _ = uri.partition("://")
+    return not colon or scheme == "file"

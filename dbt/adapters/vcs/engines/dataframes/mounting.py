@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Final, NamedTuple, Protocol
 
@@ -10,7 +11,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from dbt.adapters.vcs.core.errors import DamagedError
+from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
 from dbt.adapters.vcs.core.model import Block, Field, RelationName, Tombstone
 from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
@@ -27,11 +28,16 @@ from dbt.adapters.vcs.engines.dataframes.deletions import (
     unmarked_rows,
     written_rows,
 )
+from dbt.adapters.vcs.engines.engine_errors import StatementError
 from dbt.adapters.vcs.engines.port import TableMount
+from dbt.adapters.vcs.table.files.footers import check_footers
 from dbt.adapters.vcs.table.partition_values import WRITE_FOLDER, column_of, partition_folders
-from dbt.adapters.vcs.table.quoting import literal, quoted, quoted_relation
+from dbt.adapters.vcs.table.quoting import literal, quoted, quoted_relation, sql_type
 from dbt.adapters.vcs.table.row_numbers import FileNumbers
 
+# Of more files that were checked nothing is remembered once versions are dropped.
+_MOST_CHECKED: Final = 200_000
+_NO_FILES: Final = ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
 _NOWHERE: Final = (
     f"cast(null as string) {FILE_COLUMN}",
     f"cast(null as bigint) {POSITION_COLUMN}",
@@ -140,6 +146,8 @@ class Mounting:
         Raises:
             DamagedError: A file is missing.
         """
+        # A single table is the relation itself: each view that a query goes through costs Spark
+        # milliseconds.
         query = self.query() if query is None else query
         if not self._is_table(self._groups()):
             self._relations.view(self._name, query)
@@ -167,6 +175,7 @@ class Mounting:
             if numbers is None:
                 self._relations.table(name, fields, files, layout)
             else:
+                # Decision 26: a column costs less than the struct `_metadata`.
                 fields.append(POSITION_FIELD)
                 self._relations.table(name, fields, files, layout, numbers.first)
             place = self._relations.place(layout)
@@ -204,6 +213,7 @@ class Mounting:
             msgspec.structs.replace(
                 field,
                 id=held.get(field.id.lower(), field.id),
+                # The union with `_declared` gives it its declared type again.
                 type="string" if field.id in limited else field.type,
             )
             for field in self._mount.fields
@@ -294,6 +304,7 @@ class Mounting:
         groups: dict[int, list[Tombstone]] = {}
         for item in tombstones:
             groups.setdefault(item.path.count("/"), []).append(item)
+        # `file_of` takes the path of a tombstone from its end, by a number of folders.
         for depth, group in groups.items():
             name = self._numbered(f"{number}_gone_{depth}")
             paths = sorted({item.path for item in group})
@@ -312,8 +323,8 @@ def lost_files(mount: TableMount, expected: int, found: int) -> DamagedError:
     )
 
 
+# Files with at most this part of the rows of those with deletions are read with them.
 _MOST_INTACT: Final = 8
-"""Files with at most this part of the rows of those with deletions are read with them."""
 
 
 class Layout(NamedTuple):
@@ -360,6 +371,7 @@ def layouts(mount: TableMount) -> dict[Layout, list[str]]:
     longer than looking up their rows.
     """
     groups: dict[Layout, list[str]] = {}
+    # Spark would take the folder of the write for that column.
     clash = any(field.id.lower() == WRITE_FOLDER for field in mount.fields)
     holed = {target for stone in mount.tombstones for target in stone.targets}
     for file in sorted(set(mount.files)):
@@ -368,6 +380,7 @@ def layouts(mount: TableMount) -> dict[Layout, list[str]]:
         base = "" if not columns else write if clash else write.rpartition("/")[0]
         layout = Layout(base, columns, file.count("/"), file in holed)
         groups.setdefault(layout, []).append(file)
+    # Each layout is one scan in a union.
     for layout in [layout for layout in groups if layout.holed]:
         intact = layout._replace(holed=False)
         if intact in groups and _is_small_part(mount, groups[intact], groups[layout]):
@@ -427,6 +440,7 @@ class Part(NamedTuple):
         if len(self.files) == 1:
             return literal(self.files[0])
         known = self.place if self.numbers is None else self.first
+        # The map of many files would cost more than to cut the path.
         if known is None or len(self.files) > MAX_NAMED:
             return file_of(self.files, "kept")
         if self.numbers is None:
@@ -434,3 +448,75 @@ class Part(NamedTuple):
             return f"array({', '.join(map(literal, self.files))})[cast({known} as int)]"
         paths = (f"{number}L, {literal(path)}" for path, number in self.numbers.first.items())
         return f"element_at(map({', '.join(paths)}), {self.first})"
+
+
+class FooterChecks:
+    """Compares the footers of files with their entries, each once; Spark takes any as it is."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs = blobs
+        self._checked: set[str] = set()
+
+    def check(self, mount: TableMount, root: str) -> None:
+        """Check the files of a version.
+
+        Args:
+            mount: The version.
+            root: The repository as Spark names it.
+
+        Raises:
+            DamagedError: One is damaged or missing, or another file is in its place.
+        """
+        # Object stores check what they keep by themselves, and a request for each file would be
+        # felt, so only files on a disk are checked.
+        if not root.startswith("file:"):
+            return
+        entries = (*mount.entries, *mount.tombstones)
+        new = [entry for entry in entries if entry.path not in self._checked]
+        absent = check_footers(self._blobs, new)
+        if absent:
+            raise lost_files(mount, len(entries), len(entries) - len(absent))
+        self._checked.update(entry.path for entry in new if entry.footer)
+
+    def forget(self) -> None:
+        """Forget what was checked, if that is much; a file that is read again is checked again."""
+        if len(self._checked) > _MOST_CHECKED:
+            self._checked.clear()
+
+
+@contextmanager
+def requiring_files(format: str, location: str) -> Iterator[None]:
+    """Turn Spark's errors about files that a block looks for into ours.
+
+    Raises:
+        NotFoundError: There are none.
+    """
+    try:
+        yield
+    except StatementError as error:
+        if error.condition not in _NO_FILES:
+            raise
+        raise NotFoundError(
+            f"There are no files of format {format} at {location} ({error}). Check the location "
+            "and the format."
+        ) from error
+
+
+def column_list(columns: Sequence[tuple[str, str | None]]) -> str:
+    """Return names and comments of a view's columns as SQL; empty for those of its query."""
+    if not columns:
+        return ""
+    named = (
+        quoted(name) + (f" comment {literal(comment)}" if comment else "")
+        for name, comment in columns
+    )
+    return f"({', '.join(named)})"
+
+
+def initial_value(field: Field) -> str | None:
+    """Return what rows of a file without a column have in it, as SQL; None for NULL."""
+    if field.initial is None:
+        return None
+    value = literal(field.initial)
+    # Text is not cast: that would check its length and strip its spaces.
+    return value if type_of(field.type).is_text else f"cast({value} as {sql_type(field.type)})"

@@ -6,13 +6,13 @@ import re
 from collections.abc import Collection
 from typing import Final
 
+# Nodes that don't select rows, so the current time in them can't change which rows come out.
 _HARMLESS: Final = re.compile(r"[\s:+-]*(SubqueryAlias|View|Project)\b")
-"""Nodes that don't select rows, so the current time in them can't change which rows come out."""
 
+# Nodes that pick among rows in any order, or run a program.
 _CHOOSES_ANY: Final = re.compile(
     r"\b(GlobalLimit|LocalLimit|Tail|Offset|Sample|ScriptTransformation)\b"
 )
-"""Nodes that pick among rows in any order, or run a program."""
 _MOMENT: Final = re.compile(
     r"\b(current_date|current_time|current_timestamp|localtimestamp|now)\b"
 )
@@ -34,6 +34,7 @@ def is_repeatable(plan: str, *, deterministic: bool) -> bool:
 
 
 # fmt: off
+# Spark's functions that are not deterministic, or depend on the order of rows.
 _VARYING: Final = frozenset({
     "rand", "random", "randn", "randstr", "uniform", "uuid", "shuffle",
     "monotonically_increasing_id", "spark_partition_id", "input_file_name",
@@ -42,7 +43,6 @@ _VARYING: Final = frozenset({
     "array_agg", "listagg", "string_agg", "mode", "approx_top_k",
 })
 # fmt: on
-"""Spark's functions that are not deterministic, or depend on the order of rows."""
 
 _CALL: Final = re.compile(r"(\w+)\(")
 _ANALYSED: Final = "== Analyzed Logical Plan =="
@@ -62,5 +62,6 @@ def is_plan_repeatable(explained: str, others: Collection[str]) -> bool:
     # The first line lists the columns of the result.
     lines = plan.partition("\n")[2]
     called = {name.lower() for name in _CALL.findall(lines)}
+    # Names too many do no harm: the query then counts as one that varies.
     varying = not called.isdisjoint(_VARYING) or not called.isdisjoint(others)
     return bool(lines) and is_repeatable(lines, deterministic=not varying)

@@ -36,11 +36,14 @@ VERIFY_PAGES: Final = "parquet.page.verify-checksum.enabled"
 
 _GIB: Final = 1024**3
 _LOCAL: Final = re.compile(r"local(?:\[(\*|\d+)(?:,\s*\d+)?\])?")
+# As Spark finds them itself, and what object stores call theirs.
 _SECRET: Final = re.compile(
     r"(?i)secret|password|token|credential|(?:access|account|private)[._]?key"
 )
+# Options with which somebody chose a collector.
 _COLLECTOR: Final = re.compile(r"-XX:[+-]Use\w+GC\b")
 _OF_JAVA: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", SUBMIT_OPTIONS)
+# The limit of a container, which the machine's memory does not show.
 _CGROUP_LIMIT: Final = Path("/sys/fs/cgroup/memory.max")
 # What Spark remembers for its pages; a process that shows none would spend a tenth of its work
 # on forgetting all but the last thousand statements.
@@ -58,6 +61,7 @@ def process_settings(user: Mapping[str, str]) -> dict[str, str]:
     Raises:
         InputError: The user asks for a catalog other than the in-memory one.
     """
+    # Decision 4.
     catalog = user.get("spark.sql.catalogImplementation", "in-memory")
     if catalog != "in-memory":
         raise InputError(
@@ -70,6 +74,7 @@ def process_settings(user: Mapping[str, str]) -> dict[str, str]:
         "spark.app.name": "dbt-vcs",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        # Spark warns at each start, of things that nobody can change.
         "spark.log.level": "ERROR",
         f"spark.hadoop.{VERIFY_PAGES}": "true",
     }
@@ -77,6 +82,8 @@ def process_settings(user: Mapping[str, str]) -> dict[str, str]:
         settings |= _REMEMBERED
     if is_local(master):
         settings |= {
+            # Spark would look its own name up, which fails without a network, and listen on all of
+            # them.
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.memory": f"{_driver_memory() // 1024**2}m",
@@ -109,6 +116,7 @@ def session_settings(
     master = user.get("spark.master", "local[*]")
     return (
         session_defaults(master)
+        # Decision 19: without it, 14 of 20 flipped bits gave wrong rows and no error.
         | {"spark.sql.warehouse.dir": warehouse, VERIFY_PAGES: "true"}
         | VIEWS_OF_READERS
         | dict(storage)
@@ -150,12 +158,16 @@ def _of_sessions(user: Mapping[str, str]) -> dict[str, str]:
 def session_defaults(master: str) -> dict[str, str]:
     """Return the defaults that apply to any session."""
     settings = {
+        # So that rows do not depend on the machine that computed them.
         "spark.sql.session.timeZone": "UTC",
+        # As dbt-spark sets it; statements of packages rely on it.
         "spark.sql.ansi.enabled": "false",
         "spark.sql.adaptive.enabled": "true",
+        # Spark's default, INT96, has no bounds in footers.
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     }
     if is_local(master):
+        # Spark's default, 200, is 200 tasks for the smallest join.
         settings["spark.sql.shuffle.partitions"] = str(min(200, 2 * _cores(master)))
     return settings
 
@@ -186,6 +198,7 @@ def _cores(master: str) -> int:
 
 def _driver_memory() -> int:
     """Return a quarter of the machine's memory in bytes, between 1 GiB and 8 GiB."""
+    # Others use the machine, too, and Python needs memory beside the JVM.
     return max(_GIB, min(8 * _GIB, _memory() // 4))
 
 

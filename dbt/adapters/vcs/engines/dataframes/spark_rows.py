@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.vcs.engines.dataframes.statement_jobs import StatementJobs
 from dbt.adapters.vcs.engines.engine_errors import UnfitError, sending
 from dbt.adapters.vcs.engines.port import Column
 from dbt.adapters.vcs.table.types import field_type_text
@@ -29,20 +29,13 @@ def columns_of_schema(schema: StructType) -> tuple[Column, ...]:
     )
 
 
-class Running(Protocol):
-    """Runs blocks as statements."""
-
-    def run(self) -> AbstractContextManager[None]:
-        """Run a block as one statement; Spark's exceptions become ours."""
-
-
 class SparkRows:
     """`Rows` over a DataFrame."""
 
     def __init__(
         self,
         frame: DataFrame,
-        jobs: Running,
+        jobs: StatementJobs,
         text: str,
         *,
         is_done: Callable[[], bool],
@@ -73,6 +66,7 @@ class SparkRows:
             try:
                 rows = frame.collect()
             except (ValueError, OverflowError) as error:
+                # Spark has years before 1 and after 9999, Python's dates have not.
                 raise UnfitError(error) from error
             return [tuple(_plain(value) for value in row) for row in rows]
 
@@ -80,6 +74,7 @@ class SparkRows:
         """Run the query to its end; commands have already run."""
         with sending(self._text), self._jobs.run():
             if not self._is_done():
+                # Spark leaves out what nobody asks for, so `count` would not compute the columns.
                 self._frame.write.format("noop").mode("overwrite").save()
 
     def arrow(self) -> pa.Table:
@@ -91,6 +86,7 @@ class SparkRows:
             functions = functions_for(frame)
             if any(isinstance(field.dataType, VariantType) for field in frame.schema.fields):
                 names = frame.columns
+                # Names may repeat, or have dots in them: `col` could not tell columns apart.
                 frame = frame.toDF(*_unique(names))
                 frame = frame.select(
                     *(
@@ -168,12 +164,14 @@ def _plain(value: Any) -> Any:
         return value
     if isinstance(value, bytearray):
         return bytes(value)
+    # A Row, which is a tuple.
     if hasattr(value, "__fields__"):
         return dict(zip(value.__fields__, map(_plain, value), strict=True))
     if isinstance(value, list):
         return [_plain(item) for item in value]
     if isinstance(value, dict):
         return {_key(key): _plain(item) for key, item in value.items()}
+    # A VARIANT.
     if hasattr(value, "toJson"):
         return value.toJson()
     return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 import time
@@ -14,9 +15,9 @@ from typing import Final
 from dbt.adapters.vcs.core.errors import EngineError, UnsupportedError
 from dbt.adapters.vcs.engines.engine_errors import CancelledError, StatementError
 
+# Seconds between two looks for tasks, and after which tasks that don't end are left alone.
 _PAUSE: Final = 0.02
 _PATIENCE: Final = 10.0
-"""Seconds between two looks for tasks, and after which tasks that don't end are left alone."""
 
 
 class StatementJobs(ABC):
@@ -25,6 +26,7 @@ class StatementJobs(ABC):
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._cancelled: dict[str, bool] = {}
+        # By thread: a block is nested only in one that its own thread began.
         self._here = threading.local()
         self._closed = False
 
@@ -44,12 +46,14 @@ class StatementJobs(ABC):
             with self._translated():
                 yield
             return
+        # Unique in the process, since all engines share Spark's job groups.
         mark = self._begin()
         try:
             with self._translated(), self._marked(mark):
                 yield
             self._check()
         except Exception as error:
+            # Whatever Spark made of it: a cancelled job fails with many messages.
             if self._cancelled[mark]:
                 raise CancelledError() from error
             if _is_interrupted(error):
@@ -142,6 +146,14 @@ class StatementJobs(ABC):
             del self._cancelled[mark]
 
 
+def silence_echoes() -> None:
+    """Silence PySpark's loggers that print every exception with its stack before it is raised."""
+    from pyspark.logger import PySparkLogger
+
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
+
+
 def _is_interrupted(error: BaseException | None) -> bool:
     """Return whether an error was raised on the way out of a block that Ctrl-C ended.
 
@@ -158,26 +170,28 @@ def _is_interrupted(error: BaseException | None) -> bool:
 _MAX_LINES: Final = 40
 _MAX_CHARS: Final = 8_000
 _CONDITION: Final = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]")
+# Lines of a message from which on it is for developers.
 _STACK: Final = re.compile(r"^\s*at [\w.$/<>]+\(|^\s*\.\.\. \d+ more|^(?:JVM|Driver) stacktrace")
 _NO_METADATA: Final = re.compile(r"\[UNRESOLVED_COLUMN.*`_metadata`", re.DOTALL)
 _NO_MEMORY: Final = re.compile(r"Java heap space|GC overhead limit exceeded")
+# Our own added columns among the columns that Spark suggests.
 _OURS: Final = re.compile(r"`__vcs_\w*`, |, `__vcs_\w*`")
-"""Our own added columns among the columns that Spark suggests."""
 
 _TRACEBACK: Final = (
     "An exception was thrown from the Python worker: Traceback (most recent call last):\n"
 )
 _UNREADABLE: Final = re.compile(r"\[FAILED_READ_FILE|page integrity|not a Parquet file")
+# What Spark advises then doesn't help, since a version's files never change.
 _GONE: Final = re.compile(
     r"(\[FAILED_READ_FILE\.FILE_NOT_EXIST\][^\n]*?does not exist\.).*", re.DOTALL
 )
-"""What Spark advises then doesn't help, since a version's files never change."""
 
 _S3_MISSING: Final = re.compile(r"S3AFileSystem not found|No FileSystem for scheme \"?s3")
 
 
 def statement_error(said: Sequence[str]) -> StatementError:
     """Return the error for the messages of an exception and its causes, outermost first."""
+    # The innermost message with a name is the most exact; the others wrap it.
     with_condition = [text for text in said if _CONDITION.match(text)]
     message = _first_lines(with_condition[-1] if with_condition else said[0])
     cause = _first_lines(said[-1])
@@ -219,6 +233,7 @@ def renamed(private: str, shown: str) -> Iterator[None]:
         yield
     except (StatementError, UnsupportedError) as error:
         message = str(error)
+        # Others pass as they are, with their traceback.
         if private not in message:
             raise
         message = message.replace(f"`spark_catalog`.{private}", shown).replace(private, shown)

@@ -53,6 +53,7 @@ def fitted(value: Any, type_: str, name: str) -> Any:
     Raises:
         TypeError: It doesn't fit.
     """
+    # A scalar of NumPy or pandas, which this module can't import.
     if hasattr(value, "item") and getattr(value, "shape", None) == ():
         value = value.item()
     if value is None:
@@ -83,6 +84,7 @@ def _number(
     return decimal.Decimal(str(value)) if kind == "decimal" else None
 
 
+# Python types accepted for a Spark type; other Spark types are left to Spark.
 _EXPECTED: Mapping[str, type | tuple[type, ...]] = {
     **dict.fromkeys((*_WHOLE, *_FRACTIONS, "decimal"), ()),
     "boolean": bool,
@@ -96,4 +98,3 @@ _EXPECTED: Mapping[str, type | tuple[type, ...]] = {
     "array": (list, tuple),
     "map": dict,
 }
-"""Python types accepted for a Spark type; other Spark types are left to Spark."""

@@ -51,9 +51,10 @@ OPTIONS: Final = {
 
 _COUNT: Final = "rows"
 
+# Over what the session says of files: that is for blocks, whose rows may be split anywhere.
 _ONE_FILE_A_TASK: Final = {"maxRecordsPerFile": "0"}
-"""Over what the session says of files: that is for blocks, whose rows may be split anywhere."""
 
+# Most of the time goes into waiting for the store.
 _THREADS: Final = 8
 
 
@@ -66,6 +67,7 @@ def write_frame(
     """
     functions, observed = functions_for(frame), observation_for(frame)
     folder, ids = destination.folder, destination.ids
+    # Decision 2: each write has its own folder, so that whatever is in it belongs to the write.
     if any(True for _ in blobs.walk(folder)):
         raise InputError(f"{folder} holds files already; write to a new folder.")
     names = frame.columns
@@ -75,10 +77,13 @@ def write_frame(
     partition_by = [inside[_position(names, name)] for name in destination.partition_by]
     cluster_by = [inside[_position(names, name, "clustering")] for name in destination.cluster_by]
     columns = columns_of_schema(frame.schema)
+    # Decision 20.
     frame = numbered_frame(frame)
+    # Decision 22: partition columns are inside the files, too.
     partition_by, frame = _with_copies(frame, partition_by)
     frame = _clustered(frame, partition_by, cluster_by)
     frame = _by_place(frame, destination.by_place)
+    # A statement of the user's may have changed them since the session began.
     _pin_settings(frame)
     # Counted by the writing tasks, whose files may be where nobody else can see them.
     frame = frame.observe(observed, functions.count(functions.lit(1)).alias(_COUNT))
@@ -92,13 +97,15 @@ def write_frame(
             blobs, folder, partition_by, rows=observed.get[_COUNT], place=f"{root}/{folder}"
         )
     except BaseException as error:
+        # Tasks that still run would write files after these were deleted.
         jobs.wind_down(error)
-        _discard(blobs, folder)
+        discard_files(blobs, folder)
         raise
     return Written(columns=columns, files=tuple(footers), footers=footers)
 
 
 def _options(options: Mapping[str, str]) -> dict[str, str]:
+    # Hadoop's options have names in any case.
     ours = {key.lower() for key in OPTIONS}
     return {**{key: value for key, value in options.items() if key.lower() not in ours}, **OPTIONS}
 
@@ -137,6 +144,7 @@ def _clustered(
 def _by_place(frame: DataFrame, files: int) -> DataFrame:
     if not files:
         return frame
+    # Decision 9: the rows of a block are never split between tombstones.
     return frame.repartitionByRange(files, FILE_COLUMN).sortWithinPartitions(
         FILE_COLUMN, POSITION_COLUMN
     )
@@ -165,13 +173,14 @@ def _with_copies(frame: DataFrame, partition_by: list[str]) -> tuple[list[str], 
 
 def _refusing(functions: Any, name: str) -> Column:
     column: Column = functions.col(quoted(name))
+    # Hive, and Spark after it, reads both values back as NULL.
     refused = functions.raise_error(functions.lit(refused_text(name))).cast("string")
     kept: Column = functions.when(column.isin("", NULL_FOLDER), refused).otherwise(column)
     return kept
 
 
-def _discard(blobs: Blobs, folder: str) -> None:
-    """Delete the files of a failed write; garbage collection removes any that remain."""
+def discard_files(blobs: Blobs, folder: str) -> None:
+    """Delete the files of a failed write or a stage; collection removes any that remain."""
     # Report the error of the write instead.
     with suppress(VcsError):
         for info in list(blobs.walk(folder)):
@@ -207,9 +216,11 @@ def _settle(
             lambda info: read_footer(blobs, info.path, info.bytes, with_whole=is_near), blocks
         )
         footers = {info.path: footer for info, footer in zip(blocks, read, strict=True)}
+        # Spark writes a file without rows for the schema of an empty result.
         kept = {path: footers[path] for path in sorted(footers) if footers[path].rows}
         _check_rows(kept, rows, place)
         list(pool.map(blobs.delete, _others(found, kept)))
+    # Before a manifest names them.
     blobs.sync(tuple(kept))
     return kept
 
@@ -234,6 +245,7 @@ def _others(found: Sequence[BlobInfo], kept: Mapping[str, Footer]) -> list[str]:
 
 def _check_rows(files: Mapping[str, Footer], rows: int, place: str) -> None:
     """Check that files hold the number of rows counted."""
+    # A task that writes where nobody else looks ends without an error.
     held = sum(footer.rows for footer in files.values())
     if held == rows:
         return
@@ -253,8 +265,8 @@ def _check_rows(files: Mapping[str, Footer], rows: int, place: str) -> None:
 NUMBERING: Final = {"spark.sql.parquet.fieldId.write.enabled": "true"}
 """The setting with which Spark writes the numbers of a frame's columns."""
 
+# Metadata of a column that Spark stores as the id of the field.
 _KEY: Final = "parquet.field.id"
-"""Metadata of a column that Spark stores as the id of the field."""
 
 
 def numbered_frame(frame: DataFrame) -> DataFrame:

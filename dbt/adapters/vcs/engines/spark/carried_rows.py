@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import DataFrame, SparkSession
 
+# Up to this many rows Spark has them sooner in memory than from a file.
 _FEW: Final = 5_000
-"""Up to this many rows Spark has them sooner in memory than from a file."""
 
+# Rows that one task reads at least; a file is divided among tasks.
 _ROW_GROUP: Final = 100_000
-"""Rows that one task reads at least; a file is divided among tasks."""
 
 _PLAIN_PATH: Final = re.compile(r"[A-Za-z0-9/_.-]+")
 _OPTIONS: Final = {
@@ -32,6 +32,7 @@ _OPTIONS: Final = {
     # The session may read files of old versions of Spark, which counted days otherwise.
     "datetimeRebaseMode": "CORRECTED",
 }
+# Types whose values Spark reads from a file as it takes them from Arrow.
 _SAME: Final[tuple[Callable[[pa.DataType], bool], ...]] = (
     pa.types.is_boolean,
     pa.types.is_signed_integer,
@@ -43,7 +44,6 @@ _SAME: Final[tuple[Callable[[pa.DataType], bool], ...]] = (
     pa.types.is_date32,
     pa.types.is_timestamp,
 )
-"""Types whose values Spark reads from a file as it takes them from Arrow."""
 
 
 class CarriedRows:
@@ -80,9 +80,11 @@ class CarriedRows:
         file = self._written(rows)
         if file is None:
             self._spark.createDataFrame(whole_table(rows), schema).createOrReplaceTempView(name)
+            # The view of that name no longer reads its file.
             self._files.pop(name, None)
             return
         self._scanned(file, schema).createOrReplaceTempView(name)
+        # The owner of an adopted session may read a view after the connection is closed.
         if lasting and self._outlived:
             file.leave()
         self._files[name] = file
@@ -108,6 +110,7 @@ class CarriedRows:
     def _scanned(self, file: CarriedFile, schema: Any) -> DataFrame:
         from pyspark.sql.types import StructField, StructType
 
+        # Numbered in the file, where names could not repeat or differ only in case.
         names = schema.names
         numbered = [
             StructField(_numbered(n), field.dataType) for n, field in enumerate(schema.fields)
@@ -138,6 +141,7 @@ def _folder(context: SparkContext) -> Path | None:
     if not is_local(context.master or "") or known._encryption_enabled:
         return None
     folder = known._temp_dir
+    # Spark takes a path for a pattern.
     return Path(folder) if _PLAIN_PATH.fullmatch(folder) else None
 
 
@@ -153,11 +157,14 @@ def _write(path: Path, rows: pa.Table | TableParts) -> None:
     with pq.ParquetWriter(
         path,
         schema,
+        # Read once, from memory most likely.
         compression="none",
         # Of the other columns, a dictionary costs more than it saves in a file that is read once.
         use_dictionary=[_numbered(0)] if pa.types.is_string(schema.types[0]) else False,
+        # Spark would not read it, and columns are read by the view's own types.
         store_schema=False,
         coerce_timestamps="us",
+        # As Spark writes them: it reads those without going through bytes.
         store_decimal_as_integer=True,
     ) as writer:
         for part in _parts(rows):

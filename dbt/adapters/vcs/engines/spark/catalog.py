@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import re
-import shutil
 import tempfile
 import threading
 import warnings
@@ -15,30 +14,35 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from dbt.adapters.vcs.core.errors import InputError, NotFoundError
+from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.engines.dataframes.mounting import Mounting, lost_files
-from dbt.adapters.vcs.engines.engine_errors import StatementError
+from dbt.adapters.vcs.engines.dataframes.mounting import (
+    FooterChecks,
+    Mounting,
+    column_list,
+    requiring_files,
+)
 from dbt.adapters.vcs.engines.port import PRIVATE, Sign, TableMount
-from dbt.adapters.vcs.engines.spark.catalog_relations import CatalogRelations, VersionNames
+from dbt.adapters.vcs.engines.spark.catalog_relations import (
+    CatalogRelations,
+    Lists,
+    MountedVersion,
+)
 from dbt.adapters.vcs.engines.spark.catalog_signs import SHOWN, Bypassed, Signs, sentence
 from dbt.adapters.vcs.engines.spark.function_registry import SharedArrays
 from dbt.adapters.vcs.engines.spark.jobs import translated
-from dbt.adapters.vcs.table.files.footers import check_footers
 from dbt.adapters.vcs.table.quoting import literal, options_clause, quoted, quoted_relation
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# Hive's name, and yet it holds for every catalog.
 _PARTITIONS_IN_CATALOG: Final = "spark.sql.hive.manageFilesourcePartitions"
-_NO_FILES: Final = ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
+# How many versions that nothing shows stay mounted, since a later statement may read them.
 _UNUSED: Final = 100
-"""How many versions that nothing shows stay mounted, since a later statement may read them."""
 
-_MOST_CHECKED: Final = 200_000
-"""Of more files that were checked nothing is remembered once versions are dropped."""
-
+# Names of versions in the texts of views: `s_`, `l_` or `v_`, and the id.
 _MOUNTED: Final = re.compile(r"\b[slv]_(\w+)")
 
 
@@ -55,17 +59,6 @@ class Reader(Protocol):
 
     def temporary_texts(self) -> Iterable[str]:
         """Return the texts of its temporary views and functions."""
-
-
-class Lists:
-    """A folder for lists of files, which is deleted with this object.
-
-    Spark follows links in it for as long as a query may run.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        weakref.finalize(self, shutil.rmtree, path, ignore_errors=True)
 
 
 class Catalog:
@@ -85,17 +78,20 @@ class Catalog:
         self._adopted = adopted
         self._folder = tempfile.TemporaryDirectory(prefix="dbt-vcs-", ignore_cleanup_errors=True)
         self._lock = threading.Lock()
+        # A lock for each name, so that two threads mount different versions at the same time, and
+        # none mounts a version twice. One lock would make the slowest mount everybody's.
         self._locks: weakref.WeakValueDictionary[str, threading.Lock] = (
             weakref.WeakValueDictionary()
         )
         self._schemas: set[str] = set()
+        # Weak, so that a session that ends does not keep versions mounted.
         self._readers: weakref.WeakSet[Reader] = weakref.WeakSet()
         self._numbers = itertools.count()
         # By id, those that were mounted longest ago first.
-        self._versions: dict[str, _Version] = {}
+        self._versions: dict[str, MountedVersion] = {}
         self._most_versions = 0
         self._files: set[str] = set()
-        self._checked: set[str] = set()
+        self._footers = FooterChecks(blobs)
         self._shown: dict[RelationName, str | None] = {}
         self._texts: dict[RelationName, str] = {}
         self._functions: dict[RelationName, str] = {}
@@ -153,6 +149,7 @@ class Catalog:
                 location = f" location {literal(f'file:{folder}')}"
             spark.sql(f"create database if not exists {quoted(schema)}{location}")
             if schema != PRIVATE:
+                # Decision 16: a table that a DataFrame saved here would never be committed.
                 self._signboard(spark).wall(schema)
                 if self._adopted:
                     self._watch(spark).begin(schema)
@@ -174,14 +171,14 @@ class Catalog:
         name = RelationName(PRIVATE, f"l_{mount.id}")
         with self._version(reader, mount) as version:
             if name.identifier not in version.complete:
-                self._check(mount)
+                self._footers.check(mount, self.root)
                 self._mounting(reader.spark, mount, version).create_located(name)
                 version.complete.add(name.identifier)
         self._drop_unused()
         return quoted_relation(name)
 
     @contextmanager
-    def _version(self, reader: Reader, mount: TableMount) -> Iterator[_Version]:
+    def _version(self, reader: Reader, mount: TableMount) -> Iterator[MountedVersion]:
         """Hold a version's lock within a block, for a session that may name the version then."""
         self.ensure_schema(reader.spark, PRIVATE)
         # Before its lock is waited for: whoever holds that may be dropping the version.
@@ -191,14 +188,14 @@ class Catalog:
                 version = self._versions.pop(mount.id, None)
                 if version is None:
                     folder = Path(self.warehouse) / "lists" / str(next(self._numbers))
-                    version = _Version(Lists(folder))
+                    version = MountedVersion(Lists(folder))
                 self._versions[mount.id] = version
             yield version
 
-    def _query(self, spark: SparkSession, mount: TableMount, version: _Version) -> str:
+    def _query(self, spark: SparkSession, mount: TableMount, version: MountedVersion) -> str:
         """Return a query for the rows of a version, whose lock is held; make its tables once."""
         if version.query is None:
-            self._check(mount)
+            self._footers.check(mount, self.root)
             version.query = self._mounting(spark, mount, version).query()
         return version.query
 
@@ -224,8 +221,7 @@ class Catalog:
         free = [id for id in known if id not in needed]
         for id in free[: max(0, len(free) - _UNUSED)]:
             self._drop(id)
-        if len(self._checked) > _MOST_CHECKED:
-            self._checked.clear()
+        self._footers.forget()
         # Looking takes time, too, so the next time is after as many more.
         self._most_versions = len(self._versions) + _UNUSED
 
@@ -245,14 +241,14 @@ class Catalog:
             named = RelationName(PRIVATE, f"v_{id}")
             with self._locked(f"name {named}"):
                 if self._shown.pop(named, None) is not None:
-                    version.made.relations.add(named)
+                    version.relations.add(named)
             java: Any = readers[0].spark._jsparkSession
             catalog = java.sharedState().externalCatalog()
             # Not by statements, which would take Spark many times as long.
-            for name in version.made.relations:
+            for name in version.relations:
                 catalog.dropTable(name.schema, name.identifier, True, False)
             if self._arrays is not None:
-                for name in version.made.arrays:
+                for name in version.arrays:
                     self._arrays.remove(name, catalog)
             for reader in readers:
                 session: Any = reader.spark._jsparkSession
@@ -261,38 +257,17 @@ class Catalog:
         finally:
             lock.release()
 
-    def _check(self, mount: TableMount) -> None:
-        """Check the footers of files that were not checked before; Spark takes any as it is.
-
-        Object stores check what they keep by themselves, and a request for each file would be
-        felt, so only files on a disk are checked.
-
-        Raises:
-            DamagedError: One is damaged or missing, or another file is in its place.
-        """
-        if not self.root.startswith("file:"):
-            return
-        new = [
-            entry
-            for entry in (*mount.entries, *mount.tombstones)
-            if entry.path not in self._checked
-        ]
-        missing = check_footers(self._blobs, new)
-        if missing:
-            entries = (*mount.entries, *mount.tombstones)
-            raise lost_files(mount, len(entries), len(entries) - len(missing))
-        self._checked.update(entry.path for entry in new if entry.footer)
-
-    def _mounting(self, spark: SparkSession, mount: TableMount, version: _Version) -> Mounting:
+    def _mounting(
+        self, spark: SparkSession, mount: TableMount, version: MountedVersion
+    ) -> Mounting:
         name = RelationName(PRIVATE, f"s_{mount.id}")
         relations = CatalogRelations(
             spark,
             mount,
             blobs=self._blobs,
             root=self.root,
-            lists=version.lists.path,
+            version=version,
             arrays=self._arrays,
-            made=version.made,
         )
         return Mounting(name, mount, blobs=self._blobs, relations=relations)
 
@@ -303,7 +278,7 @@ class Catalog:
             query = self._query(reader.spark, mount, version)
         with self._locked(f"name {name}"):
             if self._shown.get(name) != mount.id:
-                columns = _column_list([(field.name, field.comment) for field in mount.fields])
+                columns = column_list([(field.name, field.comment) for field in mount.fields])
                 self._show(reader.spark, name, columns, query, mount.id)
         self._drop_unused()
 
@@ -316,7 +291,7 @@ class Catalog:
     ) -> None:
         """Show a query under a logical name."""
         with self._locked(f"name {name}"):
-            self._show(spark, name, _column_list(columns), text)
+            self._show(spark, name, column_list(columns), text)
 
     def mount_files(
         self,
@@ -334,10 +309,16 @@ class Catalog:
         physical = quoted_relation(RelationName(PRIVATE, id))
         self.ensure_schema(spark, PRIVATE)
         with self._locked(f"mount {id}"):
+            # Files that are not versioned may have changed; Spark lists a table's files only once.
             if id in self._files:
                 spark.sql(f"refresh table {physical}")
             else:
-                _create_files(spark, physical, format, {**stored, "path": location})
+                given = options_clause({**stored, "path": location})
+                with requiring_files(format, location), translated(), _listing_partitions(spark):
+                    spark.sql(
+                        f"create table if not exists {physical} using {quoted(format)} "
+                        f"options ({given})"
+                    )
                 self._files.add(id)
         with self._locked(f"name {name}"):
             self._show(spark, name, "", f"select * from {physical}")
@@ -358,6 +339,7 @@ class Catalog:
             if self._functions.get(name) == id:
                 return
             self._functions.pop(name, None)
+            # Known before the function is there: it names versions, which must not be dropped.
             self._texts[name] = definition
             self.ensure_schema(spark, name.schema)
             # `create or replace` does not replace a function of another kind.
@@ -382,6 +364,7 @@ class Catalog:
         for name in self.shown:
             self.unmount(spark, name)
         signs = self._signboard(spark)
+        # Of relations that the branch no longer has.
         for name in [name for name in self._posted if name not in versions]:
             signs.take_down(name)
             del self._posted[name]
@@ -397,6 +380,7 @@ class Catalog:
         """Show signs under names within a block, and remove them after it."""
         board = self._signboard(spark)
         self.ensure_schema(spark, PRIVATE)
+        # Asked before the views go: signs must show the columns as their queries name them.
         queried = {name: board.query_columns(name) for name in signs}
         for name in signs:
             self.ensure_schema(spark, name.schema)
@@ -451,6 +435,7 @@ class Catalog:
             # A name of the version's own goes with it.
             self._texts[name] = query
         self.ensure_schema(spark, name.schema)
+        # Tells a view of ours from one that the owner made in the same schema.
         mark = ""
         if self._adopted:
             mark = f"tblproperties ({literal(SHOWN)} = 'true')"
@@ -491,39 +476,6 @@ class Catalog:
             return lock
 
 
-class _Version:
-    """What is mounted of a version.
-
-    Attributes:
-        lists: The folder of its lists of files.
-        made: What there is of it in Spark's catalog.
-        complete: The names in the private schema that are ready.
-        query: A query for its rows, once its tables are made.
-    """
-
-    def __init__(self, lists: Lists) -> None:
-        self.lists = lists
-        self.made = VersionNames(set(), set())
-        self.complete: set[str] = set()
-        self.query: str | None = None
-
-
-def _create_files(spark: SparkSession, name: str, format: str, options: dict[str, str]) -> None:
-    try:
-        with translated(), _listing_partitions(spark):
-            spark.sql(
-                f"create table if not exists {name} using {quoted(format)} "
-                f"options ({options_clause(options)})"
-            )
-    except StatementError as error:
-        if error.condition not in _NO_FILES:
-            raise
-        raise NotFoundError(
-            f"There are no files of format {format} at {options['path']} ({error}). "
-            "Check the location and the format."
-        ) from error
-
-
 @contextmanager
 def _listing_partitions(spark: SparkSession) -> Iterator[None]:
     """Create tables whose partitions are the existing folders.
@@ -536,13 +488,3 @@ def _listing_partitions(spark: SparkSession) -> Iterator[None]:
         yield
     finally:
         spark.conf.set(_PARTITIONS_IN_CATALOG, str(before))
-
-
-def _column_list(columns: Sequence[tuple[str, str | None]]) -> str:
-    if not columns:
-        return ""
-    named = (
-        quoted(name) + (f" comment {literal(comment)}" if comment else "")
-        for name, comment in columns
-    )
-    return f"({', '.join(named)})"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import weakref
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 import numpy as np
@@ -15,20 +17,23 @@ import numpy.typing as npt
 
 from dbt.adapters.vcs.core.errors import EngineError, NotFoundError
 from dbt.adapters.vcs.core.model import Field, RelationName
-from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.model.snapshot import RESERVED
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.engines.dataframes.deletions import written_array
 from dbt.adapters.vcs.engines.dataframes.hadoop_storage import exact_files
-from dbt.adapters.vcs.engines.dataframes.mounting import MAX_NAMED, Layout, lost_files
+from dbt.adapters.vcs.engines.dataframes.mounting import (
+    MAX_NAMED,
+    Layout,
+    initial_value,
+    lost_files,
+)
 from dbt.adapters.vcs.engines.dataframes.session_settings import is_local
 from dbt.adapters.vcs.engines.engine_errors import StatementError
 from dbt.adapters.vcs.engines.port import TableMount
 from dbt.adapters.vcs.engines.spark.function_registry import SharedArrays
 from dbt.adapters.vcs.engines.spark.jobs import translated
 from dbt.adapters.vcs.table.quoting import (
-    literal,
     options_clause,
     quoted,
     quoted_relation,
@@ -38,19 +43,21 @@ from dbt.adapters.vcs.table.quoting import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# Options of a table win over settings of the session, which are the user's.
 _OPTIONS: Final = {
     "timeZone": "UTC",
     "mergeSchema": "false",
     # Files are listed and not looked up, so a missing one must not be skipped.
     "ignoreMissingFiles": "false",
 }
+# Spark would take a folder `w=...` for a partition.
 _NO_PARTITIONS: Final = {"recursiveFileLookup": "true"}
 _LOCAL: Final = "file:"
+# Lists have times in milliseconds, rows in microseconds.
 _MICROS: Final = 1_000
-"""Lists have times in milliseconds, rows in microseconds."""
 
+# The column, and folder of a link, with the number of the first row of a file.
 _FIRST: Final = f"{RESERVED}first"
-"""The column, and folder of a link, with the number of the first row of a file."""
 
 _LOG: Final = "_spark_metadata"
 _VERSION: Final = "v1"
@@ -58,16 +65,34 @@ _PLAIN: Final = "/=,'*!~@:"
 _BLOCK_SIZE: Final = 128 * 1024**2
 
 
-class VersionNames(NamedTuple):
-    """What a version has in the catalog.
+class Lists:
+    """A folder for lists of files, which is deleted with this object.
 
-    Attributes:
-        relations: Its tables and views.
-        arrays: The names of its arrays.
+    Spark follows links in it for as long as a query may run.
     """
 
-    relations: set[RelationName]
-    arrays: set[RelationName]
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        weakref.finalize(self, shutil.rmtree, path, ignore_errors=True)
+
+
+class MountedVersion:
+    """What is mounted of a version.
+
+    Attributes:
+        lists: The folder of its lists of files.
+        relations: Its tables and views in the catalog.
+        arrays: The names of its arrays.
+        complete: The names in the private schema that are ready.
+        query: A query for its rows, once its tables are made.
+    """
+
+    def __init__(self, lists: Lists) -> None:
+        self.lists = lists
+        self.relations: set[RelationName] = set()
+        self.arrays: set[RelationName] = set()
+        self.complete: set[str] = set()
+        self.query: str | None = None
 
 
 class CatalogRelations:
@@ -80,9 +105,8 @@ class CatalogRelations:
         *,
         blobs: Blobs,
         root: str,
-        lists: Path,
+        version: MountedVersion,
         arrays: SharedArrays | None,
-        made: VersionNames,
     ) -> None:
         """Take a session and a version.
 
@@ -91,18 +115,16 @@ class CatalogRelations:
             mount: The version.
             blobs: The repository's store.
             root: The repository as Spark names it.
-            lists: A local folder for the lists of files that Spark reads.
+            version: Gets the name of each relation and array, and has the lists of files.
             arrays: Those of the catalog's sessions; None if others read the catalog as well, so
                 that arrays are written into the views.
-            made: Gets the name of each relation and array.
         """
         self._spark = spark
         self._mount = mount
         self._blobs = blobs
         self._root = root
-        self._lists = lists
+        self._version = version
         self._arrays = arrays
-        self._made = made
 
     @property
     def writes_arrays(self) -> bool:
@@ -113,13 +135,13 @@ class CatalogRelations:
         """Return SQL for an array of bigints."""
         if self._arrays is None:
             return written_array(numbers)
-        self._made.arrays.add(name)
+        self._version.arrays.add(name)
         with translated():
             return self._arrays.add(self._spark, name, numbers)
 
     def view(self, name: RelationName, query: str) -> None:
         """Create a view."""
-        self._made.relations.add(name)
+        self._version.relations.add(name)
         with translated():
             self._spark.sql(f"create view if not exists {quoted_relation(name)} as {query}")
 
@@ -149,15 +171,17 @@ class CatalogRelations:
         numbers: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
         """Create a table over files of one layout."""
-        self._made.relations.add(name)
+        self._version.relations.add(name)
         linked = bool(numbers) and self._links(layout, files)
         if linked:
             fields = [*fields, Field(id=_FIRST, name=_FIRST, type="bigint")]
         columns = ", ".join(map(_declaration, fields))
         table = quoted_relation(name)
-        listed = FileList(self._lists, name.identifier)
+        listed = FileList(self._version.lists.path, name.identifier)
         options = {**_OPTIONS, "path": listed.location}
         if layout.is_one_write:
+            # A column is called `w`, like the folder of a write. With that folder as the base,
+            # Spark takes only the folders below it for partitions.
             inside = (file.removeprefix(layout.base + "/") for file in files)
             options["path"] = exact_files(self._root, layout.base, inside)
             options["basePath"] = f"{self._root}/{layout.base}"
@@ -177,14 +201,16 @@ class CatalogRelations:
         except StatementError as error:
             if error.condition != "PATH_NOT_FOUND":
                 raise
+        # Decision 24: a Spark that ignored the log must not show a table with fewer rows.
         if found == len(files):
             return
         self._spark.sql(f"drop table if exists {table}")
         if layout.is_one_write:
             raise lost_files(self._mount, len(files), found or 0)
         raise EngineError(
-            f"Spark sees {found or 0} of the {len(files)} files listed in {self._lists}. Leave "
-            "the settings of its file sink and the temporary files alone, and connect again."
+            f"Spark sees {found or 0} of the {len(files)} files listed in "
+            f"{self._version.lists.path}. Leave the settings of its file sink and the temporary "
+            "files alone, and connect again."
         )
 
     def _list(
@@ -194,7 +220,9 @@ class CatalogRelations:
         if linked:
             listed.fill_linked(Path(self._root.removeprefix(_LOCAL)), sizes, _FIRST, numbers)
         else:
+            # Decision 26: the time of a file says which number its first row has.
             times = {file: number // _MICROS for file, number in numbers.items()}
+            # Without deleted rows, it says which of the files a row is from.
             times = times or {file: place for place, file in enumerate(files)}
             listed.fill(self._root, sizes, times)
 
@@ -205,10 +233,13 @@ class CatalogRelations:
         """
         return (
             self._arrays is not None
+            # Decision 26: a column from a link's folder costs a row next to nothing, a file's time
+            # is in a struct that Spark makes for each row.
             and 1 < len(files) <= MAX_NAMED
             and not layout.columns
             and self._root.startswith(_LOCAL)
             and is_local(self._spark.sparkContext.master or "")
+            # Links need no rights there.
             and os.name == "posix"
         )
 
@@ -242,13 +273,8 @@ class CatalogRelations:
 def _declaration(field: Field) -> str:
     """Return the declaration of a column; Spark uses the default where a file lacks it."""
     column = f"{quoted(field.id)} {sql_type(field.type)}"
-    if field.initial is None:
-        return column
-    # Text is not cast: that would check its length and strip its spaces.
-    value = literal(field.initial)
-    return f"{column} default " + (
-        value if type_of(field.type).is_text else f"cast({value} as {sql_type(field.type)})"
-    )
+    value = initial_value(field)
+    return column if value is None else f"{column} default {value}"
 
 
 class FileList:
@@ -270,6 +296,8 @@ class FileList:
         self._new = folder / f"{name}.new"
         self.location = f"file:{self._log.parent}"
         self._log.mkdir(parents=True, exist_ok=True)
+        # Decision 24: over a list with files Spark would infer the columns that are folders, at
+        # each use, and store none.
         self._put("0", [])
 
     def fill(self, root: str, files: Mapping[str, int], times: Mapping[str, int]) -> None:
@@ -311,6 +339,7 @@ class FileList:
     def _put(self, batch: str, lines: Sequence[str]) -> None:
         place = self._log / batch
         if not place.exists():
+            # Spark may read the log as soon as it has its name.
             self._new.write_text("\n".join([_VERSION, *lines]))
             self._new.rename(place)
 

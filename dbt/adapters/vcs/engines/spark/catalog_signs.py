@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.model.data_type import type_of
+from dbt.adapters.vcs.engines.dataframes.frame_session import DEFAULTS
 from dbt.adapters.vcs.engines.port import Sign
 from dbt.adapters.vcs.engines.spark.context import java_class
 from dbt.adapters.vcs.table.quoting import literal, quoted, quoted_relation, sql_type
@@ -24,17 +25,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _SCHEME: Final = "dbt-vcs"
+# Part of every Spark; rejects every path that isn't `file:`, and quotes it.
 _FILE_SYSTEM: Final = "org.apache.hadoop.fs.RawLocalFileSystem"
-"""Part of every Spark; rejects every path that isn't `file:`, and quotes it."""
 
+# Property of a database: its location before it was walled off.
 _PLACE: Final = "dbt-vcs.place"
-"""Property of a database: its location before it was walled off."""
 
+# Property of a view that is a sign; Spark hides properties with this prefix.
 _SIGN: Final = "view.dbt-vcs.sign"
-"""Property of a view that is a sign; Spark hides properties with this prefix."""
-
-_DEFAULTS: Final = ("CURRENT_DEFAULT", "EXISTS_DEFAULT")
-"""Where Spark keeps a column's default: for writes, and for rows older than the column."""
 
 
 class Signs:
@@ -46,6 +44,7 @@ class Signs:
         self._private = private
         self._shapes: dict[str, dict[str, Any]] = {}
         self._storages: dict[str, dict[str, Any]] = {}
+        # Each lookup is a call to the JVM, and a branch may have thousands of relations.
         self._members: dict[tuple[str, str], Any] = {}
         self._options: dict[str | None, Any] = {}
         self._nothing: dict[type, Any] = {}
@@ -59,6 +58,7 @@ class Signs:
         """Make it impossible to create tables in a database."""
         database = self._catalog.getDatabase(schema)
         place = database.locationUri()
+        # A database may be walled off already, by a connection that was not closed.
         if place.getScheme() != _SCHEME:
             properties = {**_dict(database.properties()), _PLACE: place.toString()}
             self._relocate(database, self._uri(_way_round(f"the schema {schema}")), properties)
@@ -103,6 +103,8 @@ class Signs:
             changes |= self._view(name, sign, queried, _dict(shape["properties"]))
         else:
             changes |= self._stored(name, sign, self._storage(sign.kind))
+        # The catalog itself takes what no statement could make: a table at a place that no file
+        # system has.
         self._catalog.createTable(self._table({**shape, **changes}), True)
 
     def _view(
@@ -125,6 +127,7 @@ class Signs:
         return {
             "storage": self._spark_class("CatalogStorageFormat")(*stored.values()),
             "partitionColumnNames": self._sequence(sign.partition_by),
+            # As of a table that Spark made, for `show table extended` and the like.
             "tracksPartitionsInCatalog": bool(sign.partition_by),
             "properties": self._map({**sign.properties, **_clustering(sign)}),
         }
@@ -186,10 +189,11 @@ class Signs:
             written = json.loads(made.json())
             for field, column in zip(written["fields"], sign.columns, strict=True):
                 if column.default is not None:
-                    field["metadata"] |= dict.fromkeys(_DEFAULTS, column.default)
+                    field["metadata"] |= dict.fromkeys(DEFAULTS, column.default)
             made = self._class("org.apache.spark.sql.types.DataType").fromJson(json.dumps(written))
         if any(_has_length(column.type) for column in sign.columns):
             lengths = self._class("org.apache.spark.sql.catalyst.util.CharVarcharUtils")
+            # Spark keeps them as strings, with the length in the metadata of the column.
             made = lengths.replaceCharVarcharWithStringInSchema(made)
         return made
 
@@ -241,6 +245,7 @@ def _way_round(what: str) -> str:
 
 def hidden(spark: SparkSession, properties: Mapping[str, str]) -> dict[str, str]:
     """Return properties with the values that Spark's settings redact hidden."""
+    # The regular expression that decides is the session's setting.
     helper = java_class(spark.sparkContext, "org.apache.spark.api.python.PythonUtils")
     java: Any = spark._jsparkSession
     shown = java.sessionState().conf().redactOptions(helper.toScalaMap(dict(properties)))
@@ -336,6 +341,7 @@ class Bypassed:
             for identifier in self._listed(schema)
             if identifier not in owners and (name := RelationName(schema, identifier)) not in ours
         ]
+        # A relation may have been dropped since it was listed.
         kinds = {name: self.kind(name) for name in names}
         return {name: kind for name, kind in kinds.items() if kind is not None}
 

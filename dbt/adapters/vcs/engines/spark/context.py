@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.errors import EngineError, InputError
 from dbt.adapters.vcs.engines.dataframes.session_settings import is_local, without_secrets
+from dbt.adapters.vcs.engines.dataframes.statement_jobs import silence_echoes
 from dbt.adapters.vcs.engines.spark.java import ensure_java, ensure_spark_home, with_archive
 from dbt.adapters.vcs.engines.spark.jobs import translated
 
@@ -24,13 +25,12 @@ if TYPE_CHECKING:
 
 _LOG: Final = logging.getLogger(__name__)
 _SAID_LINES: Final = 15
+# Lines of the launcher and the JVM that say nothing about why Spark did not start.
 _NOISE: Final = re.compile(
     r"\s*$|\s+at |\s*\.\.\. \d+ more|WARNING:|Using Spark's default|Setting |To adjust |"
     r".* (?:WARN|INFO) "
 )
 _CATALOG: Final = "spark.sql.catalogImplementation"
-_ECHOES: Final = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
-"""PySpark's loggers that print every exception, stack included, before it is raised."""
 _UI: Final = "org.apache.spark.sql.execution.ui"
 _WAREHOUSE: Final = "spark.sql.warehouse.dir"
 
@@ -46,8 +46,11 @@ def spark_context(settings: Mapping[str, str]) -> SparkContext:
     with SparkContext._lock:
         active = SparkContext._active_spark_context
         if active is not None and active._jsc is not None:
+            # A process has one SparkContext, whoever started it. Its settings can no longer
+            # change.
             _tell_differences(active, settings)
             return active
+        # Checked here, since the launcher's own error names neither the version nor the way out.
         if SparkContext._gateway is None:
             ensure_java(os.environ)
             ensure_spark_home(os.environ, __version__)
@@ -66,6 +69,7 @@ def end_process() -> None:
     process = getattr(gateway, "proc", None)
     if gateway is not None and process is not None:
         gateway.shutdown()
+        # The JVM that PySpark starts ends when its standard input does.
         process.stdin.close()
         process.wait()
 
@@ -90,6 +94,8 @@ def private_root(context: SparkContext, options: Mapping[str, str]) -> SparkSess
             "Spark already runs in this process with Hive's catalog; dbt-vcs needs one in memory. "
             "Let dbt-vcs start Spark, or build that session without enableHiveSupport()."
         )
+    # Decision 4: `newSession()` would share the catalog of its parent, so the root of an engine is
+    # made by the builder of the JVM, with no default session in sight.
     with translated(), _others_kept(context) as sessions:
         builder = sessions.builder()
         for key, value in options.items():
@@ -120,6 +126,7 @@ def _stop_recording(context: SparkContext, spark: SparkSession) -> None:
     record = status.listener().get()
     if ui.isDefined():
         tag = java_class(context, "scala.reflect.ClassTag").apply(record.getClass())
+        # The first record, which Spark's pages show.
         if bus.findListenersByClass(tag).size() == 1:
             return
         tabs = ui.get().getTabs()
@@ -189,6 +196,8 @@ def _others_kept(context: SparkContext) -> Iterator[Any]:
     with context._lock:
         sessions = java_class(context, "org.apache.spark.sql.classic.SparkSession")
         default, active = sessions.getDefaultSession(), sessions.getActiveSession()
+        # Both sides have a default: PySpark's in these attributes, the JVM's in its companion
+        # object. Code that asks for "the" session must not get one of ours.
         known, current = SparkSession._instantiatedSession, SparkSession._activeSession
         sessions.clearDefaultSession()
         sessions.clearActiveSession()
@@ -209,10 +218,10 @@ def _start(settings: Mapping[str, str]) -> SparkContext:
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkRuntimeError
     from pyspark.java_gateway import launch_gateway
-    from pyspark.logger import PySparkLogger
 
     settings = {_WAREHOUSE: _warehouse(), **settings}
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    # The launcher puts these on a command line, which every user of the machine can read.
     shown = SparkConf(loadDefaults=False).setAll(list(without_secrets(settings).items()))
     quiet = settings.get("spark.log.level") == "ERROR"
     with tempfile.TemporaryFile() as said:
@@ -226,13 +235,14 @@ def _start(settings: Mapping[str, str]) -> SparkContext:
                 context = SparkContext(conf=conf, gateway=gateway)
         except (PySparkRuntimeError, EngineError) as error:
             raise EngineError(_refusal(error, said)) from error
-    for name in _ECHOES:
-        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
+    silence_echoes()
     # Py4J logs a lost JVM on the root logger, which prints the stacks that the error has.
     py4j: Any = java_gateway
     py4j.logging = logging.getLogger(f"{java_gateway.__name__}.echo")
     py4j.logging.setLevel(logging.CRITICAL)
     if is_local(settings.get("spark.master", "")) and "PYSPARK_PYTHON" not in os.environ:
+        # Workers need the packages of this Python; PySpark would take the first `python3` on the
+        # PATH. It reads the variable only once, so a setting of the session would come too late.
         context.pythonExec = sys.executable
     return context
 
@@ -260,6 +270,7 @@ def _refusal(error: BaseException, said: IO[bytes]) -> str:
 
 def _tell_differences(context: SparkContext, settings: Mapping[str, str]) -> None:
     for key, value in settings.items():
+        # Those are set for each session, and do not depend on who started Spark.
         if key.startswith("spark.sql."):
             continue
         # `getConf` would copy all settings, a call for each.

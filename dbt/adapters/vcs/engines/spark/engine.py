@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dbt.adapters.vcs.core.errors import EngineError, InputError
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.core.store.header import PATH
 from dbt.adapters.vcs.engines.dataframes.hadoop_storage import (
     check_shared,
-    exact_files,
     hadoop_root,
+    is_folder,
     spark_root,
     storage_settings,
     with_connector,
@@ -46,10 +45,11 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
+# The most tasks with which a cluster is asked whether it sees a folder.
 _MAX_TASKS: Final = 64
-"""The most tasks with which a cluster is asked whether it sees a folder."""
 
 _MARK: Final = "dbt-vcs shows "
+# Settings with which a session writes blocks, and reads them.
 _WRITING: Final = {
     # INT96, Spark's default, has no bounds in footers, and other readers stop at the year 2262.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
@@ -57,7 +57,6 @@ _WRITING: Final = {
     **NUMBERING,
     VERIFY_PAGES: "true",
 }
-"""Settings with which a session writes blocks, and reads them."""
 
 
 class SparkEngine:
@@ -94,6 +93,7 @@ class SparkEngine:
         self._catalog: Catalog | None = None
         self._root: SparkSession | None = None
         self._adoption: Adoption | None = None
+        # Weak, since a session that nobody holds has nothing left to close.
         self._sessions: weakref.WeakSet[SparkView] = weakref.WeakSet()
         self._closed = False
 
@@ -102,6 +102,8 @@ class SparkEngine:
         if self._given is not None or is_running():
             return
         # Its catalog is of nobody's use after that.
+        # Half of the time until a first answer goes into loading classes, whichever catalog is
+        # read (decision 35).
         private_root(self._context(), {}).sql("select 1").collect()
 
     def session(self, label: str) -> SparkView:
@@ -110,6 +112,9 @@ class SparkEngine:
             if self._closed:
                 raise EngineError("This engine is closed; make another one.")
             catalog, root = self._started()
+            # Decision 4: temporary views and settings belong to a session, so each thread gets
+            # one, and threads can't mix rows under one name. An owner's own views must stay
+            # visible.
             spark = root if self._given is not None else new_session(root)
             view = SparkView(spark, catalog, self._blobs, label)
             self._sessions.add(view)
@@ -147,6 +152,8 @@ class SparkEngine:
                 self._root = private_root(
                     self._context(), session_settings(self._settings, storage, catalog.warehouse)
                 )
+                # Before anything is computed: tasks that write elsewhere would lose all their
+                # rows.
                 self._check_shared(self._root, root)
                 # Tables that a Python model saves without a schema would go there.
                 catalog.ensure_schema(self._root, "default")
@@ -155,21 +162,19 @@ class SparkEngine:
 
     def _context(self) -> SparkContext:
         place = hadoop_root(self._blobs.uri, self._storage_options)
+        # Jars can only be named before the JVM starts.
         settings = with_connector(self._settings, place, spark_jars(os.environ))
         return spark_context(process_settings(settings))
 
     def _check_shared(self, spark: SparkSession, root: Callable[[], str]) -> None:
         """Require that the executors see a repository that is in a local folder."""
-        scheme, colon, _ = self._blobs.uri.partition("://")
-        if is_local(spark.sparkContext.master or "") or (colon and scheme != "file"):
-            return
-        place = exact_files(root(), "", [PATH])
         context = spark.sparkContext
+        if is_local(context.master or "") or not is_folder(self._blobs.uri):
+            return
         check_shared(
             spark,
+            self._blobs,
             root(),
-            place,
-            self._blobs.get(PATH).decode(),
             where=f"on a cluster (spark.master: {context.master})",
             tasks=min(_MAX_TASKS, 2 * max(1, context.defaultParallelism)),
             translated=translated,
@@ -208,6 +213,8 @@ def _adopt(spark: SparkSession, catalog: Catalog, owner: str) -> Adoption:
                 "Build the session without enableHiveSupport(), or leave `spark` out."
             )
         mark = _mark(spark)
+        # Decision 16: one catalog shows one branch. The mark is in the catalog, so that other
+        # connections and sessions of the same catalog find it.
         if mark is not None and mark[0] != owner:
             raise InputError(
                 f"This SparkSession already shows {mark[0]}, so it can't show {owner}. Close that "
@@ -217,6 +224,7 @@ def _adopt(spark: SparkSession, catalog: Catalog, owner: str) -> Adoption:
         catalog.ensure_schema(spark, PRIVATE)
         comment = literal(f"{_MARK}{owner} {token}")
         spark.sql(f"comment on database {quoted(PRIVATE)} is {comment}")
+        # The session is its owner's, so it gets back every setting that we change.
         before = {key: spark.conf.get(key, None) for key in _WRITING}
         for key, value in _WRITING.items():
             spark.conf.set(key, value)
@@ -227,6 +235,7 @@ def _release(spark: SparkSession, catalog: Catalog, adoption: Adoption) -> None:
     """Remove what was shown, and the mark, unless the same owner uses the catalog again."""
     with translated():
         mark = _mark(spark)
+        # The same owner may have connected again before this connection was closed.
         if mark is None or mark[1] != adoption.token:
             return
         for name in catalog.shown:

@@ -40,6 +40,7 @@ def builder(spark: SparkSession, name: RelationName, function: Function) -> Any:
         evalType=found.kind,
         deterministic=found.deterministic,
     )
+    # PySpark makes a builder only while it registers a function, as a temporary one.
     spark.udf.register(_NAME, made)
     try:
         registry = state.functionRegistry()
@@ -74,8 +75,8 @@ def _temporary(spark: SparkSession, registry: Any) -> Any:
 
 
 _TYPES: Final = "org.apache.spark.sql.types"
+# The class of a function's catalog entry; it is never loaded.
 _PLACEHOLDER: Final = "an.array.of.this.process"
-"""The class of a function's catalog entry; it is never loaded."""
 
 
 class SharedArrays:
@@ -87,6 +88,7 @@ class SharedArrays:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        # Sessions share a catalog, but each has a registry of its own (decision 26).
         self._sessions: weakref.WeakSet[SparkSession] = weakref.WeakSet()
         self._builders: dict[RelationName, Any] = {}
 
@@ -110,6 +112,7 @@ class SharedArrays:
             if name not in self._builders:
                 builder = _builder(spark, numbers)
                 spark.sql(f"create function if not exists {function} as {literal(_PLACEHOLDER)}")
+                # Any of them may read the relation that looks into the array.
                 for session in {spark, *self._sessions}:
                     register(session, name, builder)
                 self._builders[name] = builder
@@ -133,6 +136,7 @@ def _builder(spark: SparkSession, numbers: npt.NDArray[np.int64]) -> Any:
     """
     context = spark.sparkContext
     gateway: Any = context._gateway
+    # Py4J would send the numbers one by one; bytes go in one call. Java reads big-endian.
     values = gateway.new_array(gateway.jvm.long, len(numbers))
     buffer = java_class(context, "java.nio.ByteBuffer").wrap(numbers.astype(">i8").tobytes())
     buffer.asLongBuffer().get(values)

@@ -54,6 +54,7 @@ def ensure_java(env: Mapping[str, str]) -> int:
             f"Spark needs Java {OLDEST} or later; `{java} -version` does not report its version. "
             + _HOW
         )
+    # Java 8 calls itself 1.8.
     version = int(match[2] or 0) if match[1] == "1" else int(match[1])
     if version < OLDEST:
         raise EngineError(f"Spark needs Java {OLDEST} or later; {java} is Java {version}. " + _HOW)
@@ -126,6 +127,7 @@ def _minor(version: str) -> tuple[str, ...]:
     return tuple(version.split(".")[:2])
 
 
+# Options by which somebody has already decided about archives.
 _CHOSEN: Final = re.compile(r"SharedArchiveFile|ArchiveClassesAtExit|AutoCreateShared|-Xshare")
 _UNUSED_DAYS: Final = 30
 _SAID_LINES: Final = 5
@@ -143,6 +145,7 @@ def archive_of(env: Mapping[str, str]) -> Path | None:
     Raises:
         EngineError: There is no Java.
     """
+    # Java 17 maps an archive without looking at its size, and dies of one that was cut short.
     return next((file for file in _like(env) if _is_whole(file)), None)
 
 
@@ -164,6 +167,7 @@ def with_archive(settings: Mapping[str, str], env: Mapping[str, str]) -> dict[st
     # When it was last used; it may be somebody else's.
     with suppress(OSError):
         os.utime(archive)
+    # Java would use a damaged archive; verifying takes no time that can be measured.
     reading = f'-XX:+VerifySharedSpaces "-XX:SharedArchiveFile={archive}"'
     options = f"{found.get(JAVA_OPTIONS, '')} {reading}"
     return {**settings, JAVA_OPTIONS: options.strip()}
@@ -191,6 +195,7 @@ def make_archive(work: Sequence[str], env: Mapping[str, str]) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".new-", dir=folder) as new:
             part = Path(new) / "classes.jsa"
+            # The work is a command with settings of its own: the environment reaches its JVM.
             options = f'{env.get(SUBMIT_OPTIONS, "")} "-XX:ArchiveClassesAtExit={part}"'
             done = subprocess.run(
                 work,
@@ -203,6 +208,7 @@ def make_archive(work: Sequence[str], env: Mapping[str, str]) -> Path:
             if done.returncode or not part.exists():
                 raise EngineError(_refusal(done.stdout + done.stderr))
             archive = folder / f"{name.name}.{part.stat().st_size}.jsa"
+            # Readers see a whole archive or none, and its name tells its size (decision 35).
             os.replace(part, archive)
         _drop_unused(folder)
     except OSError as error:

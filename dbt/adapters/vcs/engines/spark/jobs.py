@@ -45,8 +45,11 @@ class Jobs(StatementJobs):
 
     def _stop(self, marks: Sequence[str]) -> None:
         java: Any = self._context._jsc
+        # Spark may have been stopped meanwhile, and its jobs with it.
         if java is not None:
             for mark in marks:
+                # A statement is several jobs: one that starts right after the others were
+                # cancelled must not run.
                 java.sc().cancelJobGroupAndFutureJobs(mark)
 
     def _has_tasks(self, mark: str) -> bool:
@@ -102,8 +105,8 @@ def _active(spark: SparkSession) -> Iterator[None]:
 
 
 _JAVA_CLASS: Final = re.compile(r"^(?:[a-z_][\w$]*\.)+[A-Z][\w$]*(?::\s+|$)")
+# Py4J's message for a call without an answer; for a failure in Java it says more.
 _NO_ANSWER: Final = re.compile(r"An error occurred while calling \S+")
-"""Py4J's message for a call without an answer; for a failure in Java it says more."""
 
 
 @contextmanager
@@ -133,6 +136,7 @@ def words_of(error: Exception) -> str:
 
 def _is_lost(error: Exception) -> bool:
     """Return whether an exception means that the JVM does not answer."""
+    # By name, so that py4j need not be imported.
     if isinstance(error, ConnectionError) or type(error).__name__ == "Py4JNetworkError":
         return True
     return type(error).__name__ == "Py4JError" and bool(_NO_ANSWER.fullmatch(str(error)))

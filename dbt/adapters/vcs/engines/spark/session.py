@@ -5,19 +5,18 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import Function, RelationName
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.engines.dataframes.frame_session import FrameSession
+from dbt.adapters.vcs.engines.dataframes.frame_session import FrameSession, declared_columns
 from dbt.adapters.vcs.engines.dataframes.functions import function_definition
 from dbt.adapters.vcs.engines.dataframes.repeatable import is_repeatable
 from dbt.adapters.vcs.engines.dataframes.spark_rows import SparkRows, columns_of_schema
-from dbt.adapters.vcs.engines.dataframes.statement_jobs import renamed
-from dbt.adapters.vcs.engines.dataframes.writes import write_frame
+from dbt.adapters.vcs.engines.dataframes.statement_jobs import StatementJobs
 from dbt.adapters.vcs.engines.engine_errors import sending
 from dbt.adapters.vcs.engines.port import (
     GLOBAL_TEMPORARY,
@@ -29,7 +28,6 @@ from dbt.adapters.vcs.engines.port import (
     TableMount,
     TableParts,
     TemporaryDefinition,
-    Written,
 )
 from dbt.adapters.vcs.engines.spark.carried_rows import CarriedRows
 from dbt.adapters.vcs.engines.spark.catalog import Catalog
@@ -37,14 +35,14 @@ from dbt.adapters.vcs.engines.spark.catalog_signs import hidden
 from dbt.adapters.vcs.engines.spark.context import java_class
 from dbt.adapters.vcs.engines.spark.function_registry import builder, identifier, register
 from dbt.adapters.vcs.engines.spark.jobs import Jobs, words_of
-from dbt.adapters.vcs.table.quoting import literal, quoted, quoted_relation, sql_type
+from dbt.adapters.vcs.table.quoting import literal, quoted, quoted_relation
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+# Prefix of the names of internal views that serve one statement.
 _OWN: Final = "__vcs"
-"""Prefix of the names of internal views that serve one statement."""
 
 _CATALOG: Final = "spark_catalog"
 _NAMESPACE: Final = "catalogAndNamespace.part."
@@ -60,22 +58,16 @@ class SparkView(FrameSession):
     """`Session` over a SparkSession."""
 
     def __init__(self, spark: SparkSession, catalog: Catalog, blobs: Blobs, label: str) -> None:
-        self._spark = spark
+        super().__init__(
+            spark, Jobs(spark, label), TemporaryNames(spark), blobs, lambda: catalog.root
+        )
         self._java: Any = spark._jsparkSession
         self._catalog = catalog
-        self._blobs = blobs
-        self._jobs = Jobs(spark, label)
         self._functions = SparkFunctions(spark, catalog)
         self._carried = CarriedRows(spark, outlived=catalog.is_adopted)
-        super().__init__(spark, self._jobs, TemporaryNames(spark))
         # What a statement has mounted isn't dropped before the next one begins.
         self.versions: set[str] = set()
         catalog.attach(self)
-
-    @property
-    def spark(self) -> SparkSession:
-        """The SparkSession itself; `cancel` does not cancel what runs through it."""
-        return self._spark
 
     def begin_statement(self) -> None:
         """Give up what was mounted for earlier statements."""
@@ -83,11 +75,12 @@ class SparkView(FrameSession):
 
     def temporary_texts(self) -> Iterator[str]:
         """Yield the texts of the temporary views and functions that were made by SQL."""
-        for name in self._local.views():
-            if found := self._local.view(name):
+        known = self._temporaries
+        for name in known.temporary_views():
+            if found := known.temporary_view(name):
                 yield found.text
-        for name in self._local.functions():
-            if found := self._local.function(name):
+        for name in known.temporary_functions():
+            if found := known.temporary_function(name):
                 yield found.text
 
     def frames(self) -> SparkFrames:
@@ -104,6 +97,8 @@ class SparkView(FrameSession):
                 self._jobs,
                 text,
                 is_done=partial(_is_command, frame),
+                # Rows are fetched later, when other statements may have replaced what this one
+                # reads.
                 reads=(self._carried.files(), self._catalog.lists()),
             )
 
@@ -112,6 +107,7 @@ class SparkView(FrameSession):
         from pyspark.sql.types import StructType
 
         with sending(query_text), self._jobs.run():
+            # From the plan: `spark.sql(...).schema` would run a command.
             schema = json.loads(self._analysed(query_text).schema().json())
             return columns_of_schema(StructType.fromJson(schema))
 
@@ -126,54 +122,33 @@ class SparkView(FrameSession):
         with sending(text), self._jobs.run():
             self._java.sessionState().sqlParser().parsePlan(text)
 
-    def check_default(self, expression: str, type: str) -> None:
-        """Require that an expression can be the default of a column of a type."""
-        table = quoted_relation(RelationName(PRIVATE, f"d_{uuid.uuid4().hex}"))
-        # Only DDL applies all of Spark's rules; it makes an empty folder and no file.
-        text = f"create table {table} (c {sql_type(type)} default {expression}) using parquet"
-        with sending(text), self._jobs.run():
-            self._catalog.ensure_schema(self._spark, PRIVATE)
-            self._spark.sql(text)
-            self._spark.sql(f"drop table {table}")
+    def _new_table(self) -> str:
+        self._catalog.ensure_schema(self._spark, PRIVATE)
+        return quoted_relation(RelationName(PRIVATE, f"w_{uuid.uuid4().hex}"))
 
-    def write(
+    @contextmanager
+    def _inserted(
         self,
-        query_text: str,
+        text: str,
+        stage: str,
         destination: Destination,
-        *,
-        analysing: Analysing = nullcontext,
-    ) -> Written:
-        """Write a query's rows as Parquet files."""
-        with sending(query_text), self._jobs.run():
-            with analysing():
-                frame = self._spark.sql(query_text)
-            return write_frame(frame, self._blobs, self._catalog.root, destination, self._jobs)
-
-    def insert(
-        self,
-        statement: Callable[[str], str],
-        destination: Destination,
-        *,
         columns: Sequence[Column],
-        shown: Sequence[str] | None = None,
-        name: RelationName | None = None,
-        analysing: Analysing = nullcontext,
-    ) -> Written:
-        """Write the rows that an INSERT statement adds."""
-        stage = quoted_relation(RelationName(PRIVATE, f"w_{uuid.uuid4().hex}"))
-        called = quoted_relation(name) if name else "the table"
-        text = statement(stage)
-        with renamed(stage, called), sending(text), self._jobs.run():
-            self._catalog.ensure_schema(self._spark, PRIVATE)
-            warehouse = self._catalog.warehouse
-            self._spark.sql(_stage_ddl(stage, columns, destination.partition_by, warehouse))
-            try:
-                with analysing():
-                    frame = self._inserted(text, stage)
-                frame = frame.selectExpr(*(shown or [quoted(c.name) for c in columns]))
-                return write_frame(frame, self._blobs, self._catalog.root, destination, self._jobs)
-            finally:
-                self._spark.sql(f"drop table if exists {stage}")
+        analysing: Analysing,
+    ) -> Iterator[DataFrame]:
+        # Spark makes the folder of a table; nothing is ever in it.
+        place = f"file:{self._catalog.warehouse}/{uuid.uuid4().hex}"
+        partitions = ", ".join(map(quoted, destination.partition_by))
+        self._spark.sql(
+            f"create table {stage} ({declared_columns(columns)}) using parquet "
+            f"options (path {literal(place)})"
+            + (f" partitioned by ({partitions})" if partitions else "")
+        )
+        try:
+            with analysing():
+                frame = self._planned_rows(text, stage)
+            yield frame
+        finally:
+            self._spark.sql(f"drop table if exists {stage}")
 
     def ensure_schema(self, schema: str) -> None:
         """Make a schema in the catalog if it is not there."""
@@ -213,6 +188,7 @@ class SparkView(FrameSession):
 
     def mount_version(self, mount: TableMount) -> str:
         """Return the quoted name of a version's own relation, with the table's column names."""
+        # A name that no other version gets, so a view of it never changes.
         name = RelationName(PRIVATE, f"v_{mount.id}")
         self.mount_table(name, mount)
         return quoted_relation(name)
@@ -259,6 +235,8 @@ class SparkView(FrameSession):
     ) -> None:
         """Show signs under all known names, until they are mounted again."""
         with self._jobs.run():
+            # Functions have no signs: one that stayed would answer for a version of another
+            # moment.
             for name in self._catalog.functions:
                 self._functions.unmount(name)
             self._catalog.post(self._spark, versions, sign)
@@ -293,20 +271,27 @@ class SparkView(FrameSession):
         self._carried.close()
         self.versions.clear()
 
-    def _relation(self, quoted_name: str) -> DataFrame:
-        return self._spark.table(quoted_name)
+    def _sent(self, query_text: str) -> str:
+        return query_text
+
+    def _frame(self, sent: str) -> DataFrame:
+        frame: DataFrame = self._spark.sql(sent)
+        return frame
 
     def _analysed(self, text: str) -> Any:
         """Return the analysed plan of a statement, without running it even if it is a command."""
         state = self._java.sessionState()
+        # Spark carries out commands while it plans them, unless it is told to skip them.
         modes = self._class("org.apache.spark.sql.execution.CommandExecutionMode")
         return state.executePlan(state.sqlParser().parsePlan(text), modes.SKIP()).analyzed()
 
-    def _inserted(self, text: str, stage: str) -> DataFrame:
+    def _planned_rows(self, text: str, stage: str) -> DataFrame:
         """Return the rows that an INSERT would add, cast and named as the table's columns."""
         from pyspark.sql import DataFrame
 
         plan = self._analysed(text)
+        # The query of the planned command has the casts and defaults of an INSERT. Its rows are
+        # then written by us: Spark would write them into the stage.
         if plan.getClass().getSimpleName() != "InsertIntoHadoopFsRelationCommand":
             raise UnsupportedError(
                 f"Expected one INSERT into {stage}, found {plan.nodeName()}. Write one INSERT "
@@ -324,26 +309,12 @@ def _is_command(frame: Any) -> bool:
     return bool(execution.commandExecuted().getClass().getSimpleName() == "CommandResult")
 
 
-def _stage_ddl(
-    stage: str, columns: Sequence[Column], partition_by: Sequence[str], warehouse: str
-) -> str:
-    declared = ", ".join(
-        f"{quoted(column.name)} {sql_type(column.type)}"
-        + (f" default {column.default}" if column.default is not None else "")
-        for column in columns
-    )
-    partitions = ", ".join(map(quoted, partition_by))
-    return (
-        f"create table {stage} ({declared}) using parquet "
-        f"options (path {literal(f'file:{warehouse}/{uuid.uuid4().hex}')})"
-        + (f" partitioned by ({partitions})" if partitions else "")
-    )
-
-
 class SparkFrames:
     """`Frames` over a SparkSession; a model runs as one statement of the session."""
 
-    def __init__(self, spark: SparkSession, jobs: Jobs, reads: Callable[[], object]) -> None:
+    def __init__(
+        self, spark: SparkSession, jobs: StatementJobs, reads: Callable[[], object]
+    ) -> None:
         """Take a session; `reads` returns what must be kept for frames of this moment."""
         self._jobs = jobs
         self._reads = reads
@@ -356,6 +327,7 @@ class SparkFrames:
 
     def read(self, name: str) -> DataFrame:
         """Return a relation as a frame, which can be computed as long as this object lives."""
+        # A frame is computed when the model's result is, after later statements.
         self._read.append(self._reads())
         return self.handle.table(name)
 
@@ -386,6 +358,7 @@ class SparkFrames:
         if frame.sparkSession is self.handle:
             return frame
         jvm: Any = self.handle._jvm
+        # By way of its plan, since a frame belongs to the session that made it.
         datasets = jvm.org.apache.spark.sql.classic.Dataset
         return DataFrame(
             datasets.ofRows(self.handle._jsparkSession, frame._jdf.logicalPlan()), self.handle
@@ -403,15 +376,16 @@ class TemporaryNames:
         """Take the session."""
         self._java: Any = spark._jsparkSession
 
-    def views(self) -> frozenset[str]:
+    def temporary_views(self) -> frozenset[str]:
         """Return the names of views, lower case; a global one as `global_temp.v`."""
         catalog = self._catalog
         local = _lines(catalog.getTempViewNames())
+        # `getTempViewNames` has this session's own only.
         shared = _lines(catalog.globalTempViewManager().listViewNames("*"))
         names = {name.lower() for name in local if not name.startswith(_OWN)}
         return frozenset(names | {f"{GLOBAL_TEMPORARY}.{name.lower()}" for name in shared})
 
-    def view(self, name: str) -> TemporaryDefinition | None:
+    def temporary_view(self, name: str) -> TemporaryDefinition | None:
         """Return the definition of a view; None if there is none or it was not made by SQL."""
         schema, _, identifier = name.rpartition(".")
         if schema == GLOBAL_TEMPORARY:
@@ -432,12 +406,12 @@ class TemporaryNames:
 
         return _definition(str(text.get()), property_of)
 
-    def functions(self) -> frozenset[str]:
+    def temporary_functions(self) -> frozenset[str]:
         """Return the names of functions, lower case."""
         names = _lines(self._catalog.listTemporaryFunctions())
         return frozenset(name.rpartition(".")[2].lower() for name in names)
 
-    def function(self, name: str) -> TemporaryDefinition | None:
+    def temporary_function(self, name: str) -> TemporaryDefinition | None:
         """Return the definition of a function; None if there is none or it was not made by SQL."""
         catalog = self._catalog
         for found in (
@@ -445,6 +419,7 @@ class TemporaryNames:
             catalog.lookupBuiltinOrTempTableFunction(name),
         ):
             if found.isDefined() and found.get().getClassName().startswith("sqlFunction."):
+                # Where Spark keeps what a SQL function was made of, for lack of a better place.
                 properties: dict[str, str] = json.loads(found.get().getUsage())
                 body = next(properties[key] for key in _BODIES if key in properties)
                 return _definition(body, properties.get)
@@ -472,8 +447,8 @@ def _lines(names: Any) -> list[str]:
     return [name for name in str(names.mkString("\n")).split("\n") if name]
 
 
+# The class of a Python function's catalog entry; it is never loaded.
 _PLACEHOLDER: Final = "a.function.in.Python"
-"""The class of a Python function's catalog entry; it is never loaded."""
 
 
 class SparkFunctions:
@@ -488,11 +463,14 @@ class SparkFunctions:
 
     def mount(self, name: RelationName, id: str, function: Function) -> None:
         """Mount a function under a name."""
+        # A SQL function takes the values of one row, so an aggregate has none on top.
         if function.shape == "aggregate":
             if self._known.get(name) != id:
                 self._register(name, id, builder(self._spark, name, function))
         else:
             body = function.text
+            # Decision 15: Spark refuses temporary functions in views, so a program is registered
+            # as if it came from the catalog, and SQL on top of it casts and fills in.
             if function.language == "python":
                 body = self._program(name, id, function)
             self._catalog.mount_function(

@@ -29,8 +29,7 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.table.files.footers import read_blocks
 from dbt.adapters.vcs.table.files.parquet import write_table
-from dbt.adapters.vcs.workspace.lines.direct import landed
-from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
+from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace, landed
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine
 from dbt.adapters.vcs.workspace.overlay import Overlay
 

@@ -40,7 +40,7 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.project.node_steps import LoggedStep, RunLog, Sent
 from dbt.adapters.vcs.project.publication import Carried, RunHealer
 from dbt.adapters.vcs.project.replay_plan import Columns
-from dbt.adapters.vcs.workspace.lines.run_line import RunLine
+from dbt.adapters.vcs.workspace.lines.lines import RunLine
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.run_branch import find_run
 

@@ -18,10 +18,10 @@ from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.sql.insert_handler import append_arrow
 from dbt.adapters.vcs.table.files.block_reader import Files
 from dbt.adapters.vcs.table.files.parquet import write_tombstone
-from dbt.adapters.vcs.workspace.answer import Outcome
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine
 from dbt.adapters.vcs.workspace.overlay import Overlay
+from dbt.adapters.vcs.workspace.statement_scope import Outcome
 
 
 class Shelf:

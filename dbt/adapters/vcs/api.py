@@ -23,11 +23,10 @@ from dbt.adapters.vcs.engines.methods import REMOTE, method_of
 from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.reuse.circumstances import Circumstances
 from dbt.adapters.vcs.reuse.derivation_key import Surroundings
-from dbt.adapters.vcs.workspace.answer import Outcome
-from dbt.adapters.vcs.workspace.lines.direct import landed, landed_commit
-from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
+from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace, landed, landed_commit
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine, Line, PinnedLine
 from dbt.adapters.vcs.workspace.overlay import Overlay
+from dbt.adapters.vcs.workspace.statement_scope import Outcome
 
 if TYPE_CHECKING:
     import duckdb

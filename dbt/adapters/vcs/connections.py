@@ -17,8 +17,8 @@ from dbt.adapters.vcs.core.errors import EngineError, VcsError
 from dbt.adapters.vcs.engines.engine_errors import trace_of
 from dbt.adapters.vcs.project.environment import Environment
 from dbt.adapters.vcs.sql.syntax.parser import split
-from dbt.adapters.vcs.workspace.answer import Outcome
 from dbt.adapters.vcs.workspace.lines import line_workspace as vcs
+from dbt.adapters.vcs.workspace.statement_scope import Outcome
 
 if TYPE_CHECKING:
     import agate

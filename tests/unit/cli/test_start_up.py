@@ -25,8 +25,6 @@ ROOMS = {
     "table.limits",
     "sql.syntax",
     "variables",
-    "workspace.evidence",
-    "workspace.moments",
     "workspace.overlay",
     "workspace.points",
     "workspace.run_branch",

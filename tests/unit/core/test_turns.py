@@ -12,8 +12,7 @@ from dbt.adapters.vcs.core import turns as module
 from dbt.adapters.vcs.core.errors import RetryError, StorageError
 from dbt.adapters.vcs.core.store import MemoryBlobs
 from dbt.adapters.vcs.core.turns import FOLDER, Turns
-from dbt.adapters.vcs.workspace.lines.direct import landed
-from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
+from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace, landed
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from tests.unit.warehouse import Warehouse

@@ -7,7 +7,7 @@ import pytest
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.model import Input, NodeRun, RelationName, Run, TableEntry
-from dbt.adapters.vcs.workspace.evidence import check_tested
+from dbt.adapters.vcs.workspace.run_branch import check_tested
 from tests.unit.warehouse import START, Warehouse
 
 ORDERS = RelationName("shop", "orders")

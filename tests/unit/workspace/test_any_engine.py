@@ -4,8 +4,7 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import EngineError
 from dbt.adapters.vcs.core.model import Origin
-from dbt.adapters.vcs.workspace.lines.direct import landed
-from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
+from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace, landed
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine
 from tests.unit.fake_engine import FakeEngine
 from tests.unit.warehouse import Warehouse

@@ -15,10 +15,9 @@ from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.parser import parse, reads
 from dbt.adapters.vcs.sql.syntax.statement import OnRelation, Statement
 from dbt.adapters.vcs.sql.table import DropRelation
-from dbt.adapters.vcs.workspace.answer import Outcome
 from dbt.adapters.vcs.workspace.lines.line_workspace import Connection, Workspace
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine
-from dbt.adapters.vcs.workspace.statement_scope import Scope
+from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
 from tests.unit.fake_engine import FakeEngine
 from tests.unit.warehouse import Warehouse
 

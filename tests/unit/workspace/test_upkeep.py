@@ -8,7 +8,7 @@ import pytest
 
 from dbt.adapters.vcs.core.plan import compaction
 from dbt.adapters.vcs.sql.optimize_handler import put_optimized
-from dbt.adapters.vcs.workspace.lines.upkeep import Upkeep
+from dbt.adapters.vcs.workspace.lines.line_workspace import Upkeep
 from tests.unit.shelf import Shelf
 
 
@@ -62,7 +62,7 @@ def test_a_compaction_that_fails_is_told_and_fails_nothing(
 ) -> None:
     said: list[str] = []
     upkeep = Upkeep(shelf.workspace, shelf.line, auto=True, warn=said.append)
-    rewrite = "dbt.adapters.vcs.workspace.lines.upkeep.put_optimized"
+    rewrite = "dbt.adapters.vcs.workspace.lines.line_workspace.put_optimized"
 
     def meanwhile(*arguments: Any) -> Any:
         found = put_optimized(*arguments)

@@ -39,7 +39,7 @@ from dbt.adapters.vcs.sql.syntax.statement import Query, SparkCommand
 from dbt.adapters.vcs.table.limits import LIMITS
 from dbt.adapters.vcs.workspace.lines.line_workspace import Connection, Workspace
 from dbt.adapters.vcs.workspace.lines.lines import PinnedLine
-from dbt.adapters.vcs.workspace.pins import query_of_body, query_of_view
+from dbt.adapters.vcs.workspace.mounts import query_of_body, query_of_view
 
 Kind: TypeAlias = Literal["truth", "failures", "by columns"]
 """How a result is read. `truth`: one boolean, good if true. `failures`: the rows that are wrong,

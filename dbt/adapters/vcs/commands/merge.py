@@ -350,7 +350,7 @@ def promote(
     """Publish everything that a branch changed to another branch, in one step or not at all.
 
     This is the only kind of merge that a protected branch accepts. If the branch requires tests,
-    they must have passed on exactly the versions that are published (`workspace.evidence`);
+    they must have passed on exactly the versions that are published (`workspace.run_branch`);
     otherwise it is a ConflictError. A run that did not succeed can't be promoted. The rest is as
     for `merge`.
     """

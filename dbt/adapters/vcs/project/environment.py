@@ -37,11 +37,8 @@ from dbt.adapters.vcs.project.reuse_modes import credentials_around
 from dbt.adapters.vcs.project.run import RunLife, is_hook, is_node, outdated_warning
 from dbt.adapters.vcs.reuse.reuser import Reuse
 from dbt.adapters.vcs.sql.show_handler import columns_of
-from dbt.adapters.vcs.workspace.answer import Outcome
-from dbt.adapters.vcs.workspace.lines.direct import landed
-from dbt.adapters.vcs.workspace.lines.line_workspace import Connection, Workspace
-from dbt.adapters.vcs.workspace.lines.lines import BranchLine, Line, PinnedLine
-from dbt.adapters.vcs.workspace.lines.run_line import RunLine
+from dbt.adapters.vcs.workspace.lines.line_workspace import Connection, Workspace, landed
+from dbt.adapters.vcs.workspace.lines.lines import BranchLine, Line, PinnedLine, RunLine
 from dbt.adapters.vcs.workspace.mounts import Externals
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.run_branch import (
@@ -52,6 +49,7 @@ from dbt.adapters.vcs.workspace.run_branch import (
     runs,
     steps_of,
 )
+from dbt.adapters.vcs.workspace.statement_scope import Outcome
 
 logger = AdapterLogger("Vcs")
 

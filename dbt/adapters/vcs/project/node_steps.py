@@ -17,11 +17,11 @@ from dbt.adapters.vcs.sql.syntax.canonical import asks_for_columns
 from dbt.adapters.vcs.sql.syntax.diff_call import DIFF_FUNCTION
 from dbt.adapters.vcs.sql.syntax.parser import read
 from dbt.adapters.vcs.sql.syntax.statement import Query
-from dbt.adapters.vcs.workspace.answer import Outcome
 from dbt.adapters.vcs.workspace.increments import record
 from dbt.adapters.vcs.workspace.lines.line_workspace import Connection, Workspace
 from dbt.adapters.vcs.workspace.mounts import relation_of
 from dbt.adapters.vcs.workspace.overlay import Overlay
+from dbt.adapters.vcs.workspace.statement_scope import Outcome
 
 UNDONE: Final = frozenset({"error", "runtime error"})
 """Statuses of nodes whose changes are dropped."""

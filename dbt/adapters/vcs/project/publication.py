@@ -54,7 +54,7 @@ from dbt.adapters.vcs.sql.syntax.parser import read
 from dbt.adapters.vcs.sql.syntax.statement import CreateTemporaryView
 from dbt.adapters.vcs.table.quoting import quoted
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
-from dbt.adapters.vcs.workspace.lines.run_line import RunLine
+from dbt.adapters.vcs.workspace.lines.lines import RunLine
 from dbt.adapters.vcs.workspace.mounts import relation_of
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.run_branch import Status

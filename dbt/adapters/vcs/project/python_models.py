@@ -24,9 +24,9 @@ from dbt.adapters.vcs.reuse.reuser import Reuse
 from dbt.adapters.vcs.sql.syntax.names import Name, split_name
 from dbt.adapters.vcs.sql.syntax.parser import parse
 from dbt.adapters.vcs.sql.table import CreateTable
-from dbt.adapters.vcs.workspace.answer import Outcome
 from dbt.adapters.vcs.workspace.lines.line_workspace import Connection
 from dbt.adapters.vcs.workspace.overlay import Overlay
+from dbt.adapters.vcs.workspace.statement_scope import Outcome
 
 MODEL: Final = "# --- the model --- #\n"
 """Marker that the macro `vcs_write_python` puts before the model, to keep the file's line

@@ -34,13 +34,12 @@ from dbt.adapters.vcs.project.publication import Publication
 from dbt.adapters.vcs.project.reuse_modes import ReuseModes
 from dbt.adapters.vcs.reuse.reuser import Reuse
 from dbt.adapters.vcs.reuse.taken_versions import settle_history
-from dbt.adapters.vcs.workspace.answer import Outcome
-from dbt.adapters.vcs.workspace.lines.line_workspace import Connection, Workspace
-from dbt.adapters.vcs.workspace.lines.run_line import RunLine
-from dbt.adapters.vcs.workspace.lines.upkeep import Upkeep
+from dbt.adapters.vcs.workspace.lines.line_workspace import Connection, Upkeep, Workspace
+from dbt.adapters.vcs.workspace.lines.lines import RunLine
 from dbt.adapters.vcs.workspace.mounts import relation_of
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.run_branch import Status, steps_of
+from dbt.adapters.vcs.workspace.statement_scope import Outcome
 
 logger = AdapterLogger("Vcs")
 

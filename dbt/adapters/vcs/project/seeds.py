@@ -21,10 +21,9 @@ from dbt.adapters.vcs.reuse.reuser import Reuse
 from dbt.adapters.vcs.sql.insert_handler import append_arrow, append_query
 from dbt.adapters.vcs.table.quoting import quoted, sql_type
 from dbt.adapters.vcs.table.types import arrow_type
-from dbt.adapters.vcs.workspace.answer import Outcome
 from dbt.adapters.vcs.workspace.lines.line_workspace import Connection
 from dbt.adapters.vcs.workspace.overlay import Overlay
-from dbt.adapters.vcs.workspace.statement_scope import Scope
+from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
 
 if TYPE_CHECKING:
     import agate

@@ -33,14 +33,13 @@ from dbt.adapters.vcs.sql.syntax.names import Reference
 from dbt.adapters.vcs.sql.syntax.parser import parse
 from dbt.adapters.vcs.sql.syntax.statement import CreateTemporaryView, Query, Statement
 from dbt.adapters.vcs.sql.table import CreateTable, DropRelation
-from dbt.adapters.vcs.workspace.answer import Listing, Outcome
-from dbt.adapters.vcs.workspace.deferred_views import (
+from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope
+from dbt.adapters.vcs.workspace.temporary_names import (
     Deferred,
     DeferredStatement,
     DeferredView,
+    relation_of_view,
 )
-from dbt.adapters.vcs.workspace.statement_scope import Scope
-from dbt.adapters.vcs.workspace.temporary_names import relation_of_view
 
 _ColumnText = tuple[str, str, str | None]
 

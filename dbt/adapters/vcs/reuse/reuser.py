@@ -21,8 +21,7 @@ from dbt.adapters.vcs.reuse.answer_rows import (
 from dbt.adapters.vcs.reuse.derivation_key import DerivationKey
 from dbt.adapters.vcs.reuse.taken_versions import GoneError, put_taken
 from dbt.adapters.vcs.sql.syntax.canonical import without_margins
-from dbt.adapters.vcs.workspace.answer import Outcome
-from dbt.adapters.vcs.workspace.statement_scope import Scope
+from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
 
 # How long a result stays as it is, though it is taken: two days.
 _REFRESHED: Final = Micros(2 * 86_400_000_000)

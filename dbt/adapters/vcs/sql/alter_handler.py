@@ -29,8 +29,7 @@ from dbt.adapters.vcs.sql.alter import (
 from dbt.adapters.vcs.sql.handler_registry import handles
 from dbt.adapters.vcs.sql.syntax.clauses import CHECK, ColumnDef, Position, free_name
 from dbt.adapters.vcs.table.files.block_reader import Files
-from dbt.adapters.vcs.workspace.answer import Outcome
-from dbt.adapters.vcs.workspace.statement_scope import Scope
+from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
 from dbt.adapters.vcs.workspace.table_version import Version
 
 

@@ -29,9 +29,8 @@ from dbt.adapters.vcs.sql.row_change import Update
 from dbt.adapters.vcs.sql.row_change_handler import reading
 from dbt.adapters.vcs.sql.staging_sql import TargetColumn
 from dbt.adapters.vcs.sql.syntax.statement import Statement
-from dbt.adapters.vcs.workspace.answer import Outcome
-from dbt.adapters.vcs.workspace.moments import zone_named
-from dbt.adapters.vcs.workspace.statement_scope import Scope
+from dbt.adapters.vcs.workspace.points import zone_named
+from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
 
 _MOUNTED: Final = "__vcs_conflicts"
 

@@ -29,10 +29,9 @@ from dbt.adapters.vcs.sql.show_handler import columns_of, like, redacted
 from dbt.adapters.vcs.sql.syntax.literals import quote_name
 from dbt.adapters.vcs.sql.syntax.names import CATALOG, Target
 from dbt.adapters.vcs.table.python_values import date_text, moment_text
-from dbt.adapters.vcs.workspace import shown_signs
-from dbt.adapters.vcs.workspace.answer import Listing, Outcome
+from dbt.adapters.vcs.workspace.mounts import answering, shown_versions, sign_of_table
 from dbt.adapters.vcs.workspace.overlay import Overlay
-from dbt.adapters.vcs.workspace.statement_scope import Scope
+from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope
 from dbt.adapters.vcs.workspace.table_version import Version
 
 Row = tuple[str, str, str | None]
@@ -123,7 +122,7 @@ def show_create_table(scope: Scope, statement: ShowCreateTable) -> Outcome:
     if not snapshot.cluster_by:
         return told
     # Spark writes clustering as a partitioning, in a form that no reader accepts.
-    names = ", ".join(quote_name(name) for name in shown_signs.sign_of_table(snapshot).cluster_by)
+    names = ", ".join(quote_name(name) for name in sign_of_table(snapshot).cluster_by)
     text = str(told.rows.fetch()[0][0])
     text = text.replace(_USING, f"{_USING}CLUSTER BY ({names})\n", 1)
     return Outcome(rows=Listing(told.rows.columns, ((text,),)))
@@ -139,7 +138,7 @@ def show_table_extended(scope: Scope, statement: ShowTableExtended) -> Outcome:
     schema = (statement.schema or scope.schema).lower()
     scope.overlay.require_schema(schema)
     scope.session.ensure_schema(schema)
-    found = [name for name in shown_signs.versions(scope.overlay) if name.schema == schema]
+    found = [name for name in shown_versions(scope.overlay) if name.schema == schema]
     wanted = set(like([name.identifier for name in found], statement.pattern))
     return _with_signs(scope, *(name for name in found if name.identifier in wanted))
 
@@ -174,7 +173,7 @@ def _with_signs(scope: Scope, *names: RelationName, clustered: bool = True) -> O
                 Column(name=column, type=type_, comment=comment)
                 for column, type_, comment in columns_of(scope, name)
             )
-        sign = shown_signs.answering(scope.overlay, name, columns)
+        sign = answering(scope.overlay, name, columns)
         found[name] = sign if clustered else replace(sign, cluster_by=())
     with scope.mounts.signed(found, scope.session):
         return Outcome(rows=scope.session.query(scope.text))

@@ -30,10 +30,9 @@ from dbt.adapters.vcs.sql.syntax.names import TableAt
 from dbt.adapters.vcs.sql.syntax.parser import reads
 from dbt.adapters.vcs.sql.syntax.statement import Statement
 from dbt.adapters.vcs.table.limits import in_process_first
-from dbt.adapters.vcs.workspace.answer import ArrowRows, Outcome, are_plain
 from dbt.adapters.vcs.workspace.increments import check_reader
 from dbt.adapters.vcs.workspace.points import TableText
-from dbt.adapters.vcs.workspace.statement_scope import Scope
+from dbt.adapters.vcs.workspace.statement_scope import ArrowRows, Outcome, Scope, are_plain
 
 DiffOutput: TypeAlias = Literal["rows", "count", "summary", "schema"]
 

@@ -25,8 +25,7 @@ from dbt.adapters.vcs.sql.syntax.literals import quote_text
 from dbt.adapters.vcs.sql.syntax.names import CATALOG
 from dbt.adapters.vcs.sql.syntax.statement import qualified
 from dbt.adapters.vcs.sql.time_travel import check_view
-from dbt.adapters.vcs.workspace.answer import Listing, Outcome
-from dbt.adapters.vcs.workspace.statement_scope import Scope
+from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope
 
 _SAID: Final = {None: "", True: "true", False: "false"}
 

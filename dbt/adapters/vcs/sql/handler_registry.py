@@ -7,8 +7,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from dbt.adapters.vcs.sql.syntax.parser import load_families
 from dbt.adapters.vcs.sql.syntax.statement import Statement
-from dbt.adapters.vcs.workspace.answer import Outcome
-from dbt.adapters.vcs.workspace.statement_scope import Scope
+from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
 
 Handler: TypeAlias = Callable[[Scope, Any], Outcome]
 """Carries out a statement in its scope."""

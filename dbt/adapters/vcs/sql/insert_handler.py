@@ -33,8 +33,7 @@ from dbt.adapters.vcs.sql.table import Truncate
 from dbt.adapters.vcs.table.exact_values import fitted_rows
 from dbt.adapters.vcs.table.files.footers import read_blocks
 from dbt.adapters.vcs.table.quoting import quoted_relation, sql_type
-from dbt.adapters.vcs.workspace.answer import Outcome
-from dbt.adapters.vcs.workspace.statement_scope import Scope
+from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
 from dbt.adapters.vcs.workspace.table_version import Version
 
 _DYNAMIC = "spark.sql.sources.partitionOverwriteMode"

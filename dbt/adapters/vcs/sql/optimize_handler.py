@@ -47,9 +47,8 @@ from dbt.adapters.vcs.table.files.footers import WrittenFiles, read_blocks
 from dbt.adapters.vcs.table.files.rewrite import rewrite_blocks
 from dbt.adapters.vcs.table.limits import in_process_first
 from dbt.adapters.vcs.table.quoting import quoted
-from dbt.adapters.vcs.workspace.answer import Listing, Outcome
 from dbt.adapters.vcs.workspace.overlay import Overlay
-from dbt.adapters.vcs.workspace.statement_scope import Scope
+from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope
 from dbt.adapters.vcs.workspace.table_version import Version
 
 OPERATION: Final = "optimize"

@@ -26,8 +26,7 @@ from dbt.adapters.vcs.sql.definitions import (
 )
 from dbt.adapters.vcs.sql.handler_registry import handles
 from dbt.adapters.vcs.sql.syntax.clauses import primary_key_of
-from dbt.adapters.vcs.workspace.answer import Outcome
-from dbt.adapters.vcs.workspace.statement_scope import Scope
+from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
 
 _COMMENT = "comment"
 _OF_KEYS = frozenset({PRIMARY_KEY, UNIQUE_KEY})

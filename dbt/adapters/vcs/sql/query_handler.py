@@ -13,8 +13,7 @@ from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, tokenize
 from dbt.adapters.vcs.sql.syntax.names import Reference
 from dbt.adapters.vcs.sql.syntax.relations import is_name
 from dbt.adapters.vcs.sql.syntax.statement import Query, SparkCommand
-from dbt.adapters.vcs.workspace.answer import ArrowRows, Outcome
-from dbt.adapters.vcs.workspace.statement_scope import Scope
+from dbt.adapters.vcs.workspace.statement_scope import ArrowRows, Outcome, Scope
 
 
 @handles(Query)

@@ -17,9 +17,8 @@ from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.names import TableAt, Target
 from dbt.adapters.vcs.sql.syntax.parser import reads
 from dbt.adapters.vcs.sql.syntax.statement import Statement
-from dbt.adapters.vcs.workspace.answer import Listing, Outcome
-from dbt.adapters.vcs.workspace.pins import pinned
-from dbt.adapters.vcs.workspace.statement_scope import Scope
+from dbt.adapters.vcs.workspace.points import pinned
+from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,8 +29,7 @@ from dbt.adapters.vcs.sql.row_change import Delete, Merge, Update
 from dbt.adapters.vcs.sql.staging_sql import TargetColumn
 from dbt.adapters.vcs.sql.syntax.names import Target as Named
 from dbt.adapters.vcs.table.quoting import quoted
-from dbt.adapters.vcs.workspace.answer import Outcome
-from dbt.adapters.vcs.workspace.statement_scope import Scope
+from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
 
 PROBE_ABOVE: Final = 64 * 1024 * 1024
 """A merge into more bytes than this first computes the range of the source's keys."""

@@ -7,8 +7,7 @@ from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.engines.port import GLOBAL_TEMPORARY
 from dbt.adapters.vcs.sql.definitions import CreateSchema, DropSchema, Use
 from dbt.adapters.vcs.sql.handler_registry import handles
-from dbt.adapters.vcs.workspace.answer import Outcome
-from dbt.adapters.vcs.workspace.statement_scope import Scope
+from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
 
 
 @handles(CreateSchema)

@@ -20,8 +20,7 @@ from dbt.adapters.vcs.sql.syntax.clauses import PartitionSpec
 from dbt.adapters.vcs.sql.syntax.names import CATALOG
 from dbt.adapters.vcs.table.partition_values import folder_of_text
 from dbt.adapters.vcs.table.quoting import sql_type
-from dbt.adapters.vcs.workspace.answer import Listing, Outcome
-from dbt.adapters.vcs.workspace.statement_scope import Scope
+from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope
 from dbt.adapters.vcs.workspace.table_version import Version
 from dbt.adapters.vcs.workspace.temporary_names import is_global, relation_of_view
 

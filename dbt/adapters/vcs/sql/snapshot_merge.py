@@ -43,11 +43,9 @@ from dbt.adapters.vcs.table.exact_values import key_value
 from dbt.adapters.vcs.table.python_values import python_rows, python_value
 from dbt.adapters.vcs.table.quoting import quoted
 from dbt.adapters.vcs.table.types import arrow_type
-from dbt.adapters.vcs.workspace.answer import ArrowRows, Outcome
-from dbt.adapters.vcs.workspace.moments import zone_named
-from dbt.adapters.vcs.workspace.pins import query_of_body
-from dbt.adapters.vcs.workspace.points import find_point
-from dbt.adapters.vcs.workspace.statement_scope import Scope
+from dbt.adapters.vcs.workspace.mounts import query_of_body
+from dbt.adapters.vcs.workspace.points import find_point, zone_named
+from dbt.adapters.vcs.workspace.statement_scope import ArrowRows, Outcome, Scope
 
 ConflictMode: TypeAlias = Literal["fail", "skip", "accept", "cell", "cell_skip", "cell_accept"]
 

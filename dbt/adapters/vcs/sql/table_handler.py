@@ -37,10 +37,9 @@ from dbt.adapters.vcs.sql.syntax.statement import Query
 from dbt.adapters.vcs.sql.table import Clone, CreateTable, CreateTableLike, DropRelation
 from dbt.adapters.vcs.table.files.footers import read_blocks
 from dbt.adapters.vcs.table.partition_values import check_partition_type
-from dbt.adapters.vcs.workspace.answer import Outcome
 from dbt.adapters.vcs.workspace.overlay import Overlay
-from dbt.adapters.vcs.workspace.pins import pinned
-from dbt.adapters.vcs.workspace.statement_scope import Scope
+from dbt.adapters.vcs.workspace.points import pinned
+from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
 
 _PROVIDERS = (None, "parquet", "vcs")
 

@@ -28,7 +28,8 @@ from dbt.adapters.vcs.sql.syntax.statement import (
     renames,
 )
 from dbt.adapters.vcs.sql.table import AlterViewAs, CreateTable, CreateView
-from dbt.adapters.vcs.workspace.pins import pinned, reparsed
+from dbt.adapters.vcs.workspace.mounts import reparsed
+from dbt.adapters.vcs.workspace.points import pinned
 from dbt.adapters.vcs.workspace.statement_scope import Scope
 from dbt.adapters.vcs.workspace.table_version import Version
 

@@ -20,9 +20,8 @@ from dbt.adapters.vcs.sql.syntax.calls import calls_of
 from dbt.adapters.vcs.sql.syntax.statement import CreateTemporaryView, Query, qualified
 from dbt.adapters.vcs.sql.table import AlterViewAs, CreateView
 from dbt.adapters.vcs.sql.time_travel import check_view, settled_query
-from dbt.adapters.vcs.workspace.answer import Outcome
-from dbt.adapters.vcs.workspace.pins import query_of_view
-from dbt.adapters.vcs.workspace.statement_scope import Scope
+from dbt.adapters.vcs.workspace.mounts import query_of_view
+from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
 
 
 @handles(CreateView)

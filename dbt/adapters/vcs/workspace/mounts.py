@@ -1,4 +1,4 @@
-"""Mounts: relation versions made readable by name when a statement needs them."""
+"""Mounts: relation versions made readable by name, and what a shared catalog shows of others."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import hashlib
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TypeAlias, TypeVar
 
 import msgspec
 
@@ -18,18 +19,21 @@ from dbt.adapters.vcs.core.model import (
     FunctionEntry,
     Input,
     RelationName,
+    Snapshot,
     TableEntry,
     View,
     ViewEntry,
 )
-from dbt.adapters.vcs.engines.port import NamedMounts, Session, Showcase, Sign
+from dbt.adapters.vcs.engines.port import Column, NamedMounts, Session, Showcase, Sign
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
+from dbt.adapters.vcs.sql.syntax.excerpts import excerpt
+from dbt.adapters.vcs.sql.syntax.lexer import tokenize
 from dbt.adapters.vcs.sql.syntax.names import Reference
-from dbt.adapters.vcs.sql.syntax.statement import Query
+from dbt.adapters.vcs.sql.syntax.parser import parse
+from dbt.adapters.vcs.sql.syntax.statement import Query, query_of
 from dbt.adapters.vcs.table.quoting import quoted
-from dbt.adapters.vcs.workspace import shown_signs
 from dbt.adapters.vcs.workspace.overlay import Overlay
-from dbt.adapters.vcs.workspace.pins import pinned, query_of_body, query_of_view
+from dbt.adapters.vcs.workspace.points import pinned
 from dbt.adapters.vcs.workspace.table_version import Version
 
 
@@ -48,18 +52,12 @@ class External:
     options: Mapping[str, str]
 
 
+S = TypeVar("S")
+
 Externals = Mapping[RelationName, External]
 
 InView: TypeAlias = Callable[[Overlay, Session, DiffReference], tuple[str, tuple[Input, ...]]]
 """Returns the relation for a difference in a view's text, and the versions that it compares."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Shown:
-    """What a name shows now: `version` identifies the contents, `shape` the columns."""
-
-    version: str
-    shape: str
 
 
 class Mounts:
@@ -73,7 +71,8 @@ class Mounts:
         """Take what computes the differences that views select from."""
         self._in_view = in_view
         self._lock = threading.RLock()
-        self._shown: dict[RelationName, _Shown] = {}
+        # What the catalog shows under each name: the id of its contents.
+        self._shown: dict[RelationName, str] = {}
         self._functions: set[RelationName] = set()
 
     @contextmanager
@@ -97,7 +96,12 @@ class Mounts:
         names reads, with views followed down to their tables, sorted by name.
         """
         showing = _Showing(
-            self._shown, self._functions, overlay, session, externals, self._in_view
+            shown=self._shown,
+            functions=self._functions,
+            in_view=self._in_view,
+            overlay=overlay,
+            session=session,
+            externals=externals,
         )
         with self._lock:
             for name in names:
@@ -119,9 +123,7 @@ class Mounts:
             self._functions.clear()
             for schema in overlay.schema_names():
                 session.ensure_schema(schema)
-            session.post(
-                shown_signs.versions(overlay), lambda name: shown_signs.sign(overlay, name)
-            )
+            session.post(shown_versions(overlay), lambda name: sign(overlay, name))
 
     @contextmanager
     def signed(self, answers: Mapping[RelationName, Sign], session: Showcase) -> Iterator[None]:
@@ -141,95 +143,105 @@ class Mounts:
         return name in self._functions
 
 
+@dataclass(kw_only=True)
 class _Showing:
     """One call of `Mounts.show`."""
 
-    def __init__(
-        self,
-        shown: dict[RelationName, _Shown],
-        functions: set[RelationName],
-        overlay: Overlay,
-        session: Session,
-        externals: Externals,
-        in_view: InView,
-    ) -> None:
-        self._in_view = in_view
-        self._shown = shown
-        self._functions = functions
-        self._overlay = overlay
-        self._session = session
-        self._externals = externals
-        self._done: dict[RelationName, str] = {}
-        self._path: list[RelationName] = []
-        self.inputs: dict[RelationName | str, Input] = {}
+    shown: dict[RelationName, str]
+    functions: set[RelationName]
+    in_view: InView
+    overlay: Overlay
+    session: Session
+    externals: Externals
+    inputs: dict[RelationName | str, Input] = field(default_factory=dict)
+    _shapes: dict[RelationName, str] = field(default_factory=dict)
+    _path: list[RelationName] = field(default_factory=list)
 
     def show(self, name: RelationName) -> str:
-        """Mount one name and return its shape; empty if the name refers to nothing."""
-        if name in self._done:
-            return self._done[name]
+        """Mount one name and return its shape; empty if the name refers to nothing.
+
+        The shape identifies the columns, and what a view or function stands on. Another version
+        of a table has the same shape, so views of it stay as they are.
+        """
+        if name in self._shapes:
+            return self._shapes[name]
         if name in self._path:
             cycle = " -> ".join(str(step) for step in [*self._path, name])
             raise InputError(f"{name} reads itself: {cycle}. Change one of these.")
         self._path.append(name)
-        self._done[name] = self._mount(name)
+        self._shapes[name] = self._mount(name)
         self._path.pop()
-        return self._done[name]
+        return self._shapes[name]
 
     def _mount(self, name: RelationName) -> str:
-        entry = self._overlay.entry(name)
+        entry = self.overlay.entry(name)
         if isinstance(entry, FunctionEntry):
             return self._mount_function(name, entry.function)
-        if name in self._functions:
-            # Each session caches the functions that it called, so each must be updated.
-            self._session.unmount_function(name)
+        if name in self.functions:
+            # Each session caches the functions that it called (decision 15), so each is updated.
+            self.session.unmount_function(name)
         if isinstance(entry, TableEntry):
             return self._mount_table(name, entry.snapshot)
         if isinstance(entry, ViewEntry):
             return self._mount_view(name, entry.view)
-        external = self._externals.get(name)
+        external = self.externals.get(name)
         if external is not None:
             return self._mount_files(name, external)
-        if self._shown.pop(name, None) is not None:
-            self._session.unmount(name)
+        if self.shown.pop(name, None) is not None:
+            self.session.unmount(name)
         return ""
+
+    def _update(self, name: RelationName, version: str, mount: Callable[[], None]) -> None:
+        if self.shown.get(name) != version:
+            self.session.ensure_schema(name.schema)
+            mount()
+            self.shown[name] = version
 
     def _mount_table(self, name: RelationName, id: SnapshotId) -> str:
         self.inputs[name] = Input(relation=str(name), snapshot=id)
-        snapshot = self._overlay.snapshot(id)
-        shape = _digest(encode_record(snapshot.schema))
-        shown = _Shown(id, shape)
-        if self._shown.get(name) != shown:
-            self._session.ensure_schema(name.schema)
-            version = Version.of(self._overlay.repository, snapshot)
-            self._session.mount_table(name, version.mount())
-            self._shown[name] = shown
-        return shape
+        snapshot = self.overlay.snapshot(id)
+        version = Version.of(self.overlay.repository, snapshot)
+        self._update(name, id, lambda: self.session.mount_table(name, version.mount()))
+        return _digest(encode_record(snapshot.schema))
 
     def _mount_view(self, name: RelationName, id: ViewId) -> str:
         self.inputs[name] = Input(relation=str(name), view=id)
-        view = self._overlay.view(id)
+        view = self.overlay.view(id)
         shapes = [self.show(relation_of(read)) for read in (*view.reads, *view.calls)]
         text, pins = self._with_pins(query_of_view(view.text))
         shape = _digest("\n".join([id, *shapes, *pins]).encode())
-        shown = _Shown(id, shape)
-        if self._shown.get(name) != shown:
-            self._session.ensure_schema(name.schema)
-            columns = [(column.name, column.comment) for column in view.columns]
-            self._session.mount_view(name, _text_of(view, text), columns)
-            self._shown[name] = shown
+        columns = [(column.name, column.comment) for column in view.columns]
+        text = _text_of(view, text)
+        self._update(name, shape, lambda: self.session.mount_view(name, text, columns))
         return shape
 
     def _mount_function(self, name: RelationName, id: FunctionId) -> str:
         self.inputs[name] = Input(relation=str(name), function=id)
-        function = self._overlay.function(id)
+        function = self.overlay.function(id)
         shapes = [self.show(relation_of(read)) for read in (*function.reads, *function.calls)]
         text, pins = function.text, list[SnapshotId]()
         if function.language == "sql":
             text, pins = self._with_pins(query_of_body(text))
         shape = _digest("\n".join([id, *shapes, *pins]).encode())
-        self._functions.add(name)
-        self._session.mount_function(name, shape, msgspec.structs.replace(function, text=text))
+        self.functions.add(name)
+        self.session.mount_function(name, shape, msgspec.structs.replace(function, text=text))
         return shape
+
+    def _mount_files(self, name: RelationName, external: External) -> str:
+        self.inputs[name] = Input(relation=str(name), external=external.location)
+        settings = sorted(external.options.items())
+        version = _digest(f"{external.format}\n{external.location}\n{settings}".encode())
+        self._update(
+            name,
+            version,
+            lambda: self.session.mount_files(
+                name,
+                location=external.location,
+                format=external.format,
+                options=external.options,
+            ),
+        )
+        return version
 
     def _with_pins(self, query: Query) -> tuple[str, list[SnapshotId]]:
         """Resolve the versions that a query names now; return its new text and their ids."""
@@ -239,35 +251,19 @@ class _Showing:
             if read.at is None:
                 continue
             relation = read.name.relation("")
-            id = pinned(self._overlay, lambda: self._session, relation, read.at).snapshot
-            version = Version.of(self._overlay.repository, self._overlay.snapshot(id))
-            mounted[read] = self._session.mount_version(version.mount())
+            id = pinned(self.overlay, lambda: self.session, relation, read.at).snapshot
+            version = Version.of(self.overlay.repository, self.overlay.snapshot(id))
+            mounted[read] = self.session.mount_version(version.mount())
             self.inputs[f"{relation}@{id}"] = Input(
                 relation=str(relation), snapshot=id, pinned=True
             )
             ids.append(id)
         for diff in query.diffs:
-            mounted[diff], read_by_diff = self._in_view(self._overlay, self._session, diff)
+            mounted[diff], read_by_diff = self.in_view(self.overlay, self.session, diff)
             for item in read_by_diff:
                 self.inputs[f"{item.relation}@{item.snapshot}"] = item
                 ids.append(SnapshotId(str(item.snapshot)))
         return query.rewritten(mounted), ids
-
-    def _mount_files(self, name: RelationName, external: External) -> str:
-        self.inputs[name] = Input(relation=str(name), external=external.location)
-        settings = sorted(external.options.items())
-        version = _digest(f"{external.format}\n{external.location}\n{settings}".encode())
-        shown = _Shown(version, version)
-        if self._shown.get(name) != shown:
-            self._session.ensure_schema(name.schema)
-            self._session.mount_files(
-                name,
-                location=external.location,
-                format=external.format,
-                options=external.options,
-            )
-            self._shown[name] = shown
-        return version
 
 
 def relation_of(text: str) -> RelationName:
@@ -286,3 +282,109 @@ def _text_of(view: View, text: str) -> str:
 
 def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:32]
+
+
+def shown_versions(overlay: Overlay) -> dict[RelationName, str]:
+    """Return every table and view of a branch with a name for its version."""
+    found: dict[RelationName, str] = {}
+    for schema in overlay.schema_names():
+        for identifier, entry in overlay.entries(schema).items():
+            if isinstance(entry, TableEntry):
+                found[RelationName(schema, identifier)] = entry.snapshot
+            elif isinstance(entry, ViewEntry):
+                found[RelationName(schema, identifier)] = entry.view
+    return found
+
+
+def sign(overlay: Overlay, name: RelationName) -> Sign:
+    """Return the sign of a table or view of a branch.
+
+    Raises:
+        NotFoundError: There is no such relation.
+    """
+    entry = overlay.require(name)
+    if isinstance(entry, TableEntry):
+        return sign_of_table(overlay.snapshot(entry.snapshot))
+    view = overlay.view(entry.view)
+    columns = tuple(
+        Column(name=column.name, type=column.type, comment=column.comment)
+        for column in view.columns
+    )
+    return Sign(kind="view", columns=columns, comment=view.comment)
+
+
+def answering(overlay: Overlay, name: RelationName, columns: tuple[Column, ...] = ()) -> Sign:
+    """Return the sign of a table or view with everything that the engine reports on it.
+
+    Args:
+        overlay: The branch.
+        name: The relation.
+        columns: The current columns of a view.
+
+    Raises:
+        NotFoundError: There is no such relation.
+    """
+    entry = overlay.require(name)
+    if isinstance(entry, TableEntry):
+        snapshot = overlay.snapshot(entry.snapshot)
+        return replace(
+            sign_of_table(snapshot),
+            properties=snapshot.properties,
+            created_at=snapshot.created_at,
+        )
+    view = overlay.view(entry.view)
+    return replace(
+        sign(overlay, name), columns=columns, properties=view.properties, text=view.text
+    )
+
+
+def sign_of_table(snapshot: Snapshot) -> Sign:
+    """Return the sign of a version of a table."""
+    schema = snapshot.schema
+    names = {field.id: field.name for field in schema.fields}
+    last = [field for id in snapshot.partition_by if (field := schema.by_id(id))]
+    fields = [field for field in schema.fields if field not in last]
+    return Sign(
+        kind="table",
+        columns=tuple(
+            Column(
+                name=field.name,
+                type=field.type,
+                nullable=field.nullable,
+                comment=field.comment,
+                default=field.default,
+            )
+            for field in (*fields, *last)
+        ),
+        comment=snapshot.comment,
+        partition_by=tuple(names[id] for id in snapshot.partition_by),
+        cluster_by=tuple(names[id] for id in snapshot.cluster_by if id in names),
+    )
+
+
+@lru_cache(maxsize=1_024)
+def query_of_view(text: str) -> Query:
+    """Parse the query of a view."""
+    return reparsed(Query, text)
+
+
+@lru_cache(maxsize=1_024)
+def query_of_body(text: str) -> Query:
+    """Parse the body of a SQL function, a query or an expression."""
+    return query_of(text, tokenize(text)[:-1])
+
+
+def reparsed(kind: type[S], text: str) -> S:
+    """Parse a statement again after an edit of its text.
+
+    Raises:
+        InputError: The text is no longer a statement of the given kind.
+    """
+    statement = parse(text)
+    if not isinstance(statement, kind):
+        raise InputError(
+            f"The versions that this statement names could not be put into it: "
+            f"{excerpt(text, 200)}. Read the version in a subquery: (select * from t "
+            "version as of '...') as t."
+        )
+    return statement

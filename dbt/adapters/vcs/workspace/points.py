@@ -1,4 +1,4 @@
-"""Points: the two versions that a diff compares, as a person writes them.
+"""Points: versions of a table as a person writes them, in a diff or in SQL.
 
 | written                      | the version                                                      |
 |------------------------------|------------------------------------------------------------------|
@@ -14,18 +14,24 @@ A version from before a table was created, or after it was dropped, has no rows.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from datetime import datetime
+from typing import TYPE_CHECKING, Final, NamedTuple
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
-from dbt.adapters.vcs.core.ids import SnapshotId
+from dbt.adapters.vcs.core.ids import Micros, SnapshotId, micros_of
 from dbt.adapters.vcs.core.model import Entry, Input, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.tableversions import find_version, find_version_at
+from dbt.adapters.vcs.core.resolver import parse_moment
+from dbt.adapters.vcs.core.tableversions import TableVersion, find_version, find_version_at
 from dbt.adapters.vcs.sql.syntax.names import At
-from dbt.adapters.vcs.workspace.moments import moment_of
 from dbt.adapters.vcs.workspace.overlay import Overlay
 
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.engines.port import Queries
+
 _MERGE_BASE: Final = "..."
+_ZONE: Final = "spark.sql.session.timeZone"
 
 
 class Point(NamedTuple):
@@ -76,7 +82,9 @@ def find_points(
         overlay: The branch at hand.
         before: The first version; None for a table without rows.
         after: The second one.
-        zone: Gives the time zone for times without an offset. Raises:
+        zone: Gives the time zone for times without an offset.
+
+    Raises:
         NotFoundError: There is no such table or version; the message names near matches.
         InputError: It is a view, the text means several versions, or the branches that are to
             have met never did.
@@ -122,12 +130,8 @@ def find_point(
     value = at.value.strip()
     braced = value.startswith("{") and value.endswith("}")
     if at.kind == "timestamp" or braced:
-        repository = overlay.repository
-        moment = moment_of(value[1:-1].strip() if braced else value, repository.clock(), zone)
-        found = find_version_at(
-            repository, relation, moment, branch=overlay.branch, head=overlay.base
-        )
-        return Point(relation, found.snapshot)
+        text = value[1:-1].strip() if braced else value
+        return Point(relation, _version_at(overlay, relation, text, zone).snapshot)
     if value.endswith(_MERGE_BASE):
         return _at_merge_base(overlay, relation, value.removesuffix(_MERGE_BASE))
     try:
@@ -136,6 +140,31 @@ def find_point(
         if not may_lack or not _is_commit(overlay.repository, value):
             raise
         return Point(relation, None)
+
+
+def pinned(
+    overlay: Overlay, engine: Callable[[], Queries], relation: RelationName, at: At
+) -> TableVersion:
+    """Return the version of a table that `version as of` or `timestamp as of` names.
+
+    A time without an offset is in the session's time zone, as in Spark. The engine is needed
+    only for that.
+
+    Raises:
+        NotFoundError: There is no such version; the message names similar ones.
+        InputError: The text matches several versions, or is not a valid time.
+    """
+    if at.kind == "version":
+        return find_version(overlay.repository, relation, at.value)
+    return _version_at(overlay, relation, at.value, lambda: engine().setting(_ZONE) or "UTC")
+
+
+def _version_at(
+    overlay: Overlay, relation: RelationName, text: str, zone: Callable[[], str]
+) -> TableVersion:
+    repository = overlay.repository
+    moment = moment_of(text, repository.clock(), zone)
+    return find_version_at(repository, relation, moment, branch=overlay.branch, head=overlay.base)
 
 
 def _is_commit(repository: Repository, revision: str) -> bool:
@@ -165,3 +194,39 @@ def _table(entry: Entry, relation: RelationName) -> SnapshotId:
             "reads, or build it as a table: materialized='table'."
         )
     return entry.snapshot
+
+
+def moment_of(text: str, now: Micros, zone: Callable[[], str]) -> Micros:
+    """Return the instant of a date or time, or of `<n> <unit>s ago`, in a time zone.
+
+    Raises:
+        InputError: The text is none of these, or its zone is needed and unknown.
+    """
+    try:
+        local = datetime.fromisoformat(text.strip())
+    except ValueError:
+        local = None
+    if local is not None and local.tzinfo is None:
+        return micros_of(local.replace(tzinfo=zone_named(zone())))
+    moment = parse_moment(text, now)
+    if moment is None:
+        raise InputError(
+            f"{text!r} is no time. Write for example '2026-11-20', '2026-11-20 12:00:00', "
+            "'2026-11-20 12:00:00+01:00' or '2 hours ago'."
+        )
+    return moment
+
+
+def zone_named(zone: str) -> ZoneInfo:
+    """Return the time zone with a name.
+
+    Raises:
+        InputError: It is not known on this machine.
+    """
+    try:
+        return ZoneInfo(zone)
+    except (ZoneInfoNotFoundError, ValueError) as error:
+        raise InputError(
+            f"A time without an offset is in the session's time zone, and {zone!r} is not known "
+            "on this machine. Write the offset after the time: '2026-11-20 12:00:00+00:00'."
+        ) from error

@@ -1,11 +1,12 @@
-"""Temporary names: the session's views and functions, and what they read."""
+"""Temporary names: views and functions of a session, also of one that is not open yet."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.model import Origin, RelationName
 from dbt.adapters.vcs.engines.port import (
     GLOBAL_TEMPORARY,
     PRIVATE,
@@ -15,14 +16,93 @@ from dbt.adapters.vcs.engines.port import (
 from dbt.adapters.vcs.sql.syntax.calls import calls_of
 from dbt.adapters.vcs.sql.syntax.names import SESSION, Name, Reference
 from dbt.adapters.vcs.sql.syntax.statement import OnRelation, Statement
-from dbt.adapters.vcs.workspace.deferred_views import Deferred, DeferredView
-from dbt.adapters.vcs.workspace.pins import query_of_body
+from dbt.adapters.vcs.workspace.mounts import query_of_body
+from dbt.adapters.vcs.workspace.overlay import Overlay
 
 _LOCAL: Final = (None, "session", SESSION)
 """Schemas that may qualify a view or a function of the session."""
 
 Frames = Mapping[str, tuple[RelationName, ...]]
 """Temporary views not made by SQL, by lower-case name, and what each was made from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeferredView:
+    """One view.
+
+    Attributes:
+        definition: Its query, and what its names refer to.
+        columns: Name, type and comment of its columns.
+    """
+
+    definition: TemporaryDefinition
+    columns: tuple[tuple[str, str, str | None], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeferredStatement:
+    """A statement that a session has not been sent.
+
+    Attributes:
+        text: The statement.
+        overlay: What it sees.
+        origin: Who sent it.
+    """
+
+    text: str
+    overlay: Overlay
+    origin: Origin
+
+
+@dataclass(slots=True)
+class Deferred:
+    """What a session that is not open has not been sent yet; answers for its temporary names.
+
+    A view whose columns are known needs no engine until something reads its rows. What came before
+    the session's start is then carried out in order, on what the branch shows at that time, as
+    Spark resolves the names in a temporary view each time.
+
+    Attributes:
+        views: Temporary views, by lower-case name.
+        statements: The statements that make them, and settings, in order.
+    """
+
+    views: dict[str, DeferredView] = field(default_factory=dict)
+    statements: list[DeferredStatement] = field(default_factory=list)
+
+    def put(self, statement: DeferredStatement, view: tuple[str, DeferredView] | None) -> None:
+        """Defer a statement, which makes a view or changes a setting."""
+        self.statements.append(statement)
+        if view is not None:
+            self.views[view[0]] = view[1]
+
+    def drop(self, name: str, statement: DeferredStatement) -> None:
+        """Defer the statement that drops a view."""
+        self.views.pop(name, None)
+        self.statements.append(statement)
+
+    def take(self) -> list[DeferredStatement]:
+        """Return the statements, and forget everything: the session is about to have it."""
+        taken, self.statements = self.statements, []
+        self.views.clear()
+        return taken
+
+    def temporary_views(self) -> frozenset[str]:
+        """Return the names of the views."""
+        return frozenset(self.views)
+
+    def temporary_view(self, name: str) -> TemporaryDefinition | None:
+        """Return the definition of a view; None if there is none."""
+        view = self.views.get(name)
+        return None if view is None else view.definition
+
+    def temporary_functions(self) -> frozenset[str]:
+        """Return nothing: a function is not deferred."""
+        return frozenset()
+
+    def temporary_function(self, name: str) -> TemporaryDefinition | None:
+        """Return None: a function is not deferred."""
+        return None
 
 
 class Temporaries:
@@ -48,11 +128,12 @@ class Temporaries:
         self._frames = frames
         self._deferred = deferred
 
+    def _names(self) -> SessionTemporaries:
+        return self._session() if self._has_session() else self._deferred
+
     def views(self) -> frozenset[str]:
         """Return the temporary views, lower case, global ones as `global_temp.v`."""
-        if self._has_session():
-            return self._session().temporary_views()
-        return frozenset(self._deferred.views)
+        return self._names().temporary_views()
 
     def deferred(self, view: str) -> DeferredView | None:
         """Return a view of a session that is not open yet; None for any other."""
@@ -60,16 +141,11 @@ class Temporaries:
 
     def definition(self, view: str) -> TemporaryDefinition | None:
         """Return the definition of a view; None if there is none, or SQL didn't make it."""
-        if view in self._frames:
-            return None
-        deferred = self.deferred(view)
-        if deferred is not None:
-            return deferred.definition
-        return self._session().temporary_view(view) if self._has_session() else None
+        return None if view in self._frames else self._names().temporary_view(view)
 
     def has_functions(self) -> bool:
         """Return whether the session has temporary functions."""
-        return self._has_session() and bool(self._session().temporary_functions())
+        return bool(self._names().temporary_functions())
 
     def view(self, name: Name) -> str | None:
         """Return the temporary view that a name in a statement refers to, or None."""
@@ -86,41 +162,18 @@ class Temporaries:
     def function(self, name: Name) -> str | None:
         """Return the temporary function that a call refers to, or None."""
         key = _function_key(name)
-        if key is None or not self._has_session():
+        if key is None:
             return None
-        return key if key in self._session().temporary_functions() else None
+        return key if key in self._names().temporary_functions() else None
 
     def followed(self, views: Iterable[str] = (), functions: Iterable[str] = ()) -> Followed:
         """Return what temporary views and functions read and call, followed recursively."""
-        session: SessionTemporaries = (
-            self._session() if self._has_session() else _Unopened(self._deferred)
-        )
-        walk = _Walk(session, self._frames)
+        walk = _Walk(self._names(), self._frames)
         for view in views:
             walk.view(view)
         for function in functions:
             walk.function(function)
         return Followed(tuple(walk.relations), tuple(walk.calls))
-
-
-class _Unopened:
-    """The temporary names of a session that is not open."""
-
-    def __init__(self, deferred: Deferred) -> None:
-        self._deferred = deferred
-
-    def temporary_views(self) -> frozenset[str]:
-        return frozenset(self._deferred.views)
-
-    def temporary_view(self, name: str) -> TemporaryDefinition | None:
-        view = self._deferred.views.get(name)
-        return None if view is None else view.definition
-
-    def temporary_functions(self) -> frozenset[str]:
-        return frozenset()
-
-    def temporary_function(self, name: str) -> TemporaryDefinition | None:
-        return None
 
 
 class Followed(NamedTuple):

@@ -25,9 +25,8 @@ from dbt.adapters.vcs.core.model import Absent
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import check_present, hold_work
 from dbt.adapters.vcs.engines.port import Rewriters
-from dbt.adapters.vcs.workspace.evidence import check_tested
 from dbt.adapters.vcs.workspace.mounts import relation_of
-from dbt.adapters.vcs.workspace.run_branch import Status, record_of
+from dbt.adapters.vcs.workspace.run_branch import Status, check_tested, record_of
 
 
 class Arrival(NamedTuple):

@@ -28,8 +28,7 @@ from dbt.adapters.vcs.table.equality import canonical, equals
 from dbt.adapters.vcs.table.files.block_reader import Positions
 from dbt.adapters.vcs.table.limits import in_process_first
 from dbt.adapters.vcs.table.quoting import quoted
-from dbt.adapters.vcs.workspace.answer import Outcome
-from dbt.adapters.vcs.workspace.statement_scope import Scope
+from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
 from dbt.adapters.vcs.workspace.table_version import Version
 
 REBUILD: Final = "vcs.rebuild"

@@ -25,8 +25,7 @@ from dbt.adapters.vcs.sql.syntax.parser import for_spark, read
 from dbt.adapters.vcs.sql.syntax.statement import CreateTemporaryView, SparkCommand, Statement
 from dbt.adapters.vcs.sql.table import CreateTable, CreateView
 from dbt.adapters.vcs.table.positions import moved
-from dbt.adapters.vcs.workspace.answer import Outcome
-from dbt.adapters.vcs.workspace.statement_scope import Scope
+from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
 
 if TYPE_CHECKING:
     import pyarrow as pa

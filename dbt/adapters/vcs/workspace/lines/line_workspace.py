@@ -1,28 +1,35 @@
-"""A workspace: one line of history, one engine, and the connections to them."""
+"""A workspace: one line of history, one engine, the connections to them, and upkeep."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeVar
 
 from dbt.adapters.vcs.changes.diffs.diff_inputs import diff_in_view
-from dbt.adapters.vcs.core.errors import EngineError
+from dbt.adapters.vcs.core.errors import ConflictError, EngineError, VcsError
 from dbt.adapters.vcs.core.ids import CommitId
-from dbt.adapters.vcs.core.model import Origin, RelationName
+from dbt.adapters.vcs.core.landing import Landed
+from dbt.adapters.vcs.core.model import Origin, RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Engine, Session
 from dbt.adapters.vcs.reuse.attempt import Reusing, SessionState
 from dbt.adapters.vcs.reuse.derivation_key import Surroundings
 from dbt.adapters.vcs.reuse.reuser import Reuse
+from dbt.adapters.vcs.sql.optimize_handler import (
+    is_table_due,
+    put_optimized,
+    rewrite_table,
+)
+from dbt.adapters.vcs.sql.property_handler import AUTO_OPTIMIZE
+from dbt.adapters.vcs.sql.syntax.excerpts import excerpt
 from dbt.adapters.vcs.table.quoting import quoted
-from dbt.adapters.vcs.workspace.answer import Outcome
 from dbt.adapters.vcs.workspace.lines.dispatch import execute
 from dbt.adapters.vcs.workspace.lines.lines import Line
 from dbt.adapters.vcs.workspace.mounts import Externals, Mounts
 from dbt.adapters.vcs.workspace.overlay import Overlay
-from dbt.adapters.vcs.workspace.statement_scope import Scope
+from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
 from dbt.adapters.vcs.workspace.temporary_names import Temporaries
 
 _TIMESTAMP: Final = "spark.sql.timestampType"
@@ -269,3 +276,110 @@ class Connection:
             self._session = None
         self._state.clear()
         self.frames.clear()
+
+
+_T = TypeVar("_T")
+
+
+def landed(workspace: Workspace, work: Callable[[Overlay], _T], message: str) -> _T:
+    """Do what `landed_commit` does, and return the work's result alone."""
+    return landed_commit(workspace, work, message)[0]
+
+
+def landed_commit(
+    workspace: Workspace, work: Callable[[Overlay], _T], message: str
+) -> tuple[_T, Landed | None]:
+    """Do work on an overlay of the line's head, and commit its changes.
+
+    If another writer changed the same relation meanwhile, the work is repeated on the new
+    head.
+
+    Returns:
+        The work's result, and the landing; None if nothing changed.
+
+    Raises:
+        RetryError: Other writers won every time; nothing was changed.
+        VcsError: Whatever the work raises.
+    """
+    branch = workspace.line.branch
+    if branch is None:
+        result, landing, _ = _tried(workspace, work, message)
+        return result, landing
+    with workspace.repository.turns.on(branch) as turn:
+        for _ in turn.attempts(f"run the statement on the branch {branch!r}"):
+            result, landing, is_done = _tried(workspace, work, message)
+            if is_done:
+                return result, landing
+    raise AssertionError("attempts raises when it ends")
+
+
+def _tried(
+    workspace: Workspace, work: Callable[[Overlay], _T], message: str
+) -> tuple[_T, Landed | None, bool]:
+    """Do work and commit its changes; False if another writer changed the same meanwhile."""
+    overlay = workspace.begin()
+    result = work(overlay)
+    if overlay.is_empty:
+        return result, None, True
+    try:
+        return result, workspace.line.land(overlay, excerpt(message, 200)), True
+    except ConflictError:
+        return result, None, False
+
+
+_SHOWN: Final = 5
+
+
+class Upkeep:
+    """Checks the tables that a run changed; its errors never fail the run."""
+
+    def __init__(
+        self, workspace: Workspace, line: Line, *, auto: bool, warn: Callable[[str], None]
+    ) -> None:
+        """Take where to work; `auto` is the default for tables without the setting."""
+        self._workspace = workspace
+        self._line = line
+        self._auto = auto
+        self._warn = warn
+        self._lock = threading.Lock()
+        self._due: set[RelationName] = set()
+
+    def look(self, overlay: Overlay) -> None:
+        """Check the tables that a committed overlay changed."""
+        for name, entry in overlay.relations.items():
+            if not isinstance(entry, TableEntry):
+                continue
+            snapshot = overlay.snapshot(entry.snapshot)
+            if not is_table_due(overlay.repository, snapshot):
+                with self._lock:
+                    self._due.discard(name)
+            elif snapshot.properties.get(AUTO_OPTIMIZE, str(self._auto).lower()) == "true":
+                self._compact(name)
+            else:
+                with self._lock:
+                    self._due.add(name)
+
+    def tell(self) -> None:
+        """Warn about tables that are due for compaction."""
+        if not self._due:
+            return
+        names = sorted(map(str, self._due))
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        self._warn(
+            f"Many small files or deleted rows make these tables slow to read: "
+            f"{', '.join(names[:_SHOWN])}"
+            f"{more}. Compact them: dbt-vcs optimize {names[0]}, or set auto_optimize: true."
+        )
+
+    def _compact(self, name: RelationName) -> None:
+        overlay = self._workspace.begin()
+        try:
+            rewrites = rewrite_table(
+                overlay.repository,
+                overlay.require_table(name),
+                lambda: self._workspace.open_session("optimize"),
+            )
+            if put_optimized(overlay, name, rewrites, Origin()) is not None:
+                self._line.land(overlay, f"Optimize {name}")
+        except VcsError as error:
+            self._warn(f"{name} was not compacted: {error}")

@@ -30,8 +30,7 @@ from dbt.adapters.vcs.sql.handler_registry import handler_of
 from dbt.adapters.vcs.sql.syntax.names import Name, Target
 from dbt.adapters.vcs.sql.syntax.statement import Statement
 from dbt.adapters.vcs.sql.table import DropRelation
-from dbt.adapters.vcs.workspace.lines.direct import landed_commit
-from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
+from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace, landed_commit
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.run_branch import run_of

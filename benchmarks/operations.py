@@ -232,7 +232,7 @@ def log(site: Site) -> Trial:
     found: list[int] = []
     there = sum(1 for _ in site.helper().log(head(site, "main")))
     return Trial(
-        lambda: found.append(len(read_log(site.repository(), "main", limit=20))),
+        lambda: found.append(len(list(read_log(site.repository(), "main", limit=20)))),
         lambda: found[-1] == min(20, there),
     )
 

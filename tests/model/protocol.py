@@ -321,7 +321,9 @@ def collector(name: str, off: frozenset[str] = frozenset()) -> Program:
             yield _end(name)
             return
         kept = yield from _named()
-        listed = yield _told("commands.gc:_find_garbage", lambda world: tuple(sorted(world.files)))
+        listed = yield _told(
+            "commands.garbage:find_garbage", lambda world: tuple(sorted(world.files))
+        )
         before = now - GRACE
         garbage = [file for file, at in listed if _stem(file) not in kept and at < before]
         if "condemn before the first delete" not in off:
@@ -376,7 +378,7 @@ def _renewed(world: World, name: str) -> Answers:
 
 def _named() -> Steps:
     """Return the files that pins and then moves name."""
-    pins = yield _told("commands.gc:check_listings", lambda world: tuple(sorted(world.pins)))
+    pins = yield _told("commands.garbage:check_listings", lambda world: tuple(sorted(world.pins)))
     moves = yield _told(
         "core.collection:names_of", lambda world: tuple(m.version for m in world.moves[1:])
     )

@@ -364,7 +364,7 @@ class Client:
         """
         from dbt.adapters.vcs.commands.log import read_log
 
-        return read_log(self.repository, self._branch, limit=limit, relation=relation)
+        return list(read_log(self.repository, self._branch, limit=limit, relation=relation))
 
     def open(self) -> None:
         """Open the session now instead of on the first statement that needs it.

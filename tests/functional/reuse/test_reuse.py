@@ -355,7 +355,7 @@ def test_run_log_and_show_count_the_same(make_project):
     ran = shop.dbt("build", "--threads", "1", *window)
     assert "Reused: 1 of 5 nodes, " in ran.said
     assert ran.nodes["twin"][1].startswith("REUSED from this run, ")
-    first = read_log(shop.repository, "main")[0]
+    first = next(read_log(shop.repository, "main"))
     assert (first.nodes, first.reused) == (5, 1)
     nodes = {node.id: node for node in show_commit(shop.repository, "main").run.nodes}
     assert nodes["model.shop.twin"].reused == "this run"

@@ -20,7 +20,7 @@ import pytest
 from dbt.adapters.vcs.commands.diff import read_diff
 from dbt.adapters.vcs.commands.diff_report import DiffReport, diff_text
 from dbt.adapters.vcs.commands.layout import fitted_lines, plain_text
-from dbt.adapters.vcs.commands.log import iter_log
+from dbt.adapters.vcs.commands.log import read_log
 from dbt.adapters.vcs.commands.output import RowSet, json_lines, print_lines
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store import open_blobs
@@ -173,7 +173,7 @@ def test_a_log_reads_a_commit_when_it_is_printed(
             yield pair
 
     monkeypatch.setattr(warehouse.repository, "log", log)
-    for number, _ in enumerate(iter_log(warehouse.repository, "main"), 1):
+    for number, _ in enumerate(read_log(warehouse.repository, "main"), 1):
         assert len(read) == number
 
 

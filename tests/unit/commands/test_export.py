@@ -2,7 +2,8 @@ import pytest
 
 from dbt.adapters.vcs.changes.merges.project_rules import ExportRule
 from dbt.adapters.vcs.commands.fsck import check_repository
-from dbt.adapters.vcs.commands.gc import collect, is_stale
+from dbt.adapters.vcs.commands.garbage import is_stale
+from dbt.adapters.vcs.commands.gc import collect
 from dbt.adapters.vcs.commands.purge import PurgeRequest, purge
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import RelationName

@@ -16,7 +16,7 @@ def test_the_reflog_lists_moves_newest_first_with_who_made_them_where(
     first = warehouse.head()
     second = warehouse.put(a="1")
     warehouse.repository.protect("main", Protection(), author="bob")
-    entries = read_reflog(warehouse.repository, "main")
+    entries = list(read_reflog(warehouse.repository, "main"))
     assert [(entry.ref, entry.action) for entry in entries] == [
         ("main@{0}", "state"),
         ("main@{0}", "commit"),
@@ -29,7 +29,7 @@ def test_the_reflog_lists_moves_newest_first_with_who_made_them_where(
     assert all(entry.host and entry.version for entry in entries)
     moments = [entry.at for entry in entries]
     assert moments == sorted(moments, reverse=True)
-    assert read_reflog(warehouse.repository, "main", limit=2) == entries[:2]
+    assert list(read_reflog(warehouse.repository, "main", limit=2)) == entries[:2]
     for entry in entries:
         assert warehouse.repository.resolve(entry.ref) == entry.commit
 
@@ -52,15 +52,15 @@ def test_a_name_that_exists_comes_before_one_that_was_deleted(warehouse: Warehou
     delete_tag(warehouse.repository, "x", author="ann")
     warehouse.branch("x")
     assert [entry.action for entry in read_reflog(warehouse.repository, "x")] == ["create"]
-    assert len(read_reflog(warehouse.repository, "tags/x")) == 2
-    assert len(read_reflog(warehouse.repository, "heads/x")) == 1
+    assert len(list(read_reflog(warehouse.repository, "tags/x"))) == 2
+    assert len(list(read_reflog(warehouse.repository, "heads/x"))) == 1
 
 
 def test_a_name_that_never_was_has_no_reflog(warehouse: Warehouse) -> None:
     with pytest.raises(NotFoundError, match="Did you mean 'main'"):
-        read_reflog(warehouse.repository, "mian")
+        list(read_reflog(warehouse.repository, "mian"))
     with pytest.raises(InputError, match="limit"):
-        read_reflog(warehouse.repository, "main", limit=0)
+        list(read_reflog(warehouse.repository, "main", limit=0))
 
 
 def test_a_move_that_does_not_follow_the_one_before_is_told_by_the_reflog(
@@ -74,4 +74,4 @@ def test_a_move_that_does_not_follow_the_one_before_is_told_by_the_reflog(
     warehouse.blobs.delete(paths[1])
     warehouse.blobs.create(paths[1], earlier)
     with pytest.raises(DamagedError, match=paths[1]):
-        read_reflog(warehouse.repository, "main")
+        list(read_reflog(warehouse.repository, "main"))

@@ -28,7 +28,7 @@ def test_the_log_is_newest_first_with_names_and_runs(warehouse: Warehouse) -> No
     first = warehouse.put(a="1", run=Run(invocation="i1", command="build"))
     second = warehouse.put(a="2", message="Second\n\nWith more to say.")
     create_tag(warehouse.repository, "v1", first, author="bob")
-    entries = read_log(warehouse.repository, "main")
+    entries = list(read_log(warehouse.repository, "main"))
     assert [entry.id for entry in entries[:2]] == [second, first]
     assert [entry.names for entry in entries] == [("main",), ("tag: v1",), ()]
     assert [entry.invocation for entry in entries] == [None, "i1", None]
@@ -36,7 +36,7 @@ def test_the_log_is_newest_first_with_names_and_runs(warehouse: Warehouse) -> No
     assert entries[0].parents == (first,)
     assert [entry.id for entry in read_log(warehouse.repository, "main", limit=1)] == [second]
     with pytest.raises(InputError, match="limit"):
-        read_log(warehouse.repository, "main", limit=0)
+        list(read_log(warehouse.repository, "main", limit=0))
 
 
 def test_a_range_lists_what_one_side_lacks(warehouse: Warehouse) -> None:
@@ -70,7 +70,7 @@ def test_the_log_of_a_relation_has_the_commits_that_changed_it(warehouse: Wareho
     again = warehouse.put(a="1")
 
     def ids(relation: str) -> list[str]:
-        found = read_log(warehouse.repository, "main", relation=relation)
+        found = list(read_log(warehouse.repository, "main", relation=relation))
         return [entry.id for entry in found]
 
     assert ids("SHOP.`a`") == [again, dropped, merged, changed, made]

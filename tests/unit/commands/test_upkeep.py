@@ -76,7 +76,7 @@ def test_replaced_rows_go_after_the_retention(tables: Tables) -> None:
     assert (done.files, done.objects, done.bytes) == (1, 0, foretold.bytes)
     assert (files(tables), done.kept_files) == (1, 1)
     assert check_repository(repository).problems == ()
-    assert len(read_log(repository, "main", relation="shop.a")) == 2
+    assert len(list(read_log(repository, "main", relation="shop.a"))) == 2
 
 
 def test_a_merge_does_not_bring_back_rows_that_were_collected(tables: Tables) -> None:

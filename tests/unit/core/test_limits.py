@@ -71,7 +71,7 @@ def test_a_file_that_is_no_move_is_named(data: bytes) -> None:
     warehouse.blobs.delete(path)
     warehouse.blobs.create(path, data)
     with pytest.raises(DamagedError, match=path):
-        read_reflog(Repository.open(warehouse.blobs), "main")
+        list(read_reflog(Repository.open(warehouse.blobs), "main"))
 
 
 @pytest.mark.parametrize("data", WRONG.values(), ids=WRONG)

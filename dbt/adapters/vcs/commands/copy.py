@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Annotated, Any, Final, cast
 
-from dbt.adapters.vcs.commands.fsck import DataCheck, check_repository, needed_now
+from dbt.adapters.vcs.commands.fsck import DataCheck, batches, check_repository, needed_now
 from dbt.adapters.vcs.commands.layout import Block, counted, line, size
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, verb
@@ -176,7 +176,7 @@ def _copied(source: Blobs, target: Blobs, folder: str) -> Iterator[BlobInfo]:
 
     # What is there is checked later, by its hash or its digests.
     lacking = (info for info in source.walk(folder) if info.path not in there)
-    for some in _batches(lacking):
+    for some in batches(lacking, _AT_ONCE):
         yield from (info for info in each(copy, some) if info is not None)
 
 
@@ -204,17 +204,6 @@ def _problems(source: Blobs, target: Blobs, view: Repository, *, is_new: bool) -
 
 def _ignored(problem: str) -> None:
     """Leave a problem to the check that follows."""
-
-
-def _batches(infos: Iterable[BlobInfo]) -> Iterator[list[BlobInfo]]:
-    batch: list[BlobInfo] = []
-    for info in infos:
-        if batch and sum(item.bytes for item in batch) + info.bytes > _AT_ONCE:
-            yield batch
-            batch = []
-        batch.append(info)
-    if batch:
-        yield batch
 
 
 class CopyView:

@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Final, TypeVar
 
 import click
 
@@ -28,7 +28,7 @@ from dbt.adapters.vcs.core.model.tree import Value
 from dbt.adapters.vcs.core.plan.collect import Needed, NeededFile, Roots, needed
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import GRACE, read_retention
-from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
 from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.core.store.objects import ObjectStore, object_key, object_path, read_object
 from dbt.adapters.vcs.core.store.refs import RefStore
@@ -215,25 +215,11 @@ def _wrong_sizes(kept: Needed, sizes: Mapping[str, int]) -> Iterator[WrongFile]:
             yield WrongFile.of(file, wrong)
 
 
+_Sized = TypeVar("_Sized", NeededFile, BlobInfo)
+
 _FILES: Final = 64
 _BYTES: Final = 512 * 2**20
 """What is read between two reports of progress, at most, unless one file is larger."""
-
-
-class DataProgress(NamedTuple):
-    """How far a check is.
-
-    Attributes:
-        files: Files read so far.
-        of: Files to read.
-        bytes: Size of the files read so far.
-        of_bytes: Size of the files to read.
-    """
-
-    files: int
-    of: int
-    bytes: int
-    of_bytes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,13 +230,13 @@ class DataCheck:
         percent: The share of the files, in percent.
         seed: Chooses the files; the same files of the same repository for the same seed.
         paths: The only files to read; None for any.
-        progress: Called now and then.
+        progress: Called now and then with how far the check is, as one line.
     """
 
     percent: float = 100
     seed: int = 0
     paths: frozenset[str] | None = None
-    progress: Callable[[DataProgress], None] | None = None
+    progress: Callable[[str], None] | None = None
 
     def __post_init__(self) -> None:
         if not 0 < self.percent <= 100:
@@ -334,35 +320,39 @@ def chosen(files: Mapping[str, NeededFile], check: DataCheck) -> list[NeededFile
 def read_files(
     blobs: Blobs,
     files: Sequence[NeededFile],
-    progress: Callable[[DataProgress], None] | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> Iterator[WrongFile]:
     """Read files, several at a time, and yield each that is damaged, in order of the files."""
     total = sum(file.bytes for file in files)
-    done = size = 0
+    done = read = 0
 
-    def look(file: NeededFile) -> WrongFile | None:
+    def wrong_file(file: NeededFile) -> WrongFile | None:
         wrong = wrong_bytes(blobs, file)
         return None if wrong is None else WrongFile.of(file, wrong)
 
-    for batch in _batches(files):
+    for batch in (*batches(files, _BYTES, _FILES), []):
         if progress is not None:
-            progress(DataProgress(done, len(files), size, total))
-        yield from (wrong for wrong in each(look, batch) if wrong is not None)
+            progress(
+                f"Read {done:,} of {counted(len(files), 'data file')}, {size(read)} of "
+                f"{size(total)}"
+            )
+        yield from (wrong for wrong in each(wrong_file, batch) if wrong is not None)
         done += len(batch)
-        size += sum(file.bytes for file in batch)
-    if progress is not None:
-        progress(DataProgress(done, len(files), size, total))
+        read += sum(file.bytes for file in batch)
 
 
-def _batches(files: Iterable[NeededFile]) -> Iterator[list[NeededFile]]:
-    batch: list[NeededFile] = []
-    size = 0
-    for file in files:
-        if batch and (len(batch) == _FILES or size + file.bytes > _BYTES):
+def batches(
+    items: Iterable[_Sized], most_bytes: int, most: int | None = None
+) -> Iterator[list[_Sized]]:
+    """Yield files in lots of so many bytes and items at most; a larger file is a lot by itself."""
+    batch: list[_Sized] = []
+    total = 0
+    for item in items:
+        if batch and (len(batch) == most or total + item.bytes > most_bytes):
             yield batch
-            batch, size = [], 0
-        batch.append(file)
-        size += file.bytes
+            batch, total = [], 0
+        batch.append(item)
+        total += item.bytes
     if batch:
         yield batch
 
@@ -402,14 +392,6 @@ def _read_text(read: DataRead) -> str:
     )
 
 
-def progress_text(done: DataProgress) -> str:
-    """Return how far a check of data files is, as one line."""
-    return (
-        f"Read {done.files:,} of {counted(done.of, 'data file')}, {size(done.bytes)} of "
-        f"{size(done.of_bytes)}"
-    )
-
-
 _SEEDS = 1_000_000
 
 
@@ -445,7 +427,6 @@ def fsck_command(
         raise click.UsageError("--sample can only be used with --data.")
     if seed is not None and sample is None:
         raise click.UsageError("--seed can only be used with --sample.")
-    shown = session.progress
 
     def tell(problem: str) -> None:
         if not session.prints_json:
@@ -454,7 +435,7 @@ def fsck_command(
     wanted = DataCheck(
         percent=100.0 if sample is None else sample,
         seed=random.randrange(_SEEDS) if seed is None else seed,
-        progress=lambda done: shown.show(progress_text(done)),
+        progress=session.progress.show,
     )
     report = check_repository(session.repository, tell, data=wanted if data else None)
     session.show(report, fsck_text(report, with_problems=False), report.problems)

@@ -3,55 +3,34 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Final
 
 import click
 
+from dbt.adapters.vcs.commands.garbage import (
+    Garbage,
+    check_listings,
+    find_garbage,
+    find_names,
+    find_needed,
+    is_kept,
+    record,
+)
 from dbt.adapters.vcs.commands.layout import Block, Span, counted, line, size
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, check_only, verb
-from dbt.adapters.vcs.core.branches import ROOT
-from dbt.adapters.vcs.core.collection import (
-    EXPIRED,
-    Listed,
-    NamedRoots,
-    SeenRefs,
-    consumed_versions,
-    listed_refs,
-    names_of,
-    roots_of,
-)
-from dbt.adapters.vcs.core.errors import (
-    DamagedError,
-    InputError,
-    NoSpaceError,
-    NotFoundError,
-    StorageError,
-)
-from dbt.adapters.vcs.core.ids import Micros, SnapshotId, datetime_of
-from dbt.adapters.vcs.core.maintenance import PINS
-from dbt.adapters.vcs.core.origins.results import Result, Results, StoredResult
-from dbt.adapters.vcs.core.plan.collect import Needed, needed
+from dbt.adapters.vcs.core.collection import EXPIRED
+from dbt.adapters.vcs.core.errors import InputError, NoSpaceError, NotFoundError, StorageError
+from dbt.adapters.vcs.core.ids import Micros, datetime_of
+from dbt.adapters.vcs.core.origins.results import Results
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.retention import (
-    DAY,
-    GRACE,
-    Retention,
-    change_retention,
-    names_in,
-    read_retention,
-)
-from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
-from dbt.adapters.vcs.core.store.branch_names import quote, unquote
+from dbt.adapters.vcs.core.retention import DAY, GRACE, Retention, change_retention, read_retention
+from dbt.adapters.vcs.core.store.blobs import BlobInfo
 from dbt.adapters.vcs.core.store.condemned import Condemned
-from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.core.store.lease import Lease
-from dbt.adapters.vcs.core.store.objects import ObjectStore, object_key
-from dbt.adapters.vcs.core.store.refs import Space
-from dbt.adapters.vcs.iceberg.export_folder import exported_versions
 from dbt.adapters.vcs.iceberg.metadata_files import FOLDER
 from dbt.adapters.vcs.workspace.run_branch import is_expired, runs
 
@@ -134,7 +113,7 @@ def collect(
         expired = tuple(
             run.name for run in runs(repository) if is_expired(repository, run, now, found.keep)
         )
-        return _report(found, expired, _find_garbage(repository, found, now, expired), None)
+        return _report(found, expired, find_garbage(repository, found, now, expired), None)
     repository.check_upgraded("gc")
     lease = Lease(repository.blobs)
     room: list[BlobInfo] = []
@@ -146,12 +125,12 @@ def collect(
             raise
         now = repository.clock()
         _discard_unfinished(repository, now)
-        room += _make_room(repository, _find_garbage(repository, found, now), lease.begin)
+        room += _make_room(repository, find_garbage(repository, found, now), lease.begin)
     try:
         repository.maintenance.clear(lease)
         _discard_unfinished(repository, lease.now)
         expired = tuple(_expire(repository, found, author, lease.now))
-        garbage = _find_garbage(repository, found, lease.now)
+        garbage = find_garbage(repository, found, lease.now)
         lease.check()
         is_written = _write_down(repository, garbage, author)
         _forget(repository, garbage, lease)
@@ -184,7 +163,7 @@ def _discard_unfinished(repository: Repository, now: Micros) -> None:
 
 
 def _make_room(
-    repository: Repository, garbage: _Garbage, write: Callable[[], object]
+    repository: Repository, garbage: Garbage, write: Callable[[], object]
 ) -> Iterator[BlobInfo]:
     """Write something; on a full disk delete garbage for it, one file at a time, and yield it.
 
@@ -194,7 +173,7 @@ def _make_room(
     Raises:
         NoSpaceError: There is no garbage left, and still no space.
     """
-    # As in `_Garbage.infos`: data files go before the manifests that name them.
+    # As in `Garbage.infos`: data files go before the manifests that name them.
     waiting = iter((*garbage.files, *garbage.metadata, *garbage.objects))
     while True:
         try:
@@ -209,16 +188,16 @@ def _make_room(
                     "of history (dbt-vcs gc --help), then run gc again."
                 ) from error
             seen = check_listings(repository, garbage.seen.listed, repository.clock())
-            kept = _find_needed(
-                repository, garbage.horizon, _names(repository, garbage.horizon, seen)
+            kept = find_needed(
+                repository, garbage.horizon, find_names(repository, garbage.horizon, seen)
             )
-            is_kept = info.path in kept.files or _is_kept(info.path, kept)
-            if not is_kept and _is_old(repository, info.path, garbage.before):
+            is_old = _is_old(repository, info.path, garbage.before)
+            if is_old and not is_kept(info.path, kept):
                 repository.blobs.delete(info.path)
                 yield info
 
 
-def _write_down(repository: Repository, garbage: _Garbage, author: str) -> bool:
+def _write_down(repository: Repository, garbage: Garbage, author: str) -> bool:
     """Write down what was seen and what may be gone; False if the disk is full.
 
     A full disk is what a collection is needed for, and it is safe without: the next one compares
@@ -247,43 +226,6 @@ def _kept_for(days: float) -> Micros:
     return Micros(int(days * DAY))
 
 
-@dataclass(frozen=True, slots=True)
-class _Garbage:
-    """What marking found.
-
-    Attributes:
-        horizon: Rows that were last part of a branch before this time are garbage.
-        before: Only files written before this time are garbage.
-        seen: The refs that were read.
-        names: What they named.
-        needed: What that needs.
-        objects: Manifests and pins that are garbage.
-        files: Data files that are garbage.
-        metadata: Files for other engines that are garbage.
-        results: Remembered results that are garbage.
-        young: Number of files that are not needed, but too young.
-    """
-
-    horizon: Micros
-    before: Micros
-    seen: SeenRefs
-    names: NamedRoots
-    needed: Needed
-    objects: tuple[BlobInfo, ...]
-    files: tuple[BlobInfo, ...]
-    metadata: tuple[BlobInfo, ...]
-    results: tuple[StoredResult, ...]
-    young: int
-
-    @property
-    def infos(self) -> tuple[BlobInfo, ...]:
-        """All that is to be deleted but results.
-
-        Data files first: as long as a manifest exists, fsck can report its files.
-        """
-        return (*self.files, *self.objects, *self.metadata)
-
-
 def _expire(repository: Repository, found: Retention, author: str, now: Micros) -> Iterator[str]:
     """Delete the branches of runs older than the retention period, and yield their names."""
     for run in runs(repository):
@@ -300,118 +242,10 @@ def _expire(repository: Repository, found: Retention, author: str, now: Micros) 
         yield run.name
 
 
-def _find_garbage(
-    repository: Repository, found: Retention, now: Micros, expired: Collection[str] = ()
-) -> _Garbage:
-    """Return what is garbage: read the names, then what they need, then list the files.
-
-    Branches in `expired` count as deleted.
-    """
-    # One day more than promised: what was read within the retention period may be committed later.
-    horizon = Micros(max(now - found.keep - GRACE, 0))
-    before = Micros(now - GRACE)
-    seen = check_listings(repository, recorded(repository), now)
-    heads = set(seen.listed.get("heads", ())).difference(expired)
-    seen = seen._replace(listed={**seen.listed, "heads": heads})
-    names = _names(repository, horizon, seen)
-    kept = _find_needed(repository, horizon, names)
-    # Listed after the names were read: a file that comes in between is too young to be deleted.
-    objects = [
-        info
-        for info in repository.blobs.walk("objects")
-        if object_key(info.path) not in kept.objects
-    ]
-    files = [info for info in repository.blobs.walk("data") if info.path not in kept.files]
-    old = [info for info in objects if info.modified_at < before]
-    done = [info for info in files if info.modified_at < before]
-    pins = _old_pins(repository, before)
-    young = len(objects) - len(old) + len(files) - len(done)
-    stale = (info for info in repository.blobs.walk(FOLDER) if is_stale(info.path, kept))
-    return _Garbage(
-        horizon=horizon,
-        before=before,
-        seen=seen,
-        names=names,
-        needed=kept,
-        objects=(*old, *pins),
-        files=tuple(done),
-        metadata=tuple(info for info in stale if info.modified_at < before),
-        results=tuple(
-            old_results(repository.blobs, repository.objects, kept, before=before, horizon=horizon)
-        ),
-        young=young,
-    )
-
-
-def _old_pins(repository: Repository, before: Micros) -> Iterator[BlobInfo]:
-    """Yield the moves of pins of which even the last is old, the last one first.
-
-    A purge moves pins, too, though whoever held them is long gone. A log that lacks its beginning
-    can't be read: it goes as a whole, and one of which a part is left has lost its end.
-    """
-    logs: dict[str, list[BlobInfo]] = {}
-    for info in repository.blobs.walk(f"refs/{PINS}"):
-        logs.setdefault(info.path.rpartition("/")[0], []).append(info)
-    for moves in logs.values():
-        if all(info.modified_at < before for info in moves):
-            yield from sorted(moves, key=lambda info: info.path, reverse=True)
-
-
-def _names(repository: Repository, horizon: Micros, seen: SeenRefs) -> NamedRoots:
-    """Return the names in use.
-
-    Raises:
-        DamagedError: The default branch is not among them, so a log is incomplete.
-    """
-    found = names_of(repository, horizon, None, seen)
-    default = repository.default_branch
-    head = repository.refs.read("heads", default)
-    if head is None or head.move.commit is None or head.move.commit not in found.lately:
-        # A branch that has just moved is in the next reading.
-        found = names_of(repository, horizon, None, seen)
-        if head is None or head.move.commit not in found.lately:
-            raise DamagedError(
-                f"The default branch {default} of {repository.uri} is not among the branches that "
-                "were read. Nothing more was deleted. Check the store and run: dbt-vcs fsck"
-            )
-    return found
-
-
-def _is_known(repository: Repository, id: SnapshotId) -> bool:
-    """Return whether a version that an export names is in the repository.
-
-    An export needs nothing that the repository itself has let go of, as after a purge.
-    """
-    try:
-        repository.objects.snapshot(id)
-    except DamagedError:
-        return False
-    return True
-
-
-def _find_needed(repository: Repository, horizon: Micros, names: NamedRoots) -> Needed:
-    """Return what is kept.
-
-    Raises:
-        DamagedError: Something in what is kept or in its history is missing or damaged.
-    """
-    roots = roots_of(repository, horizon, names)
-    shown = exported_versions(repository.blobs) - set(roots.versions)
-    known = {id for id in shown if _is_known(repository, id)}
-    known |= consumed_versions(repository, names)
-    try:
-        return needed(replace(roots, versions={*roots.versions, *known}), repository.objects)
-    except DamagedError as error:
-        raise DamagedError(
-            f"{error} What it names can't be told from garbage, so nothing more was deleted. What "
-            "can be done: dbt-vcs repair"
-        ) from error
-
-
 def _report(
     found: Retention,
     expired: tuple[str, ...],
-    garbage: _Garbage,
+    garbage: Garbage,
     gone: set[str] | None,
     room: Sequence[BlobInfo] = (),
 ) -> GcReport:
@@ -443,7 +277,7 @@ def _report(
     )
 
 
-def _forget(repository: Repository, garbage: _Garbage, lease: Lease) -> None:
+def _forget(repository: Repository, garbage: Garbage, lease: Lease) -> None:
     """Delete results; whoever is taking one of them computes instead.
 
     No list names them: one that is stored again and lost to a late request is computed again.
@@ -455,7 +289,7 @@ def _forget(repository: Repository, garbage: _Garbage, lease: Lease) -> None:
             results.drop(stored.key)
 
 
-def _sweep(repository: Repository, garbage: _Garbage, lease: Lease) -> tuple[list[str], list[str]]:
+def _sweep(repository: Repository, garbage: Garbage, lease: Lease) -> tuple[list[str], list[str]]:
     """Delete what is still garbage, and return the paths; then those that were spared.
 
     All of them were condemned before. Whoever brings something back either is seen here, where
@@ -467,13 +301,14 @@ def _sweep(repository: Repository, garbage: _Garbage, lease: Lease) -> tuple[lis
     for start in range(0, len(garbage.infos), _BATCH):
         lease.check()
         seen = check_listings(repository, seen.listed, lease.now)
-        now = _names(repository, garbage.horizon, seen)
+        now = find_names(repository, garbage.horizon, seen)
         # To follow names is slow, so only if one of them has changed.
         if now != names:
-            names, kept = now, _find_needed(repository, garbage.horizon, now)
+            names, kept = now, find_needed(repository, garbage.horizon, now)
         for info in garbage.infos[start : start + _BATCH]:
-            is_kept = info.path in kept.files or _is_kept(info.path, kept)
-            done = not is_kept and _delete(repository, info.path, garbage.before, lease)
+            done = not is_kept(info.path, kept) and _delete(
+                repository, info.path, garbage.before, lease
+            )
             if done is not None:
                 (gone if done else spared).append(info.path)
     return gone, spared
@@ -507,175 +342,6 @@ def _is_old(repository: Repository, path: str, before: Micros) -> bool:
     """Return whether a file is there and nobody has renewed it since."""
     modified = repository.blobs.modified_at(path)
     return modified is not None and modified < before
-
-
-def _is_kept(path: str, kept: Needed) -> bool:
-    if path.startswith(f"{FOLDER}/"):
-        return not is_stale(path, kept)
-    return path.startswith("objects/") and object_key(path) in kept.objects
-
-
-_ID: Final = 64
-"""Characters of the id of an object."""
-
-
-def is_stale(path: str, kept: Needed) -> bool:
-    """Return whether a file is metadata that nobody needs as long as only these rows are kept.
-
-    It never is the metadata of a version whose rows are kept, nor anything that such metadata
-    names. Files that don't say in their names what they are about are stale with their table.
-    What an export or a catalog shows is no matter of this: its versions are kept.
-    """
-    if not path.startswith(f"{FOLDER}/"):
-        return False
-    kind, owner, *inner = path.split("/")[1:]
-    if kind == "views":
-        return ("view", owner) not in kept.objects
-    if kind != "tables":
-        return False
-    if owner not in kept.whole:
-        return True
-    if inner[0] == "metadata":
-        return inner[2] not in kept.whole
-    about = inner[-1].partition("-")[0]
-    return inner[0] in ("lists", "manifests") and len(about) == _ID and about not in kept.whole
-
-
-_SPACE: Final = "options"
-_NAME: Final = "collected"
-_SHOWN: Final = 3
-
-
-def check_listings(repository: Repository, known: Listed, now: Micros) -> SeenRefs:
-    """Return the refs at a time of the store, with those that were known before.
-
-    Raises:
-        DamagedError: The store's listings contradict each other, or what was known.
-    """
-    walked: dict[Space, set[str]] = {}
-    written: dict[tuple[Space, str, int], Micros] = {}
-    for info in repository.blobs.walk("refs"):
-        _, *above, folder, number = info.path.split("/")
-        space, name = "/".join(above), unquote(folder)
-        walked.setdefault(space, set()).add(name)
-        written[space, name, int(number)] = info.modified_at
-    # After the other listing, so what was created meanwhile is in this one.
-    listed = {space: set(names) for space, names in listed_refs(repository).items()}
-    for earlier, who in ((known, "an earlier look showed"), (walked, "another listing shows")):
-        for space, names in earlier.items():
-            if not _keeps(space):
-                continue
-            missing = sorted(set(names) - listed.get(space, set()))
-            # Pins are deleted when nobody can need them any more.
-            if space != PINS and missing:
-                raise DamagedError(_warning(repository, space, missing, who))
-            listed.setdefault(space, set()).update(names)
-    default = repository.default_branch
-    if default not in listed.get("heads", ()):
-        raise DamagedError(_warning(repository, "heads", [default], "the repository must have"))
-    return SeenRefs(listed, written, now)
-
-
-def recorded(repository: Repository) -> Listed:
-    """Return the refs that the last collection wrote down; none if there was none."""
-    last = repository.refs.read(_SPACE, _NAME)
-    state: Mapping[str, str] = {} if last is None else last.move.state
-    return {space: set(map(unquote, names.split())) for space, names in state.items()}
-
-
-def record(repository: Repository, listed: Listed, *, author: str) -> None:
-    """Write down the refs that keep something now, for the next collection.
-
-    If another collection does so at the same time, one of the two records is enough.
-    """
-    refs = repository.refs
-    there = {
-        space: [ref.name for ref in refs.read_all(space, None, names) if ref.move.commit]
-        for space, names in listed.items()
-        if space != PINS
-    }
-    state = {space: " ".join(map(quote, names)) for space, names in there.items() if names}
-    last = refs.read(_SPACE, _NAME)
-    if last is None or last.move.state != state:
-        names_in(repository, _SPACE).follow(
-            last, _NAME, None, author=author, action="collect", state=state
-        )
-
-
-def _keeps(space: Space) -> bool:
-    return space in ("heads", "tags", PINS) or space.startswith(f"{ROOT}/")
-
-
-def _warning(repository: Repository, space: Space, missing: list[str], who: str) -> str:
-    more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
-    names = ", ".join(missing[:_SHOWN])
-    return (
-        f"The listing of refs/{space} in {repository.uri} lacks {names}{more}, which {who}: the "
-        "store lists too little, or files were removed, and what is needed could be deleted. "
-        "Nothing more was deleted. Check the store and run: dbt-vcs fsck"
-    )
-
-
-def old_results(
-    blobs: Blobs, objects: ObjectStore, kept: Needed, *, before: Micros, horizon: Micros
-) -> Sequence[StoredResult]:
-    """Return the results that a collection deletes.
-
-    They keep nothing, so what is deleted too early is only computed again.
-
-    | result                         | deleted once                                        |
-    |--------------------------------|-----------------------------------------------------|
-    | a version of a table           | its manifest or its rows are not kept               |
-    | a view or a function           | its text is not kept                                |
-    | the same version once more     | it is older than the retention period, and another  |
-    |                                | result of the node has the version                  |
-    | an answer, columns, "nothing"  | it is older than the retention period               |
-    | one that can't be read         | it is no file of a running writer                   |
-
-    A result that is taken is stored again every other day, so one that is in use is young.
-
-    Args:
-        blobs: The repository's store.
-        objects: Its manifests.
-        kept: What the collection keeps.
-        before: Results that are younger stay.
-        horizon: Where the retention period begins.
-    """
-    results = Results(blobs)
-
-    stored = sorted(results.all(), key=lambda item: item.modified_at, reverse=True)
-    found = each(lambda item: results.find(item.key), stored)
-    seen: set[tuple[str | None, ...]] = set()
-    old: list[StoredResult] = []
-    for item, result in zip(stored, found, strict=True):
-        if result is None:
-            is_old = True
-        elif not result.version:
-            is_old = item.modified_at < horizon
-        else:
-            same = (result.node, result.kind, result.target, result.version)
-            is_again = same in seen and item.modified_at < horizon
-            seen.add(same)
-            is_old = is_again or not _is_held(result, objects, kept)
-        if is_old and item.modified_at < before:
-            old.append(item)
-    return old
-
-
-def _is_held(result: Result, objects: ObjectStore, kept: Needed) -> bool:
-    """Return whether the version of a result can be taken after the collection.
-
-    The rows of a table's version may be kept by another version that has the same segments: one
-    that was made from it in the same node, or that was taken from it on another branch.
-    """
-    if result.kind != "table":
-        return (result.kind, result.version) in kept.objects
-    if result.version in kept.whole:
-        return True
-    if ("snapshot", result.version) not in kept.objects:
-        return False
-    segments = objects.snapshot(SnapshotId(result.version)).segments
-    return all(ref.id in kept.whole for ref in segments)
 
 
 def gc_text(report: GcReport) -> Iterator[Block]:

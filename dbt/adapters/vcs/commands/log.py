@@ -8,7 +8,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Annotated
 
-from dbt.adapters.vcs.commands.layout import Block, Span, age, entry, line, short
+from dbt.adapters.vcs.commands.layout import Block, Span, age, entry, short
 from dbt.adapters.vcs.commands.revisions import names_by_commit, parse_relation
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, rows_limit, verb
@@ -54,13 +54,6 @@ class LogEntry:
 
 
 def read_log(
-    repository: Repository, revision: str, *, limit: int | None = None, relation: str | None = None
-) -> list[LogEntry]:
-    """Return what `iter_log` yields; raises the same errors."""
-    return list(iter_log(repository, revision, limit=limit, relation=relation))
-
-
-def iter_log(
     repository: Repository, revision: str, *, limit: int | None = None, relation: str | None = None
 ) -> Iterator[LogEntry]:
     """Yield a revision and its ancestors, newest first, or those of `a..b`: in b and not in a.
@@ -146,19 +139,12 @@ def log_command(
     REVISION defaults to the branch in the dbt profile, else the default branch; a..b lists the
     commits that b has and a lacks.
     """
-    found = iter_log(
+    found = read_log(
         session.repository,
         revision or session.branch,
         limit=limit + 1 if limit else None,
         relation=relation,
     )
-    shown = islice(found, limit or None)
-
-    def blocks() -> Iterator[Block]:
-        yield from log_text(shown, session.now)
-        if next(found, None) is not None:
-            option = session.spelled("--limit")
-            more = f"There are older commits: use {option} to show more, or {option} 0 for all."
-            yield line(Span(more, "faint"))
-
-    session.show(shown, blocks())
+    session.show_first(
+        found, limit, lambda items: log_text(items, session.now), "There are older commits"
+    )

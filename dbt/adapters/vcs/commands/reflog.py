@@ -8,7 +8,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Annotated, Final
 
-from dbt.adapters.vcs.commands.layout import Block, Span, age, entry, line, short
+from dbt.adapters.vcs.commands.layout import Block, Span, age, entry, short
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import rows_limit, verb
 from dbt.adapters.vcs.core.errors import InputError
@@ -47,13 +47,6 @@ class ReflogEntry:
 
 
 def read_reflog(
-    repository: Repository, name: str, *, limit: int | None = None
-) -> list[ReflogEntry]:
-    """Return what `iter_reflog` yields; raises the same errors."""
-    return list(iter_reflog(repository, name, limit=limit))
-
-
-def iter_reflog(
     repository: Repository, name: str, *, limit: int | None = None
 ) -> Iterator[ReflogEntry]:
     """Yield the moves of a branch or tag, newest first; each is read when it is yielded.
@@ -124,19 +117,12 @@ def reflog_command(
     Each with its author, and the machine and process that wrote it. NAME defaults to the branch in
     the dbt profile, else the default branch. Deleted branches and tags have a log, too.
     """
-    found = iter_reflog(
+    found = read_reflog(
         session.repository, name or session.branch, limit=limit + 1 if limit else None
     )
-    shown = islice(found, limit or None)
-
-    def blocks() -> Iterator[Block]:
-        yield from reflog_text(shown, session.now)
-        if next(found, None) is not None:
-            option = session.spelled("--limit")
-            more = f"There are earlier moves: use {option} to show more, or {option} 0 for all."
-            yield line(Span(more, "faint"))
-
-    session.show(shown, blocks())
+    session.show_first(
+        found, limit, lambda items: reflog_text(items, session.now), "There are earlier moves"
+    )
 
 
 _NO_COMMIT: Final = Span("-" * 12, "faint")

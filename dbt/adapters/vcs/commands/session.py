@@ -12,13 +12,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
+from itertools import islice
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import click
 
 from dbt.adapters.vcs import variables
-from dbt.adapters.vcs.commands.layout import Block, counted, size
+from dbt.adapters.vcs.commands.layout import Block, Span, counted, line, size
 from dbt.adapters.vcs.commands.options import Settings
 from dbt.adapters.vcs.commands.output import is_listing, print_blocks, print_json, print_jsonl
 from dbt.adapters.vcs.core.branches import Protection
@@ -215,6 +216,26 @@ class CommandSession:
             print_json(value)
         else:
             print_blocks(blocks)
+
+    def show_first(
+        self,
+        items: Iterator[Any],
+        limit: int,
+        text: Callable[[Iterator[Any]], Iterable[Block]],
+        more: str,
+    ) -> None:
+        """Show the first items, or all if the limit is 0; `more` says that there are others."""
+        shown = islice(items, limit or None)
+
+        def blocks() -> Iterator[Block]:
+            yield from text(shown)
+            # Read only now, so that the lines before are shown early.
+            if next(items, None) is not None:
+                option = self.spelled("--limit")
+                hint = f"{more}: use {option} to show more, or {option} 0 for all."
+                yield line(Span(hint, "faint"))
+
+        self.show(shown, blocks())
 
     def say(self, blocks: Iterable[Block]) -> None:
         """Print what was done."""

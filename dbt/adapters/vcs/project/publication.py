@@ -1,4 +1,4 @@
-"""Publication: when a run is published, healed if it has to be, as one commit of its target."""
+"""Publication of a run as one commit of its target, and healing of what is stale before it."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from dbt.adapters.vcs.commands.fsck import DataCheck, check_repository
 from dbt.adapters.vcs.core.model import Block, Field, Schema
 from dbt.adapters.vcs.core.store import Blobs, open_blobs
 from dbt.adapters.vcs.engines.dataframes import writes
-from dbt.adapters.vcs.engines.dataframes.session_settings import VERIFY_PAGES
+from dbt.adapters.vcs.engines.session_settings import VERIFY_PAGES
 from dbt.adapters.vcs.table.files.block_reader import Files
 from dbt.adapters.vcs.table.files.footers import check_footers, read_blocks, read_footer
 from dbt.adapters.vcs.table.files.parquet import write_table

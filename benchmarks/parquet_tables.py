@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from dbt.adapters.vcs.engines.dataframes.session_settings import process_settings
+from dbt.adapters.vcs.engines.session_settings import process_settings
 
 
 class ParquetTables:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import yaml
 
-from dbt.adapters.vcs.engines.dataframes.session_settings import process_settings
+from dbt.adapters.vcs.engines.session_settings import process_settings
 
 SCHEMA = "analytics"
 PLAIN_SPARK = Path(__file__).resolve().with_name("plain_spark.py")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pyspark
 
-from dbt.adapters.vcs.engines.spark.java import with_archive
+from dbt.adapters.vcs.engines.java import with_archive
 
 _CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
 _SECONDS = 120

@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 from dbt.adapters.vcs.core.errors import EngineError
 from dbt.adapters.vcs.core.store.blobs import BlobInfo
 from dbt.adapters.vcs.core.store.local import LocalBlobs
-from dbt.adapters.vcs.engines.dataframes.session_settings import COMMIT_PROTOCOL
+from dbt.adapters.vcs.engines.session_settings import COMMIT_PROTOCOL
 from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 from tests.functional.rows.shop import Shop
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pyspark import SparkContext
 
 from dbt.adapters.vcs.core.model import Origin
-from dbt.adapters.vcs.engines.dataframes.session_settings import session_settings
+from dbt.adapters.vcs.engines.session_settings import session_settings
 from dbt.adapters.vcs.engines.spark.context import new_session, private_root
 from dbt.adapters.vcs.workspace.lines.line_workspace import Connection
 

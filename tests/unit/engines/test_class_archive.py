@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from dbt.adapters.vcs.core.errors import EngineError
-from dbt.adapters.vcs.engines.dataframes.session_settings import JAVA_OPTIONS
-from dbt.adapters.vcs.engines.spark.java import (
-    archive_of,
-    make_archive,
+from dbt.adapters.vcs.engines.java import (
+    archive_classes,
+    archived_classes,
     with_archive,
 )
+from dbt.adapters.vcs.engines.session_settings import JAVA_OPTIONS
 
 OWN = {"spark.master": "local[2]", JAVA_OPTIONS: "-XX:+UseParallelGC"}
 
@@ -48,14 +48,14 @@ def env(tmp_path: Path) -> dict[str, str]:
 
 
 def test_without_an_archive_settings_are_as_they_were(env: Mapping[str, str]) -> None:
-    assert archive_of(env) is None
+    assert archived_classes(env) is None
     assert with_archive(OWN, env) == OWN
 
 
 def test_an_archive_is_used_beside_other_options(env: Mapping[str, str]) -> None:
-    archive = make_archive(work(WRITES), env)
+    archive = archive_classes(work(WRITES), env)
     assert archive.read_text() == "classes"
-    assert archive_of(env) == archive
+    assert archived_classes(env) == archive
     found = with_archive(OWN, env)
     assert found == OWN | {
         JAVA_OPTIONS: "-XX:+UseParallelGC -XX:+VerifySharedSpaces "
@@ -68,25 +68,25 @@ def test_an_archive_is_used_beside_other_options(env: Mapping[str, str]) -> None
 def test_another_java_or_another_spark_needs_another_one(
     env: Mapping[str, str], tmp_path: Path, file: str
 ) -> None:
-    make_archive(work(WRITES), env)
+    archive_classes(work(WRITES), env)
     (tmp_path / file).write_text("a newer one")
-    assert archive_of(env) is None
+    assert archived_classes(env) is None
 
 
 def test_a_new_jar_needs_another_one(env: Mapping[str, str], tmp_path: Path) -> None:
-    make_archive(work(WRITES), env)
+    archive_classes(work(WRITES), env)
     (tmp_path / "spark" / "jars" / "more.jar").touch()
-    assert archive_of(env) is None
+    assert archived_classes(env) is None
 
 
 @pytest.mark.parametrize("content", ["class", "classes and more", ""])
 def test_one_of_another_size_is_not_used(env: Mapping[str, str], content: str) -> None:
     """Java dies of an archive that was cut short."""
-    archive = make_archive(work(WRITES), env)
+    archive = archive_classes(work(WRITES), env)
     archive.write_text(content)
-    assert archive_of(env) is None
+    assert archived_classes(env) is None
     assert with_archive(OWN, env) == OWN
-    assert make_archive(work(WRITES), env).read_text() == "classes"
+    assert archive_classes(work(WRITES), env).read_text() == "classes"
 
 
 @pytest.mark.parametrize(
@@ -100,14 +100,14 @@ def test_one_of_another_size_is_not_used(env: Mapping[str, str], content: str) -
     ],
 )
 def test_who_chooses_an_archive_has_it(env: dict[str, str], name: str, options: str) -> None:
-    make_archive(work(WRITES), env)
+    archive_classes(work(WRITES), env)
     settings = dict(OWN)
     (settings if name.startswith("spark.") else env)[name] = options
     assert with_archive(settings, env) == settings
 
 
 def test_an_installed_spark_with_settings_keeps_them(env: dict[str, str], tmp_path: Path) -> None:
-    make_archive(work(WRITES), env)
+    archive_classes(work(WRITES), env)
     (tmp_path / "spark" / "conf").mkdir()
     file = tmp_path / "spark" / "conf" / "spark-defaults.conf"
     file.write_text("spark.driver.defaultJavaOptions -Xss4m\n")
@@ -117,7 +117,7 @@ def test_an_installed_spark_with_settings_keeps_them(env: dict[str, str], tmp_pa
 def test_archives_of_no_use_for_a_month_are_deleted(
     env: Mapping[str, str], tmp_path: Path
 ) -> None:
-    first = make_archive(work(WRITES), env)
+    first = archive_classes(work(WRITES), env)
     recent = first.with_name("recent.7.jsa")
     recent.write_text("classes")
     left = first.parent / ".new-of-a-killed-process"
@@ -130,7 +130,7 @@ def test_archives_of_no_use_for_a_month_are_deleted(
     os.utime(first, (month, month))
     os.utime(left, (month, month))
     (tmp_path / "spark" / "jars" / "more.jar").touch()
-    second = make_archive(work(WRITES), env)
+    second = archive_classes(work(WRITES), env)
     assert sorted(second.parent.iterdir()) == sorted([recent, second])
 
 
@@ -143,18 +143,18 @@ print("Error occurred during initialization of VM")
 raise SystemExit({status})
 """
     with pytest.raises(EngineError, match="unset SPARK_CONF_DIR") as caught:
-        make_archive(work(says), env)
+        archive_classes(work(says), env)
     assert "non-empty directory '/conf/'" in str(caught.value)
     assert "noise" not in str(caught.value)
-    assert archive_of(env) is None
+    assert archived_classes(env) is None
 
 
 def test_what_a_failed_command_wrote_is_not_used(env: Mapping[str, str]) -> None:
     with pytest.raises(EngineError, match="no archive") as caught:
-        make_archive(work(WRITES + "raise SystemExit('the work failed')"), env)
+        archive_classes(work(WRITES + "raise SystemExit('the work failed')"), env)
     assert "the work failed" in str(caught.value)
     assert "SPARK_CONF_DIR" not in str(caught.value)
-    assert archive_of(env) is None
+    assert archived_classes(env) is None
 
 
 def test_without_a_home_there_is_none(
@@ -167,12 +167,12 @@ def test_without_a_home_there_is_none(
     monkeypatch.setattr(Path, "home", homeless)
     assert with_archive(OWN, env) == OWN
     with pytest.raises(EngineError, match="Set XDG_CACHE_HOME"):
-        make_archive(work(WRITES), env)
+        archive_classes(work(WRITES), env)
 
 
 def test_a_folder_that_is_none_is_said(env: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     env["XDG_CACHE_HOME"] = str(tmp_path / "file")
-    assert archive_of(env) is None
+    assert archived_classes(env) is None
     with pytest.raises(EngineError, match=r"can't be written.*set XDG_CACHE_HOME to a folder"):
-        make_archive(work(WRITES), env)
+        archive_classes(work(WRITES), env)

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from dbt.adapters.vcs.core.errors import EngineError
-from dbt.adapters.vcs.engines.spark.java import ensure_spark_home
+from dbt.adapters.vcs.engines.java import ensure_spark_home
 
 
 def spark_of(folder: Path, version: str) -> str:

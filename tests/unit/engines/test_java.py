@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from dbt.adapters.vcs.core.errors import EngineError
-from dbt.adapters.vcs.engines.spark.java import ensure_java
+from dbt.adapters.vcs.engines.java import ensure_java
 
 
 def fake_java(folder: Path, says: str, *, status: int = 0) -> Path:

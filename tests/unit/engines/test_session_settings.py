@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.engines.dataframes.session_settings import (
+from dbt.adapters.vcs.engines.session_settings import (
     is_local,
     process_settings,
     session_settings,

@@ -12,7 +12,8 @@ from dbt.adapters.vcs.api import connect
 from dbt.adapters.vcs.commands.layout import line, size
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import verb
-from dbt.adapters.vcs.engines.factory import archive_classes, archived_classes, end_process
+from dbt.adapters.vcs.engines.factory import end_process
+from dbt.adapters.vcs.engines.java import archive_classes, archived_classes
 
 _WORK = ("-m", "dbt.adapters.vcs.commands.prepare")
 

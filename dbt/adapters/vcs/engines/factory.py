@@ -15,7 +15,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
@@ -55,35 +54,6 @@ def make_engine(
     return _MAKERS[method](
         blobs, settings=settings, storage_options=storage_options, given=given, owner=owner
     )
-
-
-def answering_settings(settings: Mapping[str, str]) -> dict[str, str]:
-    """Return settings together with those that every session gets; nothing starts."""
-    from dbt.adapters.vcs.engines.dataframes.session_settings import session_defaults
-
-    return {**session_defaults(settings.get("spark.master", "local[*]")), **settings}
-
-
-def archived_classes(env: Mapping[str, str]) -> Path | None:
-    """Return the archive with which the Spark of an environment starts sooner, if there is one.
-
-    Raises:
-        EngineError: There is no Java.
-    """
-    from dbt.adapters.vcs.engines.spark.java import archive_of
-
-    return archive_of(env)
-
-
-def archive_classes(work: Sequence[str], env: Mapping[str, str]) -> Path:
-    """Make that archive of what a command needs, which ends with `end_process`.
-
-    Raises:
-        EngineError: There is no folder for it, or no Java, or Java made none.
-    """
-    from dbt.adapters.vcs.engines.spark.java import make_archive
-
-    return make_archive(work, env)
 
 
 def end_process() -> None:

@@ -76,7 +76,7 @@ class LocalSession:
         """
         self._blobs = blobs
         self._spill = _spill_folder()
-        self._connection = _connected(self._spill.name)
+        self._connection = _new_connection(self._spill.name)
         self._streams: dict[str, object] = {}
         self.failed: BaseException | None = None
 
@@ -102,12 +102,12 @@ class LocalSession:
 
     def mount_physical(self, mount: TableMount) -> str:
         """Return a relation of a version, as `VersionMounts.mount_physical`."""
-        return self._mounted(f"{mount.id}_p", arrow_columns(mount.fields), self._blocks(mount))
+        return self._mount(f"{mount.id}_p", arrow_columns(mount.fields), self._blocks(mount))
 
     def mount_located(self, mount: TableMount) -> str:
         """Return a relation of a version with places, as `VersionMounts.mount_located`."""
         rows = self._blocks(mount, located=True)
-        return self._mounted(f"{mount.id}_l", located_schema(mount.fields), rows)
+        return self._mount(f"{mount.id}_l", located_schema(mount.fields), rows)
 
     def mount_version(self, mount: TableMount) -> str:
         """Return a relation of a version, as `VersionMounts.mount_version`."""
@@ -117,9 +117,9 @@ class LocalSession:
     def mount_arrow(self, name: str, rows: pa.Table | TableParts, *, lasting: bool = False) -> str:
         """Return a relation of rows of this process, as `VersionMounts.mount_arrow`."""
         if isinstance(rows, pa.Table):
-            return self._mounted(name, rows.schema, rows.to_batches)
+            return self._mount(name, rows.schema, rows.to_batches)
         parts = rows.parts
-        return self._mounted(
+        return self._mount(
             name, rows.schema, lambda: (batch for part in parts() for batch in part.to_batches())
         )
 
@@ -137,7 +137,7 @@ class LocalSession:
                 yield from reader.images(stone, files, fields)
 
         name = f"deleted_{len(self._streams)}"
-        return self._mounted(name, located_schema(fields), rows), "true"
+        return self._mount(name, located_schema(fields), rows), "true"
 
     def write(self, query_text: str, destination: Destination) -> Written:
         """Write a query's rows as files of the repository, as `Writer.write`.
@@ -170,13 +170,13 @@ class LocalSession:
     @contextmanager
     def streamed(self, text: str) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
         """Yield the columns of a query, in types that tables have, and its rows in batches."""
-        with self._told():
+        with self._our_errors():
             reader = self._connection.execute(duckdb_text(text)).to_arrow_reader(_BATCH_ROWS)
         schema = pa.schema([pa.field(f.name, _own_type(f)) for f in reader.schema])
 
         def batches() -> Iterator[pa.RecordBatch]:
             while True:
-                with self._told():
+                with self._our_errors():
                     batch = next(reader, None)
                 if batch is None:
                     return
@@ -185,7 +185,7 @@ class LocalSession:
 
         yield schema, batches()
 
-    def _mounted(
+    def _mount(
         self, name: str, schema: pa.Schema, rows: Callable[[], Iterator[pa.RecordBatch]]
     ) -> str:
         self._streams[name] = stream = _Stream(self, schema, rows)
@@ -208,7 +208,7 @@ class LocalSession:
         return rows
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _our_errors(self) -> Iterator[None]:
         """Turn DuckDB's errors into ours, and those of our own readers into what they were."""
         import duckdb
 
@@ -271,10 +271,10 @@ class _Stream:
         self._rows = rows
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        reader = pa.RecordBatchReader.from_batches(self._schema, self._kept())
+        reader = pa.RecordBatchReader.from_batches(self._schema, self._batches())
         return reader.__arrow_c_stream__(requested_schema)
 
-    def _kept(self) -> Iterator[pa.RecordBatch]:
+    def _batches(self) -> Iterator[pa.RecordBatch]:
         """Yield the rows; Arrow passes only the text of an error on, so keep the error."""
         try:
             yield from self._rows()
@@ -316,7 +316,7 @@ def _own_type(field: pa.Field) -> pa.DataType:
     return arrow_type(declared_type(field.name, field.type))
 
 
-def _connected(spill: str) -> duckdb.DuckDBPyConnection:
+def _new_connection(spill: str) -> duckdb.DuckDBPyConnection:
     import duckdb
 
     limit = max(_LEAST, (_memory() - _OWN) // _FACTOR)
@@ -413,13 +413,13 @@ def duckdb_text(text: str) -> str:
     tree = sqlglot.parse_one(text, read="spark")
     # From the inside out: what replaces a node keeps the parts that were replaced before.
     for node in reversed(list(tree.find_all(exp.Expression))):
-        new = _translated(node)
+        new = _translation(node)
         if new is not node:
             node.replace(new)
     return tree.sql(dialect="duckdb")
 
 
-def _translated(node: exp.Expression) -> exp.Expression:
+def _translation(node: exp.Expression) -> exp.Expression:
     if isinstance(node, exp.TryCast):
         # Without ANSI mode, Spark's casts give NULL. None of ours may.
         return exp.Cast(this=node.this, to=node.to)

@@ -102,7 +102,7 @@ def address_of(settings: Mapping[str, str]) -> ServerAddress:
             "sc://<host>:<port> in the profile, spark.remote in spark_config, or the environment "
             f"variable {_VARIABLE}."
         )
-    return ServerAddress(_checked(url))
+    return ServerAddress(_valid_url(url))
 
 
 def named_server(settings: Mapping[str, str]) -> str:
@@ -127,7 +127,7 @@ def url_of(
     """
     whole = host if host.startswith(_SCHEME) else f"{_SCHEME}{host}"
     server, _, parameters = whole.partition("/;")
-    parts = urlsplit(_checked(server))
+    parts = urlsplit(_valid_url(server))
     if port is not None:
         if parts.port not in (None, port):
             raise InputError(f"host has port {parts.port}, and port is {port}; set one of them.")
@@ -138,7 +138,7 @@ def url_of(
     said += [f"token={quote(token, safe='')}"] if token else []
     # A token must not go over an open line.
     said += ["use_ssl=true"] if use_ssl or token else []
-    return _checked(server.rstrip("/") + (f"/;{';'.join(said)}" if said else ""))
+    return _valid_url(server.rstrip("/") + (f"/;{';'.join(said)}" if said else ""))
 
 
 def with_remote(
@@ -168,7 +168,7 @@ def with_remote(
     return {**settings, REMOTE: url}
 
 
-def _checked(url: str) -> str:
+def _valid_url(url: str) -> str:
     """Return an address; PySpark would quote a wrong one, token included, in its error."""
     server, _, parameters = url.partition("/;")
     try:

@@ -86,16 +86,16 @@ class Reusing:
         key = self._key(scope, statement)
         if key is None:
             self.state.facts.follow(statement)
-            return _carried(scope, written_table(scope, statement), carry)
+            return _carry_out(scope, written_table(scope, statement), carry)
         is_temporary = isinstance(statement, CreateTemporaryView)
         # A temporary view is state of a session: an open one needs it, whatever is known.
         if not (is_temporary and self.has_session()):
-            taken = self.reuse.take(scope, key, lambda: _rows(self._computed(scope, key, carry)))
+            taken = self.reuse.take(scope, key, lambda: _rows(self._compute(scope, key, carry)))
             if taken is not None:
                 if is_temporary:
                     self._defer_view(scope, statement, key)
                 return taken
-        return self._computed(scope, key, carry)
+        return self._compute(scope, key, carry)
 
     def made(
         self,
@@ -131,14 +131,14 @@ class Reusing:
         taken = self.reuse.take(scope, key, lambda: _rows(compute()))
         if taken is not None:
             return taken
-        return self._computed(scope, key, lambda: (Statement(), compute()))
+        return self._compute(scope, key, lambda: (Statement(), compute()))
 
     def anew(
         self, scope: Scope, name: RelationName, compute: Callable[[], Outcome], *, why: str
     ) -> Outcome:
         """Compute a table that can't be known, and tell `why`; the same rows keep its version."""
         self.reuse.refuse(why)
-        return _carried(scope, name, lambda: (Statement(), compute()))
+        return _carry_out(scope, name, lambda: (Statement(), compute()))
 
     def columns(
         self, scope: Scope, name: RelationName, compute: Callable[[], list[_ColumnText]]
@@ -202,7 +202,7 @@ class Reusing:
             (statement.target.name.identifier.lower(), view),
         )
 
-    def _computed(self, scope: Scope, key: DerivationKey, carry: Carry) -> Outcome:
+    def _compute(self, scope: Scope, key: DerivationKey, carry: Carry) -> Outcome:
         # The version to come records what it follows from (decision 30).
         scope.derivation = key.id
         started = time.perf_counter()
@@ -219,7 +219,7 @@ class Reusing:
         return outcome
 
 
-def _carried(scope: Scope, target: RelationName | None, carry: Carry) -> Outcome:
+def _carry_out(scope: Scope, target: RelationName | None, carry: Carry) -> Outcome:
     """Carry out what has no key: other statements may still know its target's rows."""
     if target is None:
         return carry()[1]

@@ -13,8 +13,8 @@ from functools import cached_property
 from importlib.metadata import version
 from typing import Final
 
-from dbt.adapters.vcs.engines.factory import answering_settings
 from dbt.adapters.vcs.engines.methods import default_settings
+from dbt.adapters.vcs.engines.session_settings import session_defaults
 from dbt.adapters.vcs.sql.syntax.canonical import without_margins
 from dbt.adapters.vcs.sql.syntax.excerpts import excerpt
 from dbt.adapters.vcs.sql.syntax.statement import SparkCommand, Statement
@@ -87,12 +87,13 @@ class Circumstances:
         )
 
     @cached_property
-    def _shown(self) -> Mapping[str, str]:
-        return answering_settings(self.settings)
+    def _answering(self) -> Mapping[str, str]:
+        master = self.settings.get("spark.master", "local[*]")
+        return {**session_defaults(master), **self.settings}
 
     def setting(self, key: str) -> str | None:
         """Return the value of a setting, None if it is Spark's own default."""
-        return self._shown.get(key)
+        return self._answering.get(key)
 
     def digest(self, changed: Mapping[str, str]) -> str:
         """Return one text for everything that counts, with settings that a session changed."""
@@ -100,7 +101,7 @@ class Circumstances:
 
     def counted(self, changed: Mapping[str, str]) -> list[tuple[str, str]]:
         """Return the names and values that count, sorted."""
-        settings = {**self._shown, **changed}
+        settings = {**self._answering, **changed}
         found = [
             (key, value)
             for key, value in settings.items()

@@ -104,7 +104,7 @@ class NameContents:
             if name in self._path:
                 raise NotReusableError(f"{name} reads itself")
             self._path.append(name)
-            self._done[name] = self._found(name)
+            self._done[name] = self._digest_of(name)
             self._path.pop()
         return self._done[name]
 
@@ -125,9 +125,9 @@ class NameContents:
         """
         path = location.partition(".")[2].strip("`")
         self.inputs[location] = Input(relation=location, external=location)
-        return self._listed(path or location)
+        return files_digest(path or location, self._options)
 
-    def _found(self, name: RelationName) -> str:
+    def _digest_of(self, name: RelationName) -> str:
         entry = self._overlay.entry(name)
         if isinstance(entry, TableEntry):
             return self._table(name, entry.snapshot)
@@ -220,10 +220,8 @@ class NameContents:
     def _external(self, name: RelationName, external: External) -> str:
         self.inputs[str(name)] = Input(relation=str(name), external=external.location)
         options = sorted(external.options.items())
-        return digest_of_values("files", external.format, options, self._listed(external.location))
-
-    def _listed(self, location: str) -> str:
-        return files_digest(location, self._options)
+        files = files_digest(external.location, self._options)
+        return digest_of_values("files", external.format, options, files)
 
 
 class _Zone:

@@ -97,7 +97,7 @@ def _doubts(tree: ast.AST) -> Iterator[str]:
             case ast.Import(names=names):
                 yield from (f"it imports {a.name}" for a in names if a.name not in _MODULES)
             case ast.ImportFrom(module=module, names=names):
-                yield from _imported(module or ".", names)
+                yield from _import_doubts(module or ".", names)
             case ast.Attribute(attr=name) if not _is_in(name, _ATTRIBUTES):
                 yield f"it uses {name}"
             case ast.Name(id=name) if name not in bound:
@@ -115,7 +115,7 @@ def _documents(tree: ast.AST) -> set[int]:
     }
 
 
-def _imported(module: str, names: list[ast.alias]) -> Iterator[str]:
+def _import_doubts(module: str, names: list[ast.alias]) -> Iterator[str]:
     known = _MODULES.get(module)
     if known is None:
         yield f"it imports {module}"

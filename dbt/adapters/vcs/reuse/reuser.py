@@ -124,7 +124,7 @@ class Reuse:
         for item in key.inputs:
             scope.note(item)
         try:
-            outcome = self._taken(scope, key, result, again)
+            outcome = self._outcome(scope, key, result, again)
         except GoneError:
             # It was collected; what is computed now takes its place.
             return None
@@ -185,19 +185,21 @@ class Reuse:
         with self._lock:
             self.tally.pending.clear()
 
-    def _taken(
+    def _outcome(
         self, scope: Scope, key: DerivationKey, result: Result, again: Callable[[], Rows]
     ) -> Outcome:
         if key.kind == "answer":
             columns = columns_of_result(result)
             rows = None if result.rows is None else decoded_rows(result.rows)
-            return Outcome(rows=KeptRows(columns, rows, again), reused=_told(scope, result))
+            return Outcome(rows=KeptRows(columns, rows, again), reused=_source_text(scope, result))
         if key.kind == "columns":
-            return Outcome(reused=_told(scope, result))
+            return Outcome(reused=_source_text(scope, result))
         # So that the version says what it follows from, as if it had been computed here.
         scope.derivation = key.id
         put_taken(scope, key, result)
-        return Outcome(relation=key.target, affected=result.affected, reused=_told(scope, result))
+        return Outcome(
+            relation=key.target, affected=result.affected, reused=_source_text(scope, result)
+        )
 
 
 def told_source(result: Result, invocation: str | None) -> str:
@@ -211,7 +213,7 @@ def told_source(result: Result, invocation: str | None) -> str:
     return result.branch or "an earlier statement"
 
 
-def _told(scope: Scope, result: Result) -> str:
+def _source_text(scope: Scope, result: Result) -> str:
     """Return where a result comes from, and what it saves."""
     where = told_source(result, scope.origin.invocation)
     if where == result.branch:

@@ -25,10 +25,10 @@ from dbt.adapters.vcs.engines.dataframes.hadoop_storage import (
     spark_root,
     storage_settings,
 )
-from dbt.adapters.vcs.engines.dataframes.session_settings import server_settings
 from dbt.adapters.vcs.engines.dataframes.statement_jobs import silence_echoes
 from dbt.adapters.vcs.engines.dataframes.writes import NUMBERING
 from dbt.adapters.vcs.engines.methods import address_of
+from dbt.adapters.vcs.engines.session_settings import server_settings
 
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
@@ -86,7 +86,7 @@ class ConnectEngine:
                 raise EngineError("This engine is closed; make another one.")
             # PySpark takes hooks only when a session is made.
             gate = OperationGate()
-            spark = self._opened(gate)
+            spark = self._new_session(gate)
             view = ConnectView(
                 spark,
                 self._registry,
@@ -119,7 +119,7 @@ class ConnectEngine:
                 self._sessions.clear()
                 self._first = None
 
-    def _opened(self, gate: OperationGate) -> SparkSession:
+    def _new_session(self, gate: OperationGate) -> SparkSession:
         client = _client()
         settings = self._all_settings()
         with self._errors.translated():

@@ -145,7 +145,7 @@ class ConnectView(FrameSession):
         return self._scratch.table(self._spark)
 
     @contextmanager
-    def _inserted(
+    def _insert_rows(
         self,
         text: str,
         stage: str,
@@ -292,7 +292,7 @@ class ConnectView(FrameSession):
             )
         return location
 
-    def _sent(self, query_text: str) -> str:
+    def _sent_text(self, query_text: str) -> str:
         return self._texts.sent(query_text)
 
     def _frame(self, sent: str) -> Any:

@@ -72,7 +72,7 @@ class SessionText:
 
     def sent(self, text: str) -> str:
         """Return a statement as the server is to run it."""
-        statement = _parsed(text)
+        statement = _statement_of(text)
         # Wherever the word is: a column too many costs time, a missing one is an error.
         located = _METADATA in text.lower()
         if isinstance(statement, Query):
@@ -247,7 +247,7 @@ class SessionText:
             self.schema = before
 
 
-def _parsed(text: str) -> Statement:
+def _statement_of(text: str) -> Statement:
     try:
         return parse(text)
     except VcsError:

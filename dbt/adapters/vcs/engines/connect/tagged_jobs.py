@@ -53,7 +53,7 @@ class TaggedJobs(StatementJobs):
         return self.errors.translated()
 
     @contextmanager
-    def _marked(self, mark: str) -> Iterator[None]:
+    def _marking(self, mark: str) -> Iterator[None]:
         self._spark.addTag(mark)
         try:
             yield
@@ -130,15 +130,15 @@ class ServerErrors:
         except Exception as error:
             if type(error).__module__.partition(".")[0] not in ("pyspark", "grpc"):
                 raise
-            raise self._converted(error) from error
+            raise self._engine_error(error) from error
 
     def words_of(self, error: Exception) -> str:
         """Return an exception's message; the server's without stack and class."""
         if type(error).__module__.partition(".")[0] in ("pyspark", "grpc"):
-            return str(self._converted(error))
+            return str(self._engine_error(error))
         return "".join(traceback.format_exception_only(error)).strip()
 
-    def _converted(self, error: Any) -> EngineError:
+    def _engine_error(self, error: Any) -> EngineError:
         code = _code(error)
         # It may quote the address, with the token in it.
         text = without_secrets(str(error).partition("\n")[0], [self._server.token])

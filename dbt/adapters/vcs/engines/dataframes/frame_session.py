@@ -57,7 +57,7 @@ class FrameSession(ABC):
         """Return the quoted name of a version's own relation."""
 
     @abstractmethod
-    def _sent(self, query_text: str) -> str:
+    def _sent_text(self, query_text: str) -> str:
         """Return the text of a query as Spark is given it."""
 
     @abstractmethod
@@ -69,7 +69,7 @@ class FrameSession(ABC):
         """Return the quoted name of a table that doesn't exist yet, for one statement."""
 
     @abstractmethod
-    def _inserted(
+    def _insert_rows(
         self,
         text: str,
         stage: str,
@@ -96,7 +96,7 @@ class FrameSession(ABC):
             with analysing():
                 # Names are resolved here. The frame keeps what they meant, so the rows may be
                 # computed after others have mounted something else.
-                sent = self._sent(query_text)
+                sent = self._sent_text(query_text)
                 with sending(sent), self._jobs.run():
                     frame = self._frame(sent)
             with sending(sent), self._jobs.run():
@@ -123,7 +123,7 @@ class FrameSession(ABC):
                 renamed(stage, called),
                 sending(text),
                 self._jobs.run(),
-                self._inserted(text, stage, destination, columns, analysing) as frame,
+                self._insert_rows(text, stage, destination, columns, analysing) as frame,
             ):
                 rows = frame.selectExpr(*(shown or [quoted(c.name) for c in columns]))
                 return write_frame(rows, self._blobs, self._root(), destination, self._jobs)
@@ -152,7 +152,7 @@ class FrameSession(ABC):
         """Return the columns of a mounted relation or of a temporary view."""
         text = quoted(name) if isinstance(name, str) else quoted_relation(name)
         with self._jobs.run():
-            return columns_of_schema(self._frame(self._sent(f"table {text}")).schema)
+            return columns_of_schema(self._frame(self._sent_text(f"table {text}")).schema)
 
     def temporary_views(self) -> frozenset[str]:
         """Return the temporary views of this session."""

@@ -178,17 +178,19 @@ def storage_settings(
     """
     scheme = root.partition(":")[0]
     if scheme in ("s3", "s3a"):
-        return _s3(_named(options, environ, "aws_"))
+        return _s3(_options_by_name(options, environ, "aws_"))
     if scheme == "gs":
-        return _gs(_named(options, {}, "google_"))
+        return _gs(_options_by_name(options, {}, "google_"))
     if scheme in ("abfs", "abfss"):
         host = urlsplit(root).netloc.rpartition("@")[2]
-        named = _named(options, environ, "azure_")
+        named = _options_by_name(options, environ, "azure_")
         return _azure({key.removeprefix("storage_"): value for key, value in named.items()}, host)
     return {}
 
 
-def _named(options: Mapping[str, str], environ: Mapping[str, str], prefix: str) -> dict[str, str]:
+def _options_by_name(
+    options: Mapping[str, str], environ: Mapping[str, str], prefix: str
+) -> dict[str, str]:
     """Return options by their names without a prefix; those of the environment come last."""
     # Names are not case-sensitive to the store either.
     told = {key.lower(): value for key, value in environ.items()}
@@ -231,10 +233,10 @@ def _gs(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def _azure(options: Mapping[str, str], host: str) -> dict[str, str]:
-    def said(names: tuple[str, ...]) -> str | None:
+    def option(names: tuple[str, ...]) -> str | None:
         return next((options[name] for name in names if name in options), None)
 
-    tenant = said(_TENANTS)
+    tenant = option(_TENANTS)
     if tenant and "client_id" in options and "client_secret" in options:
         authority = options.get("authority_host", _AUTHORITY).rstrip("/")
         endpoint = f"{authority}/{tenant}/oauth2/token"
@@ -245,7 +247,7 @@ def _azure(options: Mapping[str, str], host: str) -> dict[str, str]:
             f"fs.azure.account.oauth2.client.secret.{host}": options["client_secret"],
             f"fs.azure.account.oauth2.client.endpoint.{host}": endpoint,
         }
-    signature, key = said(_SIGNATURES), said(_ACCOUNT_KEYS)
+    signature, key = option(_SIGNATURES), option(_ACCOUNT_KEYS)
     if signature:
         return {
             f"fs.azure.account.auth.type.{host}": "SAS",

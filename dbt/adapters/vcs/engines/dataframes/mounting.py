@@ -166,12 +166,12 @@ class Mounting:
         is_table = self._is_table(groups)
         parts: list[Part] = []
         for number, (layout, files) in enumerate(groups.items()):
-            name = self._name if is_table else self._numbered(str(number))
+            name = self._name if is_table else self._own_name(str(number))
             first = self._relations.first_number(layout, files) if layout.holed else None
             numbers = None
             if first is not None:
                 numbers = DeletedPlaces(self._mount, files, self._blobs).numbers()
-            fields = self._stored(layout)
+            fields = self._table_fields(layout)
             if numbers is None:
                 self._relations.table(name, fields, files, layout)
             else:
@@ -190,11 +190,11 @@ class Mounting:
         alone = len(groups) == 1 and not next(iter(groups)).holed
         return (
             alone
-            and not any(map(self._limited, groups))
+            and not any(map(self._limited_ids, groups))
             and not any(layout.copied for layout in groups)
         )
 
-    def _limited(self, layout: Layout) -> set[str]:
+    def _limited_ids(self, layout: Layout) -> set[str]:
         """Return the ids of char(n) and varchar(n) columns stored in folder names.
 
         Spark can't read a folder name as either type.
@@ -206,25 +206,25 @@ class Mounting:
             if type_of(field.type).length is not None and field.id.lower() in held
         }
 
-    def _stored(self, layout: Layout) -> list[Field]:
+    def _table_fields(self, layout: Layout) -> list[Field]:
         """Return the columns of a layout's table; values in folders have the folders' names."""
-        limited, held = self._limited(layout), layout.held
+        limited, held = self._limited_ids(layout), layout.held
         return [
             msgspec.structs.replace(
                 field,
                 id=held.get(field.id.lower(), field.id),
-                # The union with `_declared` gives it its declared type again.
+                # The union with `_declared_types` gives it its declared type again.
                 type="string" if field.id in limited else field.type,
             )
             for field in self._mount.fields
         ]
 
-    def _declared(self, located: bool) -> str:
+    def _declared_types(self, located: bool) -> str:
         """Return a query without rows whose columns have the declared types.
 
         A union takes its types from the first query, and comparisons with char(n) must pad.
         """
-        name = self._numbered("types")
+        name = self._own_name("types")
         self._relations.table(name, self._mount.fields, (), PLAIN)
         columns = [quoted(field.id) for field in self._mount.fields]
         if located:
@@ -235,8 +235,8 @@ class Mounting:
         return " union all ".join(self._queries(parts, located=located))
 
     def _queries(self, parts: Sequence[Part], *, located: bool) -> Iterator[str]:
-        if any(self._limited(part.layout) for part in parts):
-            yield self._declared(located)
+        if any(self._limited_ids(part.layout) for part in parts):
+            yield self._declared_types(located)
         for number, part in enumerate(parts):
             table = quoted_relation(part.name)
             columns = self._columns(part.layout)
@@ -276,7 +276,7 @@ class Mounting:
                 bitmap,
                 columns,
                 array=lambda name, found: self._relations.array(
-                    self._numbered(f"{number}_{name}"), found
+                    self._own_name(f"{number}_{name}"), found
                 ),
             )
         positions = places.positions()
@@ -306,12 +306,12 @@ class Mounting:
             groups.setdefault(item.path.count("/"), []).append(item)
         # `file_of` takes the path of a tombstone from its end, by a number of folders.
         for depth, group in groups.items():
-            name = self._numbered(f"{number}_gone_{depth}")
+            name = self._own_name(f"{number}_gone_{depth}")
             paths = sorted({item.path for item in group})
             self._relations.table(name, _TOMBSTONE_FIELDS, paths, PLAIN)
             yield quoted_relation(name), group
 
-    def _numbered(self, suffix: str) -> RelationName:
+    def _own_name(self, suffix: str) -> RelationName:
         return RelationName(self._name.schema, f"{self._name.identifier}_{suffix}")
 
 

@@ -49,7 +49,7 @@ class StatementJobs(ABC):
         # Unique in the process, since all engines share Spark's job groups.
         mark = self._begin()
         try:
-            with self._translated(), self._marked(mark):
+            with self._translated(), self._marking(mark):
                 yield
             self._check()
         except Exception as error:
@@ -112,7 +112,7 @@ class StatementJobs(ABC):
         """Return a block within which Spark's errors become the engine's."""
 
     @abstractmethod
-    def _marked(self, mark: str) -> AbstractContextManager[None]:
+    def _marking(self, mark: str) -> AbstractContextManager[None]:
         """Return a block whose jobs Spark knows by a mark."""
 
     @abstractmethod

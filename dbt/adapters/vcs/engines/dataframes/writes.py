@@ -12,7 +12,6 @@ from dbt.adapters.vcs.core.ids import field_number
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN, RESERVED
 from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
 from dbt.adapters.vcs.engines.dataframes.hadoop_storage import SHARE
-from dbt.adapters.vcs.engines.dataframes.session_settings import COMMIT_PROTOCOL
 from dbt.adapters.vcs.engines.dataframes.spark_rows import (
     columns_of_schema,
     functions_for,
@@ -20,6 +19,7 @@ from dbt.adapters.vcs.engines.dataframes.spark_rows import (
 )
 from dbt.adapters.vcs.engines.dataframes.statement_jobs import StatementJobs
 from dbt.adapters.vcs.engines.port import Destination, Written
+from dbt.adapters.vcs.engines.session_settings import COMMIT_PROTOCOL
 from dbt.adapters.vcs.table.files.footers import Footer, read_footer
 from dbt.adapters.vcs.table.partition_values import (
     NULL_FOLDER,
@@ -81,7 +81,7 @@ def write_frame(
     frame = numbered_frame(frame)
     # Decision 22: partition columns are inside the files, too.
     partition_by, frame = _with_copies(frame, partition_by)
-    frame = _clustered(frame, partition_by, cluster_by)
+    frame = _with_ranges(frame, partition_by, cluster_by)
     frame = _by_place(frame, destination.by_place)
     # A statement of the user's may have changed them since the session began.
     _pin_settings(frame)
@@ -127,7 +127,7 @@ def _position(names: Sequence[str], name: str, kind: str = "partition") -> int:
     return found[0]
 
 
-def _clustered(
+def _with_ranges(
     frame: DataFrame, partition_by: Sequence[str], cluster_by: Sequence[str]
 ) -> DataFrame:
     """Return a frame whose files each get their own range of the clustering columns.
@@ -282,7 +282,7 @@ def numbered_frame(frame: DataFrame) -> DataFrame:
         # Spark says so in its own words when it writes.
         return frame
     numbers: list[int] = []
-    new = [_numbered(field, (field.name,), numbers) for field in fields]
+    new = [_with_numbers(field, (field.name,), numbers) for field in fields]
     can_number = len(set(numbers)) == len(numbers) and not any(
         _holds_elements(field.dataType) for field in fields if not field.name.startswith(RESERVED)
     )
@@ -302,7 +302,7 @@ def _column(functions: Any, old: StructField, new: StructField) -> Column:
     return column if old == new else column.alias(new.name, metadata=new.metadata)
 
 
-def _numbered(field: StructField, path: tuple[str, ...], numbers: list[int]) -> StructField:
+def _with_numbers(field: StructField, path: tuple[str, ...], numbers: list[int]) -> StructField:
     """Return a field with numbers, which are added to a list."""
     if path[0].startswith(RESERVED):
         return _plain(field)
@@ -310,14 +310,14 @@ def _numbered(field: StructField, path: tuple[str, ...], numbers: list[int]) -> 
     numbers.append(number)
     inner: Any = field.dataType
     if _is_struct(inner):
-        inner = _struct([_numbered(part, (*path, part.name), numbers) for part in inner])
-    return _replaced(field, inner, {**field.metadata, _KEY: number})
+        inner = _struct([_with_numbers(part, (*path, part.name), numbers) for part in inner])
+    return _field_with(field, inner, {**field.metadata, _KEY: number})
 
 
 def _plain(field: StructField) -> StructField:
     """Return a field without numbers."""
     metadata = {key: value for key, value in field.metadata.items() if key != _KEY}
-    return _replaced(field, _plain_type(field.dataType), metadata)
+    return _field_with(field, _plain_type(field.dataType), metadata)
 
 
 def _plain_type(type_: DataType) -> DataType:
@@ -351,7 +351,7 @@ def _struct(parts: list[StructField]) -> DataType:
     return StructType(parts)
 
 
-def _replaced(field: StructField, type_: DataType, metadata: dict[str, Any]) -> StructField:
+def _field_with(field: StructField, type_: DataType, metadata: dict[str, Any]) -> StructField:
     from pyspark.sql.types import StructField
 
     return StructField(field.name, type_, field.nullable, metadata)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dbt.adapters.vcs.engines.dataframes.session_settings import is_local
 from dbt.adapters.vcs.engines.port import TableParts, whole_table
+from dbt.adapters.vcs.engines.session_settings import is_local
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -83,7 +83,7 @@ class CarriedRows:
             # The view of that name no longer reads its file.
             self._files.pop(name, None)
             return
-        self._scanned(file, schema).createOrReplaceTempView(name)
+        self._scan(file, schema).createOrReplaceTempView(name)
         # The owner of an adopted session may read a view after the connection is closed.
         if lasting and self._outlived:
             file.leave()
@@ -107,13 +107,13 @@ class CarriedRows:
         _write(file.path, rows)
         return file
 
-    def _scanned(self, file: CarriedFile, schema: Any) -> DataFrame:
+    def _scan(self, file: CarriedFile, schema: Any) -> DataFrame:
         from pyspark.sql.types import StructField, StructType
 
         # Numbered in the file, where names could not repeat or differ only in case.
         names = schema.names
         numbered = [
-            StructField(_numbered(n), field.dataType) for n, field in enumerate(schema.fields)
+            StructField(_column_name(n), field.dataType) for n, field in enumerate(schema.fields)
         ]
         reader = self._spark.read.schema(StructType(numbered)).options(**_OPTIONS)
         return reader.parquet(f"file:{file.path}").toDF(*names)
@@ -152,7 +152,7 @@ def _is_same(type_: pa.DataType) -> bool:
 
 
 def _write(path: Path, rows: pa.Table | TableParts) -> None:
-    names = [_numbered(n) for n in range(len(rows.schema))]
+    names = [_column_name(n) for n in range(len(rows.schema))]
     schema = pa.schema([pa.field(n, f.type) for n, f in zip(names, rows.schema, strict=True)])
     with pq.ParquetWriter(
         path,
@@ -160,7 +160,7 @@ def _write(path: Path, rows: pa.Table | TableParts) -> None:
         # Read once, from memory most likely.
         compression="none",
         # Of the other columns, a dictionary costs more than it saves in a file that is read once.
-        use_dictionary=[_numbered(0)] if pa.types.is_string(schema.types[0]) else False,
+        use_dictionary=[_column_name(0)] if pa.types.is_string(schema.types[0]) else False,
         # Spark would not read it, and columns are read by the view's own types.
         store_schema=False,
         coerce_timestamps="us",
@@ -179,5 +179,5 @@ def _parts(rows: pa.Table | TableParts) -> Iterator[pa.Table]:
         yield from rows.parts()
 
 
-def _numbered(number: int) -> str:
+def _column_name(number: int) -> str:
     return f"c{number}"

@@ -139,7 +139,7 @@ class Catalog:
 
     def ensure_schema(self, spark: SparkSession, schema: str) -> None:
         """Create a database if it doesn't exist."""
-        with self._locked(f"schema {schema}"):
+        with self._lock_of(f"schema {schema}"):
             if schema in self._schemas:
                 return
             location = ""
@@ -183,7 +183,7 @@ class Catalog:
         self.ensure_schema(reader.spark, PRIVATE)
         # Before its lock is waited for: whoever holds that may be dropping the version.
         reader.versions.add(mount.id)
-        with self._locked(f"mount {mount.id}"):
+        with self._lock_of(f"mount {mount.id}"):
             with self._lock:
                 version = self._versions.pop(mount.id, None)
                 if version is None:
@@ -227,7 +227,7 @@ class Catalog:
 
     def _drop(self, id: str) -> None:
         """Drop a version, unless somebody has come to need it."""
-        lock = self._locked(f"mount {id}")
+        lock = self._lock_of(f"mount {id}")
         if not lock.acquire(blocking=False):
             return
         try:
@@ -239,7 +239,7 @@ class Catalog:
             if version is None or not readers:
                 return
             named = RelationName(PRIVATE, f"v_{id}")
-            with self._locked(f"name {named}"):
+            with self._lock_of(f"name {named}"):
                 if self._shown.pop(named, None) is not None:
                     version.relations.add(named)
             java: Any = readers[0].spark._jsparkSession
@@ -276,7 +276,7 @@ class Catalog:
         # Each view that a query goes through takes Spark some milliseconds.
         with self._version(reader, mount) as version:
             query = self._query(reader.spark, mount, version)
-        with self._locked(f"name {name}"):
+        with self._lock_of(f"name {name}"):
             if self._shown.get(name) != mount.id:
                 columns = column_list([(field.name, field.comment) for field in mount.fields])
                 self._show(reader.spark, name, columns, query, mount.id)
@@ -290,7 +290,7 @@ class Catalog:
         columns: Sequence[tuple[str, str | None]],
     ) -> None:
         """Show a query under a logical name."""
-        with self._locked(f"name {name}"):
+        with self._lock_of(f"name {name}"):
             self._show(spark, name, column_list(columns), text)
 
     def mount_files(
@@ -308,7 +308,7 @@ class Catalog:
         id = f"f_{hashlib.sha256(key.encode()).hexdigest()[:32]}"
         physical = quoted_relation(RelationName(PRIVATE, id))
         self.ensure_schema(spark, PRIVATE)
-        with self._locked(f"mount {id}"):
+        with self._lock_of(f"mount {id}"):
             # Files that are not versioned may have changed; Spark lists a table's files only once.
             if id in self._files:
                 spark.sql(f"refresh table {physical}")
@@ -320,12 +320,12 @@ class Catalog:
                         f"options ({given})"
                     )
                 self._files.add(id)
-        with self._locked(f"name {name}"):
+        with self._lock_of(f"name {name}"):
             self._show(spark, name, "", f"select * from {physical}")
 
     def unmount(self, spark: SparkSession, name: RelationName) -> None:
         """Remove a logical name."""
-        with self._locked(f"name {name}"):
+        with self._lock_of(f"name {name}"):
             self._shown.pop(name, None)
             self._texts.pop(name, None)
             if name.schema in self._schemas:
@@ -335,7 +335,7 @@ class Catalog:
         self, spark: SparkSession, name: RelationName, id: str, definition: str
     ) -> None:
         """Create a function from the text after its name, unless this version exists."""
-        with self._locked(f"function {name}"):
+        with self._lock_of(f"function {name}"):
             if self._functions.get(name) == id:
                 return
             self._functions.pop(name, None)
@@ -349,7 +349,7 @@ class Catalog:
 
     def unmount_function(self, spark: SparkSession, name: RelationName) -> None:
         """Remove a function."""
-        with self._locked(f"function {name}"):
+        with self._lock_of(f"function {name}"):
             if self._functions.pop(name, None) is not None:
                 self._texts.pop(name, None)
                 spark.sql(f"drop function if exists {quoted_relation(name)}")
@@ -467,7 +467,7 @@ class Catalog:
                 self._signs = Signs(spark, PRIVATE)
             return self._signs
 
-    def _locked(self, key: str) -> threading.Lock:
+    def _lock_of(self, key: str) -> threading.Lock:
         """Return the lock of a key, which is forgotten when nobody holds it or waits for it."""
         with self._lock:
             lock = self._locks.get(key)

@@ -28,9 +28,9 @@ from dbt.adapters.vcs.engines.dataframes.mounting import (
     initial_value,
     lost_files,
 )
-from dbt.adapters.vcs.engines.dataframes.session_settings import is_local
 from dbt.adapters.vcs.engines.engine_errors import StatementError
 from dbt.adapters.vcs.engines.port import TableMount
+from dbt.adapters.vcs.engines.session_settings import is_local
 from dbt.adapters.vcs.engines.spark.function_registry import SharedArrays
 from dbt.adapters.vcs.engines.spark.jobs import translated
 from dbt.adapters.vcs.table.quoting import (
@@ -197,7 +197,7 @@ class CatalogRelations:
                 )
                 if not layout.is_one_write:
                     self._list(listed, files, numbers, linked=linked)
-                found = self._found(table)
+                found = self._file_count(table)
         except StatementError as error:
             if error.condition != "PATH_NOT_FOUND":
                 raise
@@ -263,7 +263,7 @@ class CatalogRelations:
         except NotFoundError:
             return None
 
-    def _found(self, table: str) -> int:
+    def _file_count(self, table: str) -> int:
         """Return how many files Spark knows."""
         # The optimized plan may read rows that the user cached, and then has no files.
         plan = self._spark.table(table)._jdf.queryExecution().analyzed()

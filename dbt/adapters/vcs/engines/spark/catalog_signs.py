@@ -102,7 +102,7 @@ class Signs:
         if sign.kind == "view":
             changes |= self._view(name, sign, queried, _dict(shape["properties"]))
         else:
-            changes |= self._stored(name, sign, self._storage(sign.kind))
+            changes |= self._table_parts(name, sign, self._storage(sign.kind))
         # The catalog itself takes what no statement could make: a table at a place that no file
         # system has.
         self._catalog.createTable(self._table({**shape, **changes}), True)
@@ -119,7 +119,7 @@ class Signs:
             "properties": self._map(properties),
         }
 
-    def _stored(
+    def _table_parts(
         self, name: RelationName, sign: Sign, storage: Mapping[str, Any]
     ) -> dict[str, Any]:
         place = self._option(self._uri(_way_round(str(name))))
@@ -325,7 +325,7 @@ class Bypassed:
 
     def begin(self, schema: str) -> None:
         """Record the current contents of a schema as its owner's."""
-        self._owners[schema] = frozenset(self._listed(schema))
+        self._owners[schema] = frozenset(self._relation_names(schema))
 
     def found(self, ours: Collection[RelationName] = ()) -> dict[RelationName, str]:
         """Return the relations made since, with their kind, `table` or `view`.
@@ -338,7 +338,7 @@ class Bypassed:
             name
             for schema, owners in self._owners.items()
             if schema in there
-            for identifier in self._listed(schema)
+            for identifier in self._relation_names(schema)
             if identifier not in owners and (name := RelationName(schema, identifier)) not in ours
         ]
         # A relation may have been dropped since it was listed.
@@ -354,7 +354,7 @@ class Bypassed:
             return None
         return "view" if table.viewText().isDefined() else "table"
 
-    def _listed(self, schema: str) -> list[str]:
+    def _relation_names(self, schema: str) -> list[str]:
         return _lines(self._catalog.listTables(schema))
 
     @property

@@ -14,9 +14,9 @@ from functools import cache
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.errors import EngineError, InputError
-from dbt.adapters.vcs.engines.dataframes.session_settings import is_local, without_secrets
 from dbt.adapters.vcs.engines.dataframes.statement_jobs import silence_echoes
-from dbt.adapters.vcs.engines.spark.java import ensure_java, ensure_spark_home, with_archive
+from dbt.adapters.vcs.engines.java import ensure_java, ensure_spark_home, with_archive
+from dbt.adapters.vcs.engines.session_settings import is_local, without_secrets
 from dbt.adapters.vcs.engines.spark.jobs import translated
 
 if TYPE_CHECKING:

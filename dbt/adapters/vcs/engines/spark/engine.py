@@ -20,15 +20,16 @@ from dbt.adapters.vcs.engines.dataframes.hadoop_storage import (
     storage_settings,
     with_connector,
 )
-from dbt.adapters.vcs.engines.dataframes.session_settings import (
+from dbt.adapters.vcs.engines.dataframes.writes import NUMBERING
+from dbt.adapters.vcs.engines.java import spark_jars
+from dbt.adapters.vcs.engines.port import PRIVATE
+from dbt.adapters.vcs.engines.session_settings import (
     COMMIT_PROTOCOL,
     VERIFY_PAGES,
     is_local,
     process_settings,
     session_settings,
 )
-from dbt.adapters.vcs.engines.dataframes.writes import NUMBERING
-from dbt.adapters.vcs.engines.port import PRIVATE
 from dbt.adapters.vcs.engines.spark.catalog import Catalog
 from dbt.adapters.vcs.engines.spark.context import (
     is_running,
@@ -36,7 +37,6 @@ from dbt.adapters.vcs.engines.spark.context import (
     private_root,
     spark_context,
 )
-from dbt.adapters.vcs.engines.spark.java import spark_jars
 from dbt.adapters.vcs.engines.spark.jobs import translated
 from dbt.adapters.vcs.engines.spark.session import SparkView
 from dbt.adapters.vcs.table.quoting import literal, quoted, quoted_relation
@@ -111,7 +111,7 @@ class SparkEngine:
         with self._lock:
             if self._closed:
                 raise EngineError("This engine is closed; make another one.")
-            catalog, root = self._started()
+            catalog, root = self._catalog_and_root()
             # Decision 4: temporary views and settings belong to a session, so each thread gets
             # one, and threads can't mix rows under one name. An owner's own views must stay
             # visible.
@@ -133,7 +133,7 @@ class SparkEngine:
                 self._catalog.close()
             self._root = self._catalog = None
 
-    def _started(self) -> tuple[Catalog, SparkSession]:
+    def _catalog_and_root(self) -> tuple[Catalog, SparkSession]:
         if self._catalog is None or self._root is None:
             root = partial(spark_root, self._blobs.uri, self._storage_options)
             catalog = Catalog(self._blobs, root, adopted=self._given is not None)

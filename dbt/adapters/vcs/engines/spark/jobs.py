@@ -31,7 +31,7 @@ class Jobs(StatementJobs):
         return translated()
 
     @contextmanager
-    def _marked(self, mark: str) -> Iterator[None]:
+    def _marking(self, mark: str) -> Iterator[None]:
         # First, because its error tells whether Spark's process is gone.
         self._context.setJobGroup(mark, self._label, interruptOnCancel=True)
         try:

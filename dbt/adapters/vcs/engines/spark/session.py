@@ -108,13 +108,13 @@ class SparkView(FrameSession):
 
         with sending(query_text), self._jobs.run():
             # From the plan: `spark.sql(...).schema` would run a command.
-            schema = json.loads(self._analysed(query_text).schema().json())
+            schema = json.loads(self._plan(query_text).schema().json())
             return columns_of_schema(StructType.fromJson(schema))
 
     def is_repeatable(self, query_text: str) -> bool:
         """Return whether running a query twice surely gives the same rows; nothing is run."""
         with sending(query_text), self._jobs.run():
-            plan = self._analysed(query_text)
+            plan = self._plan(query_text)
             return is_repeatable(str(plan.toString()), deterministic=bool(plan.deterministic()))
 
     def check_syntax(self, text: str) -> None:
@@ -127,7 +127,7 @@ class SparkView(FrameSession):
         return quoted_relation(RelationName(PRIVATE, f"w_{uuid.uuid4().hex}"))
 
     @contextmanager
-    def _inserted(
+    def _insert_rows(
         self,
         text: str,
         stage: str,
@@ -271,14 +271,14 @@ class SparkView(FrameSession):
         self._carried.close()
         self.versions.clear()
 
-    def _sent(self, query_text: str) -> str:
+    def _sent_text(self, query_text: str) -> str:
         return query_text
 
     def _frame(self, sent: str) -> DataFrame:
         frame: DataFrame = self._spark.sql(sent)
         return frame
 
-    def _analysed(self, text: str) -> Any:
+    def _plan(self, text: str) -> Any:
         """Return the analysed plan of a statement, without running it even if it is a command."""
         state = self._java.sessionState()
         # Spark carries out commands while it plans them, unless it is told to skip them.
@@ -289,7 +289,7 @@ class SparkView(FrameSession):
         """Return the rows that an INSERT would add, cast and named as the table's columns."""
         from pyspark.sql import DataFrame
 
-        plan = self._analysed(text)
+        plan = self._plan(text)
         # The query of the planned command has the casts and defaults of an INSERT. Its rows are
         # then written by us: Spark would write them into the stage.
         if plan.getClass().getSimpleName() != "InsertIntoHadoopFsRelationCommand":

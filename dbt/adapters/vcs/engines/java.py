@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import Final
 
 from dbt.adapters.vcs.core.errors import EngineError
-from dbt.adapters.vcs.engines.dataframes.session_settings import (
+from dbt.adapters.vcs.engines.methods import default_settings, installed_defaults
+from dbt.adapters.vcs.engines.session_settings import (
     JAVA_OPTIONS,
     SUBMIT_OPTIONS,
     java_options,
 )
-from dbt.adapters.vcs.engines.methods import default_settings, installed_defaults
 from dbt.adapters.vcs.variables import cache_folder
 
 OLDEST: Final = 17
@@ -139,7 +139,7 @@ _FOLDER_HINT: Final = (
 _REASON: Final = re.compile(r"\[error *\]|^Error|^Cannot ")
 
 
-def archive_of(env: Mapping[str, str]) -> Path | None:
+def archived_classes(env: Mapping[str, str]) -> Path | None:
     """Return the archive for the Java and the Spark that would start; None if there is none.
 
     Raises:
@@ -161,7 +161,7 @@ def with_archive(settings: Mapping[str, str], env: Mapping[str, str]) -> dict[st
     if installed_defaults(env):
         # With a folder of settings on its class path Java would take nothing from the archive.
         return dict(settings)
-    archive = archive_of(env)
+    archive = archived_classes(env)
     if archive is None:
         return dict(settings)
     # When it was last used; it may be somebody else's.
@@ -173,7 +173,7 @@ def with_archive(settings: Mapping[str, str], env: Mapping[str, str]) -> dict[st
     return {**settings, JAVA_OPTIONS: options.strip()}
 
 
-def make_archive(work: Sequence[str], env: Mapping[str, str]) -> Path:
+def archive_classes(work: Sequence[str], env: Mapping[str, str]) -> Path:
     """Make the archive of the classes that a command needs, and return it.
 
     Archives that were of no use for a month are deleted.

@@ -37,9 +37,8 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.model import Run as RunRecord
 from dbt.adapters.vcs.core.origins.results import Result, Results
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.project.node_steps import LoggedStep, RunLog, Sent
+from dbt.adapters.vcs.project.node_steps import Columns, LoggedStep, RunLog, Sent
 from dbt.adapters.vcs.project.publication import Carried, RunHealer
-from dbt.adapters.vcs.project.replay_plan import Columns
 from dbt.adapters.vcs.workspace.lines.lines import RunLine
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.run_branch import find_run

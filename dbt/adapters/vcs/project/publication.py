@@ -38,13 +38,14 @@ from dbt.adapters.vcs.core.origins.results import Results
 from dbt.adapters.vcs.core.origins.staleness import entries_of, moved_inputs
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.project.invocation import Invocation
-from dbt.adapters.vcs.project.node_steps import LoggedStep, Sent
-from dbt.adapters.vcs.project.replay_plan import (
+from dbt.adapters.vcs.project.node_steps import (
     Columns,
+    LoggedStep,
     RecordedTable,
     RecordedTables,
     Replay,
     RunSides,
+    Sent,
     plan_replays,
 )
 from dbt.adapters.vcs.project.reuse_modes import ReuseModes

@@ -86,7 +86,7 @@ def test_what_an_earlier_plan_stored_is_stored_again(monkeypatch: pytest.MonkeyP
 
     def merge_tables(*arguments: Any) -> Any:
         found = plain(*arguments)
-        merged.append(found.snapshot)
+        merged.append(found[0])
         return found
 
     monkeypatch.setattr(table_merge, "merge_tables", merge_tables)

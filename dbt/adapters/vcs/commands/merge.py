@@ -25,7 +25,6 @@ from dbt.adapters.vcs.changes.merges.conflicts.open_merges import (
 )
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode, OnStale, Policy
 from dbt.adapters.vcs.changes.merges.merge_plan import (
-    Merged,
     MergeKind,
     MergePlan,
     Work,
@@ -41,7 +40,7 @@ from dbt.adapters.vcs.changes.merges.stale_by_merge import (
     newly_stale,
     stale_after,
 )
-from dbt.adapters.vcs.changes.merges.table_merge import TableMerges
+from dbt.adapters.vcs.changes.merges.table_merge import Merged, TableMerges
 from dbt.adapters.vcs.commands.conflicts import shown_name
 from dbt.adapters.vcs.commands.failure import ShownFailure
 from dbt.adapters.vcs.commands.layout import Block, Span, counted, line, short
@@ -295,8 +294,7 @@ def _report(
     | taken from one side   | the summary of the changes                              |
     | merged                | the merge, relative to the head that it was planned for |
     """
-    merged = () if plan.combination is None else plan.combination.merged
-    by_name = {str(item.name): item for item in merged if before == plan.target.head}
+    by_name = {str(item.name): item for item in plan.merged if before == plan.target.head}
     # A summary reads little, so of a large table it knows no more than its files say.
     changes = {change.name: _as_merged(change, by_name.get(change.name)) for change in found}
     return MergeReport(
@@ -307,7 +305,7 @@ def _report(
         before=before,
         after=after,
         changes=differing(changes.values()),
-        relations=tuple(_as_changed(item, changes.get(str(item.name))) for item in merged),
+        relations=tuple(_as_changed(item, changes.get(str(item.name))) for item in plan.merged),
         conflicts=plan.conflicts,
         stale=stale.tables,
         stale_unknown=stale.unknown,

@@ -13,7 +13,7 @@ from dbt.adapters.vcs.changes.merges.branch_landing import land_plan
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import Terms
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode
 from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import Clash
-from dbt.adapters.vcs.changes.merges.merge_plan import Combination, MergePlan, Work, whole_side
+from dbt.adapters.vcs.changes.merges.merge_plan import MergePlan, Work, whole_side
 from dbt.adapters.vcs.changes.merges.table_merge import TableMerge, merge_tables
 from dbt.adapters.vcs.changes.writes.versions import version_again
 from dbt.adapters.vcs.commands.layout import Block, Span, line, short
@@ -147,7 +147,7 @@ def _plan(
         target=branch,
         how="merge",
         base=commit,
-        combination=Combination(changes=changes, merged=(), clashes=()),
+        changes=changes,
     )
 
 
@@ -182,10 +182,10 @@ def _rows_undone(
     )
     if isinstance(found, Clash):
         return str(found)
-    version, read = found.snapshot, repository.objects.snapshot
+    (version, merged), read = found, repository.objects.snapshot
     if is_same_table(read(version), read(ours.snapshot)):
         return ours
-    if found.how == "fast_forward":
+    if merged.how == "fast_forward":
         version = version_again(repository, name, ours.snapshot, theirs.snapshot)
     return TableEntry(snapshot=version)
 

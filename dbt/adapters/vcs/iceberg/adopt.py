@@ -11,7 +11,7 @@ import pyarrow as pa
 from dbt.adapters.vcs.changes.diffs.row_diff import TableDiff, diff
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Policy
 from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import Clash
-from dbt.adapters.vcs.changes.merges.table_merge import TableMerge, TableMerged, merge_tables
+from dbt.adapters.vcs.changes.merges.table_merge import TableMerge, merge_tables
 from dbt.adapters.vcs.changes.writes.checks import refuse_null
 from dbt.adapters.vcs.changes.writes.versions import changed, put_segments, without_blocks
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
@@ -366,8 +366,7 @@ def merged(
         ) from error
     if isinstance(found, Clash):
         raise _refusal(name, f"the same ({found})")
-    assert isinstance(found, TableMerged)
-    return found.snapshot
+    return found[0]
 
 
 def _refusal(name: RelationName, what: str) -> ConflictError:

@@ -247,11 +247,11 @@ class RunHealer:
             ConflictError: Something can't be carried out again, or fails; or a test fails on what
                 was computed; or the target moved too often meanwhile.
         """
-        if plan.combination is None:
+        if plan.changes is None:
             return Healed(plan)
         replays = plan_replays(self._repository, self._steps, self._sides(plan))
         made = {name for replay in replays for name in replay.step.writes}
-        if any(clash.name not in made for clash in plan.combination.clashes):
+        if any(clash.name not in made for clash in plan.clashes):
             return Healed(plan)
         others, notes = ([], ()) if replays else self._others(plan)
         if replays or others:
@@ -296,8 +296,8 @@ class RunHealer:
 
     def _overlay(self, plan: MergePlan, made: set[RelationName]) -> Overlay:
         """Return the target with the run merged into it, except for what will be made again."""
-        assert plan.combination is not None
-        head, changes = plan.target.head, plan.combination.changes
+        assert plan.changes is not None
+        head, changes = plan.target.head, plan.changes
         kept = {name: entry for name, entry in changes.relations.items() if name not in made}
         return Overlay(
             repository=self._repository,
@@ -415,7 +415,7 @@ def _relations(replays: Sequence[Replay]) -> tuple[str, ...]:
 
 def _with(plan: MergePlan, overlay: Overlay, seen: Mapping[str, tuple[Input, ...]]) -> MergePlan:
     """Return a plan that lands what an overlay shows, with what its nodes found on it."""
-    assert plan.combination is not None
+    assert plan.changes is not None
     work, record = plan.work, plan.work.record
     if record is not None:
         nodes = tuple(
@@ -423,8 +423,7 @@ def _with(plan: MergePlan, overlay: Overlay, seen: Mapping[str, tuple[Input, ...
             for node in record.nodes
         )
         work = replace(work, record=msgspec.structs.replace(record, nodes=nodes))
-    combination = replace(plan.combination, changes=overlay.changes, clashes=())
-    return replace(plan, work=work, how="merge", combination=combination)
+    return replace(plan, work=work, how="merge", changes=overlay.changes, clashes=())
 
 
 def _noted(node: NodeRun, overlay: Overlay, inputs: tuple[Input, ...]) -> NodeRun:

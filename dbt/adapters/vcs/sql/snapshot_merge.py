@@ -15,8 +15,8 @@ from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode, Policy
 from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import Clash
 from dbt.adapters.vcs.changes.merges.rowwise.row_policy import Keys, Pick
 from dbt.adapters.vcs.changes.merges.table_merge import (
+    Merged,
     TableMerge,
-    TableMerged,
     base_of,
     key_of,
     merge_tables,
@@ -249,7 +249,7 @@ def snapshot_pick(scope: Scope, statement: SnapshotPick) -> Outcome:
     # What the condition read is known only now.
     work = replace(work, only=picked, joins=False, operation="pick", origin=scope.made_by())
     found = merge_tables(scope.overlay.repository, work, scope.engine)
-    if isinstance(found, TableMerged) and not found.picked:
+    if not isinstance(found, Clash) and found[1].how == "nothing_picked":
         source = scope.name(statement.source.name)
         scope.warnings.append(
             f"Nothing picked: {source} changed no such row since it forked from {work.name}, "
@@ -288,14 +288,15 @@ def _version(scope: Scope, table: TableAt) -> SnapshotId:
     return SnapshotId(read.snapshot)
 
 
-def _answer(scope: Scope, work: TableMerge, found: TableMerged | Clash) -> Outcome:
+def _answer(scope: Scope, work: TableMerge, found: tuple[SnapshotId, Merged] | Clash) -> Outcome:
     if isinstance(found, Clash):
         if not (work.dry_run and found.rows is not None):
             raise _error(work.name, found)
         return _row(work, "rewrite", 0, 0, 0, found.count)
-    if not work.dry_run and found.snapshot != work.ours:
-        scope.overlay.put(work.name, TableEntry(snapshot=found.snapshot))
-    return _row(work, found.how, found.added, found.removed, found.modified, found.conflicts)
+    version, done = found
+    if not work.dry_run and version != work.ours:
+        scope.overlay.put(work.name, TableEntry(snapshot=version))
+    return _row(work, done.how, done.added, done.removed, done.modified, done.conflicts)
 
 
 def _row(

@@ -104,10 +104,9 @@ def land_plan(
                 continue
             held = terms.on(branch)
             check_terms(repository, plan, held)
-            recorded = terms
             if judge is not None:
-                plan, told = judge(plan)
-                recorded = replace(terms, metadata={**terms.metadata, **told})
+                plan = judge(plan)
+            recorded = replace(terms, metadata={**terms.metadata, **plan.metadata})
             try:
                 if plan.how == "conflict":
                     _keep(repository, plan, held, author)
@@ -150,7 +149,6 @@ def check_terms(repository: Repository, plan: MergePlan, terms: Terms) -> None:
 
 def _keep(repository: Repository, plan: MergePlan, terms: Terms, author: str) -> NoReturn:
     """Store the conflicts of a plan with the terms, and raise the error that says so."""
-    assert plan.combination is not None
     source, target = plan.work.source, plan.target.name
     merge = OpenMerge(
         source=source,
@@ -160,8 +158,7 @@ def _keep(repository: Repository, plan: MergePlan, terms: Terms, author: str) ->
         terms=terms,
         head=plan.target.head,
     )
-    clashes, decided = plan.combination.clashes, bool(plan.work.decisions)
-    keep(repository, merge, clashes, author=author, decided=decided)
+    keep(repository, merge, plan.clashes, author=author, decided=bool(plan.work.decisions))
     tests = (
         f" {target!r} requires tests, and none can see rows that are chosen by hand: rather merge "
         f"{target!r} into {source!r}, resolve and test there, and promote again."
@@ -170,7 +167,7 @@ def _keep(repository: Repository, plan: MergePlan, terms: Terms, author: str) ->
     )
     raise ConflictError(
         f"{source!r} and {target!r} changed the same in different ways since {plan.base[:12]}: "
-        f"{plan.combination.told()}. Nothing was changed on {target!r}; the conflicts are kept. "
+        f"{plan.conflicts_line}. Nothing was changed on {target!r}; the conflicts are kept. "
         f"Look at them: dbt-vcs conflicts {target}. Choose: dbt-vcs resolve <relation> --with "
         f"ours|theirs|base|delete. Then: dbt-vcs merge --continue {target}, or --abort {target}"
         f"{'.' if tests else ''}{tests}"
@@ -186,8 +183,8 @@ def _put(
         return target.head, target.head
     shown = repository.tree(target.head).id
     tree = repository.objects.commit(work.commit).tree
-    if plan.combination is not None:
-        tree = repository.edit(shown, plan.combination.changes)
+    if plan.changes is not None:
+        tree = repository.edit(shown, plan.changes)
     check_present(repository, shown, tree)
     if plan.how == "fast_forward" and work.joins and not terms.metadata:
         note = terms.message or f"{work.source}: fast-forward"
@@ -246,11 +243,11 @@ def _check_required_tests(repository: Repository, plan: MergePlan) -> None:
         ConflictError: Some version has no passed tests; the message says what to do.
     """
     work, target = plan.work, plan.target
-    if plan.combination is not None:
+    if plan.changes is not None:
         tested, shown = repository.tree(work.commit), repository.tree(target.head)
         mixed = [
             str(name)
-            for name, entry in plan.combination.changes.relations.items()
+            for name, entry in plan.changes.relations.items()
             if (None if entry is Absent else entry) not in (tested.entry(name), shown.entry(name))
         ]
         if mixed:

@@ -11,7 +11,7 @@ from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import Decisions
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice, Mode, Policy
 from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import Clash
 from dbt.adapters.vcs.changes.merges.rowwise.row_outcome import How
-from dbt.adapters.vcs.changes.merges.table_merge import TableMerge, TableMerges, is_rebuilt
+from dbt.adapters.vcs.changes.merges.table_merge import Merged, TableMerge, TableMerges, is_rebuilt
 from dbt.adapters.vcs.core.branches import Branch
 from dbt.adapters.vcs.core.codec import is_same_table
 from dbt.adapters.vcs.core.errors import ConflictError, DamagedError, InputError
@@ -87,21 +87,32 @@ class MergePlan:
         target: The branch to merge into, as it was when the plan was made.
         how: The kind of merge.
         base: The commit that both sides are compared with.
-        combination: What changes on the target, if `how` is `merge` or `conflict`.
+        changes: What changes on the target, if `how` is `merge` or `conflict`; with clashes,
+            without what they leave open.
+        merged: How every relation that the work changed was merged then, by name.
+        clashes: What could not be decided, by name, including schemas' comments and properties.
+        metadata: What the commit records of how the plan was made, besides that of the terms.
     """
 
     work: Work
     target: Branch
     how: MergeKind
     base: CommitId
-    combination: Combination | None = None
+    changes: TreeChanges | None = None
+    merged: tuple[Merged, ...] = ()
+    clashes: tuple[Clash, ...] = ()
+    metadata: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def conflicts(self) -> tuple[str, ...]:
         """The undecided conflicts, one line each."""
-        if self.combination is None:
-            return ()
-        return tuple(str(clash) for clash in self.combination.clashes)
+        return tuple(map(str, self.clashes))
+
+    @property
+    def conflicts_line(self) -> str:
+        """The same as one line; of many only the first are named."""
+        more = len(self.clashes) - _SHOWN
+        return "; ".join(self.conflicts[:_SHOWN]) + (f"; and {more} more" if more > 0 else "")
 
     def check_fast_forward(self) -> None:
         """Check that the target can be fast-forwarded.
@@ -125,7 +136,7 @@ class MergePlan:
             ConflictError: Values were chosen for rows, and the plan merges none.
         """
         chosen = any(item.has_values for item in self.work.decisions.values())
-        if self.combination is None and chosen:
+        if self.changes is None and chosen:
             raise ConflictError(
                 f"Values were chosen for rows, and by now {self.target.name!r} has all of "
                 f"{self.work.source!r}, or nothing else. Nothing was changed. Give the merge up "
@@ -148,6 +159,11 @@ def plan_merge(
     date. Tables that were merged for an earlier plan, and have not changed since, are as they were
     merged then.
 
+    Each relation follows the rule of `core.plan.tree_merge`. A table that both sides changed is
+    merged row by row, and its definition attribute by attribute; anything else that both changed
+    is decided as a whole by the policy. All conflicts are found before anything is written that a
+    reader could see.
+
     Raises:
         InputError: The two have no common history.
     """
@@ -157,27 +173,23 @@ def plan_merge(
         return MergePlan(work=work, target=target, how="up_to_date", base=base)
     if base == target.head:
         return MergePlan(work=work, target=target, how="fast_forward", base=base)
-    combination = combine(
-        repository,
-        bases=bases,
-        ours=target.head,
-        theirs=work.commit,
-        policy=work.policy,
-        decisions=work.decisions,
-        tables=tables,
-    )
-    how: MergeKind = "conflict" if combination.clashes else "merge"
-    return MergePlan(work=work, target=target, how=how, base=base, combination=combination)
+    read = repository.objects
+    ours, theirs = (read.tree(read.commit(id).tree) for id in (target.head, work.commit))
+    # What the common ancestors show is the base, as in git. Versions of a table that both sides
+    # have beside it, since one side picked from the other, don't count.
+    with tables.crossing() as crossing:
+        merge = merge_trees(read.tree(crossing.tree(bases)), ours, theirs, read.schema_tree)
+        shown = tuple(map(repository.tree, bases))
+        return _Relations(repository, work, merge, tables, shown).plan(target, base)
 
 
 def planned_changes(repository: Repository, plan: MergePlan) -> tuple[ChangeSummary, ...]:
     """Return how the target would change; for a conflict, what merges cleanly."""
     if plan.how == "up_to_date":
         return ()
-    if plan.combination is None:
+    if plan.changes is None:
         return list_changes(repository, plan.target.head, plan.work.commit)
-    changes = plan.combination.changes
-    ours = repository.tree(plan.target.head)
+    changes, ours = plan.changes, repository.tree(plan.target.head)
     relations = [
         Change(name, ours.entry(name) or Absent, entry)
         for name, entry in sorted(changes.relations.items())
@@ -221,125 +233,57 @@ _REBUILT: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Merged:
-    """How one relation was merged.
-
-    Attributes:
-        name: The relation.
-        mode: The conflict mode.
-        how: `up_to_date`: theirs has nothing new; `fast_forward`: ours had nothing new, so
-            theirs is taken as it is; `graft`: the files of both sides, without reading any;
-            `rewrite`: some rows were written.
-        added: Rows that ours gains; `removed`: loses; `modified`: gains with other values. Not
-            counted here if theirs is taken as it is: a summary of the changes has them.
-        is_exact: False if these are upper bounds.
-        conflicts: Rows that both sides changed in different ways, decided by the mode or by hand.
-    """
-
-    name: RelationName
-    mode: Mode
-    how: How
-    added: int = 0
-    removed: int = 0
-    modified: int = 0
-    is_exact: bool = True
-    conflicts: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Combination:
-    """The changes to ours, and the undecided conflicts.
-
-    Attributes:
-        changes: Changes to the tree of ours; complete only if there are no clashes.
-        merged: Every relation that theirs changed, by name.
-        clashes: Undecided conflicts by name, including schemas' comments and properties.
-    """
-
-    changes: TreeChanges
-    merged: tuple[Merged, ...]
-    clashes: tuple[Clash, ...]
-
-    def told(self) -> str:
-        """Return the clashes as one line; of many only the first are named."""
-        more = f"; and {len(self.clashes) - _SHOWN} more" if len(self.clashes) > _SHOWN else ""
-        return "; ".join(map(str, self.clashes[:_SHOWN])) + more
-
-
-def combine(
-    repository: Repository,
-    *,
-    bases: Sequence[CommitId],
-    ours: CommitId,
-    theirs: CommitId,
-    policy: Policy,
-    decisions: Mapping[RelationName, Decisions] | None = None,
-    tables: TableMerges,
-) -> Combination:
-    """Merge the tree of one commit into that of another, both seen from their common ancestors.
-
-    The ancestors are the nearest ones, newest first; several are merged with each other. What they
-    show is the base, as in git: versions of a table that both sides have beside it, since one side
-    picked from the other, don't count.
-
-    Each relation follows the rule of `core.tree_changes`. A table that both sides changed is
-    merged row by row, and its definition attribute by attribute; anything else that both changed
-    is decided as a whole by the policy. All conflicts are found before anything is written that a
-    reader could see.
-    """
-    read = repository.objects
-    our, their = (read.tree(read.commit(id).tree) for id in (ours, theirs))
-    with tables.crossing() as crossing:
-        merge = merge_trees(read.tree(crossing.tree(bases)), our, their, read.schema_tree)
-        shown = tuple(map(repository.tree, bases))
-        now = repository.tree(ours)
-        return _Work(repository, merge, shown, now, policy, decisions or {}, tables).run()
-
-
 @dataclass
-class _Work:
-    """One call of `combine`."""
+class _Relations:
+    """Merges what both sides changed, relation by relation.
+
+    Attributes:
+        repository: The repository.
+        work: What to merge, with its policy and decisions.
+        merge: What is left to decide, and what is decided already.
+        tables: Merges rows.
+        bases: What the common ancestors show, the newest first.
+    """
 
     repository: Repository
+    work: Work
     merge: TreeMerge
-    bases: tuple[TreeReader, ...]
-    ours: TreeReader
-    policy: Policy
-    decisions: Mapping[RelationName, Decisions]
     tables: TableMerges
+    bases: tuple[TreeReader, ...]
     relations: dict[RelationName, Entry | AbsentType] = field(default_factory=dict)
     schemas: dict[str, SchemaInfo | AbsentType] = field(default_factory=dict)
     merged: list[Merged] = field(default_factory=list)
     clashes: list[Clash] = field(default_factory=list)
 
-    def run(self) -> Combination:
+    def plan(self, target: Branch, base: CommitId) -> MergePlan:
         self.relations.update(self.merge.relations)
         self.schemas.update(self.merge.schemas)
-        self._check_values()
+        for name in self.work.decisions.keys() - self.merge.conflicts.keys():
+            self._check_no_values(name)
         for name, entry in self.merge.relations.items():
-            self.merged.append(self._taken(name, entry))
+            mode = self.work.policy.mode_of(name, self._snapshot(entry))
+            self.merged.append(Merged(name=name, mode=mode, how="fast_forward"))
         for name, triple in self.merge.conflicts.items():
             self._conflict(name, triple)
         for schema, infos in self.merge.schema_conflicts.items():
             self._schema(schema, infos)
-        return Combination(
+        return MergePlan(
+            work=self.work,
+            target=target,
+            how="conflict" if self.clashes else "merge",
+            base=base,
             changes=TreeChanges(relations=self.relations, schemas=self.schemas),
             merged=tuple(sorted(self.merged, key=lambda item: item.name)),
             clashes=tuple(sorted(self.clashes, key=lambda item: item.name)),
         )
 
-    def _check_values(self) -> None:
-        """Check that values chosen by hand are only for tables that are merged row by row.
+    def _check_no_values(self, name: RelationName) -> None:
+        """Check that no values were chosen for rows of a relation that isn't merged by row.
 
         Raises:
-            ConflictError: Values were chosen for rows of a table that is not.
+            ConflictError: Some were.
         """
-        for name in self.decisions.keys() - self.merge.conflicts.keys():
-            self._check_no_values(name)
-
-    def _check_no_values(self, name: RelationName) -> None:
-        decided = self.decisions.get(name)
+        decided = self.work.decisions.get(name)
         if decided is not None and decided.has_values:
             raise ConflictError(
                 f"Values were chosen for rows of {name}, whose rows are not changed on both sides "
@@ -347,14 +291,9 @@ class _Work:
                 "and set the values with an update."
             )
 
-    def _taken(self, name: RelationName, entry: Entry | AbsentType) -> Merged:
-        """Return the entry for a relation that only theirs changed."""
-        mode = self.policy.mode_of(name, self._snapshot(entry))
-        return Merged(name=name, mode=mode, how="fast_forward")
-
     def _conflict(self, name: RelationName, triple: Sides[Entry]) -> None:
         ours, theirs = self._snapshot(triple.ours), self._snapshot(triple.theirs)
-        mode = self.policy.mode_of(name, theirs)
+        mode = self.work.policy.mode_of(name, theirs)
         side = self._unchanged_side(triple)
         if side is not None:
             self._side(name, triple.theirs if side == "ours" else None, mode)
@@ -390,7 +329,7 @@ class _Work:
     ) -> None:
         """Merge a table that both sides changed row by row."""
         assert not isinstance(triple.theirs, AbsentType)
-        decided = self.decisions.get(name, Decisions())
+        decided = self.work.decisions.get(name, Decisions())
         found = self.tables.merge(
             TableMerge(
                 name=name,
@@ -413,18 +352,9 @@ class _Work:
                 # a whole would lose rows that only the other side has.
                 self.clashes.append(found)
             return
-        self.relations[name] = TableEntry(snapshot=found.snapshot)
-        self.merged.append(
-            Merged(
-                name=name,
-                mode=mode,
-                how=found.how,
-                added=found.added,
-                removed=found.removed,
-                modified=found.modified,
-                conflicts=found.conflicts,
-            )
-        )
+        version, merged = found
+        self.relations[name] = TableEntry(snapshot=version)
+        self.merged.append(merged)
 
     def _unchanged_side(self, triple: Sides[Entry]) -> Literal["ours", "theirs"] | None:
         """Return the side that a restore or revert made equal to the base, or to the other one."""
@@ -468,7 +398,7 @@ class _Work:
         self, name: RelationName, theirs: Entry, tips: tuple[SnapshotId, SnapshotId], mode: Mode
     ) -> bool:
         """Take the side that went on from what the other one shows, if one did."""
-        if name in self.decisions:
+        if name in self.work.decisions:
             return False
         side = _side_ahead(self.repository.objects, *tips)
         if side is not None:
@@ -520,7 +450,7 @@ class _Work:
     def _schema(self, schema: str, infos: Sides[SchemaInfo]) -> None:
         """Decide a schema's comment and properties, using the default mode."""
         name = RelationName(schema, "")
-        mode = self.policy.override or self.policy.default
+        mode = self.work.policy.override or self.work.policy.default
         choice = self._choice(name, mode)
         if choice is None:
             message = f"comment or properties, {_described(infos)}"
@@ -530,7 +460,7 @@ class _Work:
 
     def _choice(self, name: RelationName, mode: Mode) -> Choice | None:
         """Return the choice for a relation or schema as a whole, by hand or by the mode."""
-        decided = self.decisions.get(name, Decisions()).whole
+        decided = self.work.decisions.get(name, Decisions()).whole
         return decided or (Choice(mode.side) if mode.side else None)
 
     def _snapshot(self, entry: Entry | AbsentType) -> Snapshot | None:

@@ -6,6 +6,7 @@ The read set check holds the runs that are published to it, by `on_stale`.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple, TypeAlias
 
 from dbt.adapters.vcs.changes.merges.conflicts.policy import OnStale
@@ -35,7 +36,7 @@ def skewed_by(repository: Repository, plan: MergePlan) -> list[NewlyMoved]:
     undecided relation counts as the source shows it, and as the target does for what was made from
     it.
     """
-    if plan.combination is None:
+    if plan.changes is None:
         return []
     target, source = plan.target.head, plan.work.commit
     by_theirs = {item.name for item in repository.diff(plan.base, source).relations}
@@ -54,7 +55,7 @@ def skewed_by(repository: Repository, plan: MergePlan) -> list[NewlyMoved]:
             merged=merged,
             by_ours=by_ours - by_theirs,
             by_theirs=by_theirs,
-            undecided={clash.name for clash in plan.combination.clashes},
+            undecided={clash.name for clash in plan.clashes},
         ),
     )
 
@@ -79,10 +80,10 @@ def stale_after(
     if plan.how == "up_to_date":
         return NewlyStale()
     before = entries_of(repository.tree(plan.target.head))
-    if plan.combination is None:
+    if plan.changes is None:
         after = entries_of(repository.tree(plan.work.commit))
     else:
-        names = (*before, *plan.combination.changes.relations)
+        names = (*before, *plan.changes.relations)
         told = ((name, entry_after(plan, name, before.get(name))) for name in names)
         after = {name: entry for name, entry in told if entry is not None}
     return newly_stale(repository, before, after, changed_by_target(repository, plan), most=most)
@@ -171,8 +172,8 @@ def joined(items: Iterable[str]) -> str:
 
 def entry_after(plan: MergePlan, name: RelationName, ours: Entry | None) -> Entry | None:
     """Return what the target of a merge will show under a name; an undecided one as in `ours`."""
-    assert plan.combination is not None
-    changes = plan.combination.changes
+    assert plan.changes is not None
+    changes = plan.changes
     entry = changes.relations.get(name)
     if entry is Absent or (entry is None and changes.schemas.get(name.schema) is Absent):
         return None
@@ -183,20 +184,11 @@ EARLIER: Final = "healed_later_runs"
 """Metadata of a commit whose run counts as earlier than others: their tables, computed again."""
 
 
-class Judged(NamedTuple):
-    """A plan that may land.
+Judge: TypeAlias = Callable[[MergePlan], MergePlan]
+"""Returns the plan that may land in place of one, with the metadata that its commit records.
 
-    Attributes:
-        plan: The plan; perhaps another one than was looked at.
-        told: What the commit records of it, as metadata.
-    """
-
-    plan: MergePlan
-    told: Mapping[str, str]
-
-
-Judge: TypeAlias = Callable[[MergePlan], Judged]
-"""Looks at a plan before it lands or its conflicts are kept, and raises if it must not land."""
+Called before a plan lands or its conflicts are kept; raises if it must not land.
+"""
 
 
 class Healed(NamedTuple):
@@ -241,7 +233,7 @@ class ReadSetCheck:
         self._on_stale = on_stale
         self._healer = healer if on_stale is OnStale.HEAL else None
 
-    def __call__(self, plan: MergePlan) -> Judged:
+    def __call__(self, plan: MergePlan) -> MergePlan:
         """Return what may land.
 
         Raises:
@@ -263,7 +255,7 @@ class ReadSetCheck:
             told[EARLIER] = ", ".join(healed.earlier)
         if stale:
             told["stale"] = ", ".join(map(moved_text, stale))
-        return Judged(healed.plan, told)
+        return replace(healed.plan, metadata=told)
 
 
 def refusal(plan: MergePlan, own: Sequence[NewlyMoved], on_stale: OnStale) -> str:

@@ -15,7 +15,6 @@ from dbt.adapters.vcs.changes.merges.by_engine.engine_repair import EngineRepair
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice, Mode
 from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import Clash
 from dbt.adapters.vcs.changes.merges.rowwise.row_merge import (
-    RowEngine,
     SchemaConflictError,
     merge,
 )
@@ -85,26 +84,30 @@ class TableMerge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TableMerged:
-    """The result of merging one table.
+class Merged:
+    """How one relation was merged.
 
     Attributes:
-        snapshot: The merged version; stored, but nothing refers to it yet.
-        how: The kind of merge.
-        added: Rows that ours gains.
-        removed: Rows that it loses.
-        modified: Rows whose values change.
-        conflicts: Rows that both sides changed differently and that the mode decided.
-        picked: False if rows were to be picked, and theirs changed none of them.
+        name: The relation.
+        mode: The conflict mode.
+        how: `up_to_date`: theirs has nothing new; `fast_forward`: ours had nothing new, so
+            theirs is taken as it is; `graft`: the files of both sides, without reading any;
+            `rewrite`: some rows were written; `nothing_picked`: rows were to be picked, and theirs
+            changed none of them.
+        added: Rows that ours gains; `removed`: loses; `modified`: gains with other values. Not
+            counted here if theirs is taken as it is: a summary of the changes has them.
+        is_exact: False if these are upper bounds.
+        conflicts: Rows that both sides changed in different ways, decided by the mode or by hand.
     """
 
-    snapshot: SnapshotId
+    name: RelationName
+    mode: Mode
     how: How
-    added: int
-    removed: int
-    modified: int
-    conflicts: int
-    picked: bool = True
+    added: int = 0
+    removed: int = 0
+    modified: int = 0
+    is_exact: bool = True
+    conflicts: int = 0
 
 
 def merge_tables(
@@ -113,8 +116,10 @@ def merge_tables(
     sessions: Rewriters | None,
     *,
     limits: Limits = MERGE_LIMITS,
-) -> TableMerged | Clash:
-    """Merge two versions of a table; return undecided conflicts as a clash.
+) -> tuple[SnapshotId, Merged] | Clash:
+    """Merge two versions of a table; return the merged one, or undecided conflicts as a clash.
+
+    It is stored, but nothing refers to it yet.
 
     The base is the nearest common ancestor of the two versions, through clones and earlier merges.
     Several ancestors are merged with each other. If there is none, the given base is used, such as
@@ -172,14 +177,13 @@ def crossing_of(
 
     What it wrote for bases is deleted at the end.
     """
-    at_scale = EngineRepairs(blobs=repository.blobs, sessions=sessions)
-    engine = RowEngine(at_scale=at_scale, sessions=sessions)
+    engine = EngineRepairs(blobs=repository.blobs, sessions=sessions)
     crossing = Crossing(repository=repository, limits=limits, engine=engine)
     try:
         yield crossing
     finally:
         crossing.forget()
-        at_scale.forget()
+        engine.forget()
 
 
 def base_of(repository: Repository, work: TableMerge) -> SnapshotId | None:
@@ -218,13 +222,13 @@ def _merged(
     repository: Repository,
     work: TableMerge,
     outcome: MergeOutcome,
-    engine: RowEngine,
+    engine: EngineRepairs,
     sessions: Rewriters | None,
-) -> TableMerged:
+) -> tuple[SnapshotId, Merged]:
     # None if an engine has to count them, once they are written.
     counts: Counts | None = in_process_first(lambda: outcome.counts, lambda: None)
     write = new_write_id()
-    if outcome.how == "up_to_date":
+    if outcome.how in ("up_to_date", "nothing_picked"):
         # Ours as it is stored: the outcome's may have other files for the same rows.
         version = repository.objects.snapshot(work.ours)
     elif outcome.how == "fast_forward":
@@ -259,17 +263,18 @@ def _merged(
     if counts is None:
         before = msgspec.structs.replace(outcome.ours, schema=version.schema)
         changed = Difference(repository=repository, before=before, after=version)
-        counts = changed.counts_by_engine(engine.at_scale.session(version.schema.fields))
+        counts = changed.counts_by_engine(engine.session(version.schema.fields))
     if work.dry_run:
         outcome.forget(write)
-    return TableMerged(
-        snapshot=work.ours if work.dry_run else SnapshotId(repository.objects.put(version)),
+    stored = work.ours if work.dry_run else SnapshotId(repository.objects.put(version))
+    return stored, Merged(
+        name=work.name,
+        mode=work.mode,
         how=outcome.how,
         added=counts.added,
         removed=counts.removed,
         modified=counts.modified,
         conflicts=len(outcome.conflicts),
-        picked=outcome.picked,
     )
 
 
@@ -289,7 +294,7 @@ def _is_verbatim(work: TableMerge, outcome: MergeOutcome) -> bool:
     """Return whether every row of a merge is a row of ours or of theirs."""
     others = (Choice.BASE, Choice.CUSTOM)
     is_mixed = work.mode.is_by_cell or any(item.choice in others for item in work.decisions)
-    return not is_mixed or (outcome.repair is None and outcome.large is None)
+    return not is_mixed or outcome.repair is None
 
 
 def _clash(name: RelationName, outcome: MergeOutcome) -> Clash:
@@ -330,14 +335,16 @@ class TableMerges:
         """Take what `merge_tables` does."""
         self._repository = repository
         self._sessions = sessions
-        self._done: dict[tuple[SnapshotId, SnapshotId], tuple[TableMerge, TableMerged | Clash]]
+        self._done: dict[
+            tuple[SnapshotId, SnapshotId], tuple[TableMerge, tuple[SnapshotId, Merged] | Clash]
+        ]
         self._done = {}
 
     def crossing(self) -> AbstractContextManager[Crossing]:
         """Return what makes one base out of several, for as long as the context is open."""
         return crossing_of(self._repository, self._sessions)
 
-    def merge(self, work: TableMerge) -> TableMerged | Clash:
+    def merge(self, work: TableMerge) -> tuple[SnapshotId, Merged] | Clash:
         """Merge two versions of a table as `merge_tables` does, at most once.
 
         Raises:
@@ -348,8 +355,8 @@ class TableMerges:
         key = work.ours, work.theirs
         before, found = self._done.get(key, (None, None))
         if found is not None and before == work:
-            if isinstance(found, TableMerged):
-                self._renew(work, found.snapshot)
+            if not isinstance(found, Clash):
+                self._renew(work, found[0])
             return found
         found = merge_tables(self._repository, work, self._sessions)
         self._done[key] = work, found
@@ -384,7 +391,7 @@ class Crossing:
 
     repository: Repository
     limits: Limits = MERGE_LIMITS
-    engine: RowEngine | None = None
+    engine: EngineRepairs | None = None
     _made: list[tuple[MergeOutcome, WriteId]] = field(default_factory=list)
 
     def merge(

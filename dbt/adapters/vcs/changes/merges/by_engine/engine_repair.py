@@ -9,7 +9,7 @@ time.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -58,7 +58,7 @@ from dbt.adapters.vcs.core.plan.schema_merge import Definition
 from dbt.adapters.vcs.core.plan.states import DeletionKey, State, Triple
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.factory import row_session
-from dbt.adapters.vcs.engines.port import Destination, RowSession, TableMount
+from dbt.adapters.vcs.engines.port import Destination, Rewriters, RowSession, TableMount
 from dbt.adapters.vcs.table.compare.located import Mask, Places
 from dbt.adapters.vcs.table.equality import canonical
 from dbt.adapters.vcs.table.files.block_reader import Files, Positions, is_readable, shown_type
@@ -99,11 +99,12 @@ class EngineRepairs:
 
     Attributes:
         blobs: The repository's store.
-        sessions: Returns Spark's session; None if there is none.
+        sessions: Provides Spark's session; None to refuse what only it can compute, and to
+            refuse files to be rewritten first of more rows than fit in this process.
     """
 
     blobs: Blobs
-    sessions: Callable[[], RowSession] | None = None
+    sessions: Rewriters | None = None
     _folders: list[str] = field(default_factory=list)
     _opened: ExitStack = field(default_factory=ExitStack)
     _sessions: dict[bool, RowSession] = field(default_factory=dict)

@@ -27,14 +27,17 @@ from dbt.adapters.vcs.changes.merges.rowwise.decide import (
 )
 from dbt.adapters.vcs.changes.merges.rowwise.row_policy import RowPolicy
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.core.model import Field
+from dbt.adapters.vcs.core.model import Block, Field, Tombstone
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.pieces import Piece
+from dbt.adapters.vcs.core.plan.schema_merge import Definition
 from dbt.adapters.vcs.core.plan.states import DeletionKey, State, Triple
 from dbt.adapters.vcs.table.compare.located import Located, Mask, PlaceGrid, locate
 from dbt.adapters.vcs.table.compare.net import fast_first, ranks, sums, table_columns
 from dbt.adapters.vcs.table.equality import Codes, codes_of, group_ids, ids_within
 from dbt.adapters.vcs.table.files.block_reader import Files, Positions, is_readable
+from dbt.adapters.vcs.table.files.footers import read_blocks
+from dbt.adapters.vcs.table.files.parquet import write_rows, write_tombstone
 from dbt.adapters.vcs.table.row_numbers import are_among
 
 MAX_DELETED: Final = 0.5
@@ -47,6 +50,7 @@ class Repair:
     """How a graft becomes the merged version.
 
     Attributes:
+        files: Reads files.
         state: Blocks and deletions of the graft.
         deleted: Rows to delete from it, in the columns of a tombstone file.
         inserted: Rows to add, columns by field id.
@@ -60,6 +64,7 @@ class Repair:
         has_changes: Whether theirs differs from base in any of the rows, by content.
     """
 
+    files: Files
     state: State
     deleted: pa.Table
     inserted: pa.Table
@@ -70,6 +75,22 @@ class Repair:
     units: Codes
     wanted: Positions
     has_changes: bool
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether there are rows to delete or to add."""
+        return bool(self.deleted.num_rows or self.inserted.num_rows)
+
+    def write(
+        self, definition: Definition, folder: str
+    ) -> tuple[tuple[Block, ...], tuple[Tombstone, ...]]:
+        """Write the rows to add and the tombstones below `data/<table id>/w=<write id>`, new."""
+        blobs, schema, by = self.files.blobs, definition.schema, definition.partition_by
+        files = write_rows(blobs, self.inserted, folder=folder, partition_by=by)
+        blocks = read_blocks(blobs, files, schema, by, files)
+        if not self.deleted.num_rows:
+            return blocks, ()
+        return blocks, (write_tombstone(blobs, self.deleted, folder=folder),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,6 +196,7 @@ class _Attempt:
         missing = np.maximum(self.verdict.wanted - have, 0)
         made = self._made()
         return Repair(
+            files=self._files,
             state=self.state,
             deleted=self._deleted(),
             inserted=pa.concat_tables([self._read(np.repeat(self.groups.first, missing)), made]),

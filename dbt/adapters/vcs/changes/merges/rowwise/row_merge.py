@@ -8,7 +8,7 @@
 | keys show: never the same row                        | `graft`, keys are read                  |
 | both changed some rows                               | `rewrite` of those rows                 |
 
-More rows than fit in this process are decided by SQL (`RepairAtScale`).
+More rows than fit in this process are decided by SQL (`by_engine`).
 
 The further steps are in `core/plan/states.py` (graft), `decide.py` (which row stands),
 `repair.py`.
@@ -19,13 +19,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple, Protocol, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from dbt.adapters.vcs.changes.diffs.difference import Difference
+from dbt.adapters.vcs.changes.merges.by_engine.engine_repair import EngineRepair, EngineRepairs
 from dbt.adapters.vcs.changes.merges.rowwise.decide import Conflicts
 from dbt.adapters.vcs.changes.merges.rowwise.repair import (
     Question,
@@ -35,9 +36,7 @@ from dbt.adapters.vcs.changes.merges.rowwise.repair import (
     without,
 )
 from dbt.adapters.vcs.changes.merges.rowwise.row_outcome import (
-    ConflictRows,
     How,
-    LargeRepair,
     MergeOutcome,
 )
 from dbt.adapters.vcs.changes.merges.rowwise.row_policy import RowPolicy
@@ -55,44 +54,13 @@ from dbt.adapters.vcs.core.plan.schema_merge import (
 )
 from dbt.adapters.vcs.core.plan.states import State, Triple, compare, graft
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.engines.port import Rewriter, Rewriters, RowSession
+from dbt.adapters.vcs.engines.port import Rewriter, Rewriters
 from dbt.adapters.vcs.table.compare.comparison import Counts
 from dbt.adapters.vcs.table.files.block_reader import Files, is_readable
 from dbt.adapters.vcs.table.limits import CONDITION_LIMITS, MERGE_LIMITS, Limits, in_process_first
 from dbt.adapters.vcs.table.quoting import quoted
 
 _FAIL: Final = RowPolicy()
-
-
-class RepairAtScale(Protocol):
-    """Repairs a graft whatever the number of rows; implemented by an engine."""
-
-    def session(self, fields: Sequence[Field]) -> RowSession:
-        """Return the session that computes rows with some columns."""
-
-    def __call__(self, question: Question, state: State, folder: str) -> LargeRepair:
-        """Return the repair.
-
-        Args:
-            question: What to decide.
-            state: The graft, in which rows may be deleted twice.
-            folder: `data/<table id>`.
-
-        """
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowEngine:
-    """What an engine does for a merge with more rows than this process looks at.
-
-    Attributes:
-        at_scale: Decides on the rows.
-        sessions: Provides Spark's session, for files that must be rewritten first; None to refuse
-            more of them than fit in this process.
-    """
-
-    at_scale: RepairAtScale
-    sessions: Rewriters | None = None
 
 
 class SchemaConflictError(ConflictError):
@@ -119,7 +87,7 @@ def merge(
     *,
     policy: RowPolicy = _FAIL,
     limits: Limits = MERGE_LIMITS,
-    engine: RowEngine | None = None,
+    engine: EngineRepairs | None = None,
 ) -> MergeOutcome:
     """Merge what theirs changed since base into ours; nothing is written before `put`.
 
@@ -199,12 +167,12 @@ class _Merging:
         """Return the outcome if one side changed nothing; None if both may have."""
         triple = self.triple
         if triple.theirs == triple.base and self.definition == Definition.of(self.ours):
-            return self._outcome("up_to_date", triple.ours)
+            return self._outcome("up_to_date" if self.takes_all else "nothing_picked", triple.ours)
         if self.base is not None and self.takes_all and _is_same(self.base, self.ours):
             return self._outcome("fast_forward", graft(triple))
         return None
 
-    def fitted(self, engine: RowEngine | None) -> _Merging:
+    def fitted(self, engine: EngineRepairs | None) -> _Merging:
         """Return the merge of sides whose files the merged definition reads as theirs did."""
         ours, theirs = new_write_id(), new_write_id()
         fitting = Fitting(
@@ -226,7 +194,7 @@ class _Merging:
         triple = compare(self.base, our, their, self.repository.objects.segment)
         return replace(self, ours=our, theirs=their, triple=triple, fits=(ours, theirs))
 
-    def outcome_of_rows(self, engine: RowEngine | None) -> MergeOutcome:
+    def outcome_of_rows(self, engine: EngineRepairs | None) -> MergeOutcome:
         """Return the outcome if rows may have to be examined."""
         triple, fields = self.triple, self.definition.schema.fields
         state = graft(triple) if self.takes_all else triple.ours.copy()
@@ -249,32 +217,32 @@ class _Merging:
         elif engine is None:
             self.limits.check(pieces)
         elif not self._fits(question):
-            large = engine.at_scale(question, state, f"data/{self.ours.table}")
-            how: How = "rewrite" if large.is_needed else self._without_new_rows()
-            return self._outcome(how, large.state, large=large)
+            return self._repaired(engine(question, state, f"data/{self.ours.table}"))
         state = without(state, (), overlaps(question.files, triple, state))
-        mend = repair(question, state)
-        how = "rewrite" if _is_needed(mend) else self._without_new_rows()
-        return self._outcome(how, mend.state, mend)
+        return self._repaired(repair(question, state))
 
-    def _without_new_rows(self) -> How:
-        return "graft" if self.takes_all else "up_to_date"
+    def _repaired(self, found: Repair | EngineRepair) -> MergeOutcome:
+        how = "rewrite" if found.is_needed else self._without_new_rows(found)
+        return self._outcome(how, found.state, found)
+
+    def _without_new_rows(self, found: Repair | EngineRepair | None = None) -> How:
+        if self.takes_all:
+            return "graft"
+        return "up_to_date" if found is not None and found.has_changes else "nothing_picked"
 
     def _fits(self, question: Question) -> bool:
         """Return whether the rows to look at can be compared column by column."""
         return self.limits.allow(question.pieces) and all(map(is_readable, question.by))
 
     def _outcome(
-        self,
-        how: How,
-        state: State,
-        mend: Repair | None = None,
-        large: LargeRepair | None = None,
+        self, how: How, state: State, found: Repair | EngineRepair | None = None
     ) -> MergeOutcome:
-        none = Conflicts.none(self.definition.schema.fields, keyed=bool(self.key))
-        found = mend or large
         _check_given(self.policy, found)
-        conflicts: ConflictRows = found.conflicts if found else none
+        conflicts = (
+            Conflicts.none(self.definition.schema.fields, keyed=bool(self.key))
+            if found is None
+            else found.conflicts
+        )
         return MergeOutcome(
             repository=self.repository,
             base=self.base,
@@ -286,21 +254,19 @@ class _Merging:
             is_blocked=bool(self.policy.mode.side is None and conflicts),
             triple=self.triple,
             state=state,
-            repair=mend if mend and _is_needed(mend) else None,
+            repair=found if found is not None and found.is_needed else None,
             limits=self.limits,
-            large=large if large and large.is_needed else None,
-            picked=self.takes_all or bool(found and found.has_changes),
             fits=self.fits,
         )
 
 
-def _check_given(policy: RowPolicy, mend: Repair | LargeRepair | None) -> None:
+def _check_given(policy: RowPolicy, found: Repair | EngineRepair | None) -> None:
     """Check that all values given by hand will be in the result.
 
     Raises:
         ConflictError: Some are for rows that are no longer changed on both sides.
     """
-    lost = policy.given - (mend.given if mend else 0)
+    lost = policy.given - (found.given if found else 0)
     if lost:
         rows = "a row that is" if lost == 1 else f"{lost} rows that are"
         raise ConflictError(
@@ -331,10 +297,6 @@ def _check_picked(base: Snapshot | None, ours: Snapshot, theirs: Snapshot) -> No
 
 def _is_same(base: Snapshot, ours: Snapshot) -> bool:
     return ours.segments == base.segments and Definition.of(ours) == Definition.of(base)
-
-
-def _is_needed(mend: Repair) -> bool:
-    return bool(mend.deleted.num_rows or mend.inserted.num_rows)
 
 
 def _key(definition: Definition) -> tuple[Field, ...]:

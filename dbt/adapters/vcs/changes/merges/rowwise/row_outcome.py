@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 
+from dbt.adapters.vcs.changes.merges.by_engine.engine_repair import EngineRepair, OpenConflicts
+from dbt.adapters.vcs.changes.merges.rowwise.decide import Conflicts
 from dbt.adapters.vcs.changes.merges.rowwise.repair import Repair, dead_rows
 from dbt.adapters.vcs.changes.writes.stage import tombstone_folder
 from dbt.adapters.vcs.core.errors import ConflictError, VcsError
@@ -27,52 +29,10 @@ from dbt.adapters.vcs.table.compare.located import Mask, PlaceGrid, locate, sign
 from dbt.adapters.vcs.table.compare.net import net_changes, sums
 from dbt.adapters.vcs.table.equality import group_ids
 from dbt.adapters.vcs.table.files.block_reader import Files
-from dbt.adapters.vcs.table.files.footers import read_blocks
-from dbt.adapters.vcs.table.files.parquet import write_rows, write_tombstone
 from dbt.adapters.vcs.table.limits import Limits, TooLargeError
 from dbt.adapters.vcs.table.manifests import edited
 
-How: TypeAlias = Literal["up_to_date", "fast_forward", "graft", "rewrite"]
-
-
-class ConflictRows(Protocol):
-    """Conflicts that nobody decided."""
-
-    def __len__(self) -> int:
-        """Return how many there are."""
-
-    @property
-    def table(self) -> pa.Table:
-        """The conflicts as `Conflicts.table`; of very many only the first ones."""
-
-
-class LargeRepair(Protocol):
-    """Rows to delete from a graft and to add, which are kept by an engine."""
-
-    @property
-    def state(self) -> State:
-        """Blocks and deletions of the graft."""
-
-    @property
-    def conflicts(self) -> ConflictRows:
-        """What both sides changed differently."""
-
-    @property
-    def given(self) -> int:
-        """How many keys were found whose rows were given by hand."""
-
-    @property
-    def is_needed(self) -> bool:
-        """Whether there are rows to delete or to add."""
-
-    @property
-    def has_changes(self) -> bool:
-        """Whether theirs differs from base in any of the picked rows, by content."""
-
-    def write(
-        self, definition: Definition, folder: str
-    ) -> tuple[tuple[Block, ...], tuple[Tombstone, ...]]:
-        """Write the rows to add and the tombstones, checked, below a new folder of a write."""
+How: TypeAlias = Literal["up_to_date", "fast_forward", "graft", "rewrite", "nothing_picked"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,13 +42,11 @@ class MergeOutcome:
     Attributes:
         how: `up_to_date`: ours has it all; `fast_forward`: theirs is the result; `graft`: files of
             theirs are added to ours, none is written; `rewrite`: rows are also deleted and
-            written.
+            written; `nothing_picked`: rows were to be picked, and theirs changed none of them.
         conflicts: What both sides changed differently and nobody decided.
         is_blocked: True if conflicts must be decided before the merge can be stored.
         definition: Columns, key and properties of the result.
-        repair: Rows to delete and add, None if there are none.
-        large: The same if an engine has them.
-        picked: False if rows were to be picked, and theirs changed none of them.
+        repair: Rows to delete and add; None if there are none.
         fits: The writes of ours' and theirs' files that were written for this merge.
     """
 
@@ -98,14 +56,12 @@ class MergeOutcome:
     base: Snapshot | None
     how: How
     definition: Definition
-    conflicts: ConflictRows
+    conflicts: Conflicts | OpenConflicts
     is_blocked: bool
     triple: Triple
     state: State
-    repair: Repair | None
+    repair: Repair | EngineRepair | None
     limits: Limits
-    large: LargeRepair | None = None
-    picked: bool = True
     fits: tuple[WriteId, ...] = ()
 
     @cached_property
@@ -117,7 +73,7 @@ class MergeOutcome:
         Raises:
             TooLargeError: There are too many rows; an engine has to count them.
         """
-        if self.large is not None:
+        if isinstance(self.repair, EngineRepair):
             raise TooLargeError("An engine has to count the rows that it merged.")
         change = self._delta()
         is_plain = self.repair is None and not (change.rows_added and change.rows_removed)
@@ -169,7 +125,11 @@ class MergeOutcome:
                 f"Both sides changed {len(self.conflicts)} rows differently. Nothing was "
                 "changed. Decide on each, or merge with skip or accept."
             )
-        blocks, tombstones = self._written(write)
+        blocks: tuple[Block, ...] = ()
+        tombstones: tuple[Tombstone, ...] = ()
+        if self.repair is not None:
+            folder = f"data/{self.ours.table}/w={write}"
+            blocks, tombstones = self.repair.write(self.definition, folder)
         deleted_from = {path for stone in tombstones for path in stone.targets}
         sources = [self.theirs, *([self.base] if self.base else [])]
         segments = edited(
@@ -217,21 +177,6 @@ class MergeOutcome:
                 for blob in list(self.repository.blobs.walk(written)):
                     self.repository.blobs.delete(blob.path)
 
-    def _written(self, write: WriteId) -> tuple[tuple[Block, ...], tuple[Tombstone, ...]]:
-        blobs, definition = self.repository.blobs, self.definition
-        folder = f"data/{self.ours.table}/w={write}"
-        if self.large is not None:
-            return self.large.write(definition, folder)
-        if self.repair is None:
-            return (), ()
-        files = write_rows(
-            blobs, self.repair.inserted, folder=folder, partition_by=definition.partition_by
-        )
-        blocks = read_blocks(blobs, files, definition.schema, definition.partition_by, files)
-        if not self.repair.deleted.num_rows:
-            return blocks, ()
-        return blocks, (write_tombstone(blobs, self.repair.deleted, folder=folder),)
-
     def _delta(self) -> Delta:
         """Return the delta from ours to the graft."""
         ours, result = self.triple.ours, self.state
@@ -258,7 +203,7 @@ def verify(
     ours: Snapshot,
     result: Snapshot,
     triple: Triple,
-    repair: Repair | None,
+    repair: Repair | EngineRepair | None,
     written: Sequence[Block],
 ) -> None:
     """Check a merged version against its plan.
@@ -274,7 +219,8 @@ def verify(
     expected = ours.rows + change.rows_added - change.rows_removed
     if result.rows != expected:
         raise _wrong(f"it has {result.rows} rows where {expected} were expected")
-    if repair is None or not len(repair.rows):
+    # An engine has read back what it wrote before it said that it is written.
+    if not isinstance(repair, Repair) or not len(repair.rows):
         return
     files = Files(repository.blobs, [*triple.stones.values(), *change.stones])
     live = _live(files, triple, repair, change)

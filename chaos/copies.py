@@ -14,8 +14,7 @@ from dbt.adapters.vcs.commands.repair import fetch
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.ids import Clock
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.core.store.memory import MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import Blobs, MemoryBlobs
 
 EVERYTHING: Final = DataCheck()
 """All files of rows are read."""

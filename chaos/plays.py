@@ -27,9 +27,7 @@ from chaos.play import Play
 from chaos.purges import NOTHING, erase
 from chaos.worker import BUSY
 from dbt.adapters.vcs.core import maintenance, turns
-from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.core.store.each import Parallel
-from dbt.adapters.vcs.core.store.memory import MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import Blobs, MemoryBlobs, Parallel
 from dbt.adapters.vcs.core.store.opening import open_blobs
 
 WEATHERS: Final = {

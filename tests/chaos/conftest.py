@@ -3,7 +3,7 @@
 import pytest
 
 from dbt.adapters.vcs.core import maintenance, turns
-from dbt.adapters.vcs.core.store.each import Parallel
+from dbt.adapters.vcs.core.store.blobs import Parallel
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,7 @@ from dbt.adapters.vcs.core.errors import DamagedError, StorageError
 from dbt.adapters.vcs.core.landing import Lander
 from dbt.adapters.vcs.core.model import RefMove
 from dbt.adapters.vcs.core.store import refs
-from dbt.adapters.vcs.core.store.memory import MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.workspace.lines import lines
 
 RACES = Weather(races=0.4, kills=False)

@@ -20,8 +20,7 @@ from chaos.plays import Plays
 from chaos.shop import Shop
 from chaos.worker import WEIGHTS
 from dbt.adapters.vcs.commands.copy import copy_repository
-from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.core.store.memory import MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import Blobs, MemoryBlobs
 from dbt.adapters.vcs.core.store.opening import open_blobs
 
 DEATHS = Weather(races=0.3)

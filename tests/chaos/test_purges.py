@@ -14,8 +14,8 @@ from chaos.shop import Shop
 from chaos.storms import Storm
 from dbt.adapters.vcs.commands import purge
 from dbt.adapters.vcs.core.maintenance import Maintenance, Swept
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.core.store.condemned import Condemned
-from dbt.adapters.vcs.core.store.memory import MemoryBlobs
 
 
 @pytest.fixture

@@ -380,7 +380,7 @@ def _named() -> Steps:
     """Return the files that pins and then moves name."""
     pins = yield _told("commands.garbage:check_listings", lambda world: tuple(sorted(world.pins)))
     moves = yield _told(
-        "core.collection:names_of", lambda world: tuple(m.version for m in world.moves[1:])
+        "core.retention:names_of", lambda world: tuple(m.version for m in world.moves[1:])
     )
     return {file for version in (*pins, *moves) for file in files_of(version)}
 

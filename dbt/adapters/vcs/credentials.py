@@ -12,7 +12,7 @@ from dbt.adapters.contracts.connection import Credentials
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.core.secrets import shown_location
+from dbt.adapters.vcs.core.failures import shown_location
 from dbt.adapters.vcs.engines.methods import check_method, with_remote
 
 PUBLISH_MODES = ("on_success", "after_tests", "manual", "always")

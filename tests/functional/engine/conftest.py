@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.vcs.core.store.header import PATH
 from dbt.adapters.vcs.core.store.local import LocalBlobs
+from dbt.adapters.vcs.core.store.opening import HEADER_PATH
 from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 
@@ -41,9 +41,9 @@ def engine_factory(request: pytest.FixtureRequest, method: str) -> Callable[...,
     factory: Callable[..., Engine] = request.getfixturevalue(_FACTORIES[method])
 
     def make(blobs: LocalBlobs, **arguments: Any) -> Engine:
-        if not blobs.exists(PATH):
+        if not blobs.exists(HEADER_PATH):
             # A server is asked whether it sees the repository's header.
-            blobs.create(PATH, b"{}")
+            blobs.create(HEADER_PATH, b"{}")
         return factory(blobs, **arguments)
 
     return make

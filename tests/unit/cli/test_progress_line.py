@@ -18,8 +18,8 @@ import pytest
 
 from dbt.adapters.vcs.commands.session import ProgressLine, WatchedBlobs, activity_text
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.core.store.local import LocalBlobs
-from dbt.adapters.vcs.core.store.memory import MemoryBlobs
 from tests.screens import screen
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Warehouse

@@ -22,9 +22,8 @@ from dbt.adapters.vcs.core.model import (
     Tree,
 )
 from dbt.adapters.vcs.core.model.snapshot import ColumnStats
-from dbt.adapters.vcs.core.store.cache import BoundedCache
-from dbt.adapters.vcs.core.store.memory import MemoryBlobs
-from dbt.adapters.vcs.core.store.objects import ObjectCache, ObjectStore
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
+from dbt.adapters.vcs.core.store.objects import BoundedCache, ObjectCache, ObjectStore
 
 MIB = 2**20
 

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from dbt.adapters.vcs.core.store.each import Parallel, each
+from dbt.adapters.vcs.core.store.blobs import Parallel, each
 
 
 def test_threads_are_kept_for_the_next_call() -> None:

@@ -7,8 +7,8 @@ import pytest
 from obstore.exceptions import BaseError, GenericError, PermissionDeniedError, UnauthenticatedError
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError, StorageError
+from dbt.adapters.vcs.core.failures import translated
 from dbt.adapters.vcs.core.store.cloud import translated_cloud
-from dbt.adapters.vcs.core.store.failures import translated
 
 
 def translate(error: Exception, verb: str = "write") -> str:

@@ -40,8 +40,8 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store import LocalBlobs, MemoryBlobs, ObjectStore
 from dbt.adapters.vcs.core.store.branch_names import MAX_LENGTH, MAX_QUOTED, quote
 from dbt.adapters.vcs.core.store.condemned import Condemned, CondemnedLists
-from dbt.adapters.vcs.core.store.header import FORMAT_VERSION, Header
 from dbt.adapters.vcs.core.store.objects import object_path
+from dbt.adapters.vcs.core.store.opening import FORMAT_VERSION, Header
 
 PAGE = (Path(__file__).parents[3] / "docs" / "format.md").read_text(encoding="utf-8")
 EXAMPLES = dict(re.findall(r"```(?:json|text) ([^\n]+)\n(.*?)\n```", PAGE, re.DOTALL))

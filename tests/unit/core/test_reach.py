@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.vcs.core.store.reach import reaches
+from dbt.adapters.vcs.core.store.opening import reaches
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from dbt.adapters.vcs.core.ids import SegmentId, SnapshotId, new_table_id
 from dbt.adapters.vcs.core.model import Absent, RelationName, Schema, SegmentRef, Snapshot
 from dbt.adapters.vcs.core.model.tree import TableEntry
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store.memory import MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.core.tree_changes import Change
 from dbt.adapters.vcs.project.publication import published
 from dbt.adapters.vcs.table.limits import Limits

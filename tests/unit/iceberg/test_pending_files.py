@@ -1,7 +1,7 @@
 import pytest
 
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
-from dbt.adapters.vcs.core.store.memory import MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.iceberg import metadata_files
 from dbt.adapters.vcs.iceberg.avro_files import AvroSchema, open_avro, read_avro
 from dbt.adapters.vcs.iceberg.metadata_files import PendingFiles

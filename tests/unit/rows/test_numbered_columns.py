@@ -9,7 +9,7 @@ import pytest
 
 from dbt.adapters.vcs.core.ids import field_number
 from dbt.adapters.vcs.core.model import Block, Field, Schema, Tombstone
-from dbt.adapters.vcs.core.store.memory import MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.table.files import parquet
 from dbt.adapters.vcs.table.files.footers import read_blocks
 from dbt.adapters.vcs.table.files.parquet import (

@@ -7,7 +7,7 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
 from dbt.adapters.vcs.core.model import Block, ColumnStats, Field, Schema
-from dbt.adapters.vcs.core.store.memory import MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.table.files.footers import check_not_null, read_blocks
 from dbt.adapters.vcs.table.files.parquet import arrow_schema, parquet_bytes, write_table
 

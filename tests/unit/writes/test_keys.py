@@ -11,7 +11,7 @@ import pytest
 
 from dbt.adapters.vcs.changes.writes import keys
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
-from dbt.adapters.vcs.core.store.memory import MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from tests.unit.shelf import Shelf
 
 NAN = float("nan")

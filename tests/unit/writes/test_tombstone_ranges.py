@@ -9,7 +9,7 @@ import pytest
 from dbt.adapters.vcs.changes.writes import tombstone_ranges
 from dbt.adapters.vcs.changes.writes.tombstone_ranges import write_tombstones
 from dbt.adapters.vcs.core.errors import EngineError
-from dbt.adapters.vcs.core.store.memory import MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.engines.port import Destination, Writer, Written
 from dbt.adapters.vcs.table.files.footers import Footer
 

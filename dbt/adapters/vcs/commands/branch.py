@@ -25,7 +25,6 @@ from dbt.adapters.vcs.commands.revisions import (
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, verb, verbs
 from dbt.adapters.vcs.core.branches import DEMANDS, Branch, Protection
-from dbt.adapters.vcs.core.collection import EXPIRED
 from dbt.adapters.vcs.core.errors import (
     ConflictError,
     DamagedError,
@@ -35,8 +34,8 @@ from dbt.adapters.vcs.core.errors import (
 )
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.retention import hold_commit
-from dbt.adapters.vcs.core.store.each import each
+from dbt.adapters.vcs.core.retention import EXPIRED, hold_commit
+from dbt.adapters.vcs.core.store.blobs import each
 from dbt.adapters.vcs.workspace.run_branch import RunBranch, Status, discard, run_of, runs
 
 _AT_ONCE: Final = 64

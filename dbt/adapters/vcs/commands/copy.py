@@ -15,14 +15,10 @@ from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import Clock, system_clock
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import read_retention
-from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
-from dbt.adapters.vcs.core.store.each import each
-from dbt.adapters.vcs.core.store.forwards import FOLDER as FORWARDS
-from dbt.adapters.vcs.core.store.header import PATH, check_vacant, read_header
+from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs, MemoryBlobs, each, write_new
 from dbt.adapters.vcs.core.store.lease import FOLDER, seems_running
-from dbt.adapters.vcs.core.store.memory import MemoryBlobs
-from dbt.adapters.vcs.core.store.opening import open_blobs
-from dbt.adapters.vcs.core.store.write_once import write_new
+from dbt.adapters.vcs.core.store.opening import HEADER_PATH, check_vacant, open_blobs, read_header
+from dbt.adapters.vcs.core.store.refs import FORWARDS
 from dbt.adapters.vcs.table.files.file_check import whole_bytes
 
 _LOGS: Final = ("refs/heads", "refs/tags", "refs/snapshots", "refs/options")
@@ -69,7 +65,7 @@ def copy_repository(source: Blobs, target: Blobs, *, clock: Clock = system_clock
     repository = Repository.open(source, clock=clock)
     if source.uri == target.uri:
         raise InputError(f"{source.uri} can't be copied to itself. Name another location.")
-    header = source.get(PATH)
+    header = source.get(HEADER_PATH)
     is_new = _check_target(repository, target)
     # Read before anything is copied, and compared afterwards: a collection meanwhile could have
     # deleted what was still to come.
@@ -80,7 +76,7 @@ def copy_repository(source: Blobs, target: Blobs, *, clock: Clock = system_clock
         )
     refs = _new_moves(source, target)
     copied = [info for folder in _COPIED for info in _copied(source, target, folder)]
-    future = CopyView(target, {**refs, PATH: header})
+    future = CopyView(target, {**refs, HEADER_PATH: header})
     view = Repository.open(cast("Blobs", future), clock=clock)
     problems = _problems(source, target, view, is_new=is_new)
     # Each collection has a lease of its own, and renews it.
@@ -97,13 +93,13 @@ def copy_repository(source: Blobs, target: Blobs, *, clock: Clock = system_clock
         )
     if not is_new and read_header(target).format < repository.header.format:
         # An older reader would not find all that the moves name.
-        target.replace_all({PATH: header})
+        target.replace_all({HEADER_PATH: header})
     # Moves last, each log in its order: wherever this stops, the target shows a whole state.
     for path in sorted(refs):
         write_new(target, path, refs[path])
     if is_new:
         # The header makes a folder a repository, so it comes last.
-        write_new(target, PATH, header)
+        write_new(target, HEADER_PATH, header)
     return CopyReport(
         source=source.uri,
         target=target.uri,
@@ -115,7 +111,7 @@ def copy_repository(source: Blobs, target: Blobs, *, clock: Clock = system_clock
 
 def _check_target(repository: Repository, target: Blobs) -> bool:
     """Return whether the target is no repository yet."""
-    if not target.exists(PATH):
+    if not target.exists(HEADER_PATH):
         check_vacant(target)
         return True
     if read_header(target).id != repository.id:

@@ -31,7 +31,7 @@ from dbt.adapters.vcs.core.model.tree import AbsentType
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.resolver import Range, parse_range
-from dbt.adapters.vcs.core.store.each import each
+from dbt.adapters.vcs.core.store.blobs import each
 from dbt.adapters.vcs.core.tableversions import find_version
 from dbt.adapters.vcs.core.tree_changes import Change
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffShape, table_at

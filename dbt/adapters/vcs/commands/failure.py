@@ -12,7 +12,7 @@ import click
 
 from dbt.adapters.vcs.commands.layout import printable
 from dbt.adapters.vcs.core.errors import ConflictError, NotFoundError, VcsError
-from dbt.adapters.vcs.core.secrets import without_secrets
+from dbt.adapters.vcs.core.failures import without_secrets
 
 NOT_DONE: Final = 1
 """Something was not found, or there is a conflict."""

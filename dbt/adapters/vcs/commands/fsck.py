@@ -19,7 +19,6 @@ from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, verb
 from dbt.adapters.vcs.core.branches import ROOT
 from dbt.adapters.vcs.core.codec import decode
-from dbt.adapters.vcs.core.collection import names_of, roots_of
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import Micros, SnapshotId
 from dbt.adapters.vcs.core.maintenance import PINS
@@ -27,9 +26,8 @@ from dbt.adapters.vcs.core.model import Commit, Function, Segment, Snapshot, Tre
 from dbt.adapters.vcs.core.model.tree import Value
 from dbt.adapters.vcs.core.plan.collect import Needed, NeededFile, Roots, needed
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.retention import GRACE, read_retention
-from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
-from dbt.adapters.vcs.core.store.each import each
+from dbt.adapters.vcs.core.retention import GRACE, names_of, read_retention, roots_of
+from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs, each
 from dbt.adapters.vcs.core.store.objects import ObjectStore, object_key, object_path, read_object
 from dbt.adapters.vcs.core.store.refs import RefStore
 from dbt.adapters.vcs.table.files.file_check import wrong_bytes, wrong_size

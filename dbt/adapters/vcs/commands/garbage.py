@@ -7,25 +7,26 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from dbt.adapters.vcs.core.branches import ROOT
-from dbt.adapters.vcs.core.collection import (
-    Listed,
-    NamedRoots,
-    SeenRefs,
-    consumed_versions,
-    listed_refs,
-    names_of,
-    roots_of,
-)
 from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.ids import Micros, SnapshotId
 from dbt.adapters.vcs.core.maintenance import PINS
 from dbt.adapters.vcs.core.origins.results import Result, Results, StoredResult
 from dbt.adapters.vcs.core.plan.collect import Needed, needed
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.retention import GRACE, Retention, names_in
-from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
+from dbt.adapters.vcs.core.retention import (
+    GRACE,
+    Listed,
+    NamedRoots,
+    Retention,
+    SeenRefs,
+    consumed_versions,
+    listed_refs,
+    names_in,
+    names_of,
+    roots_of,
+)
+from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs, each
 from dbt.adapters.vcs.core.store.branch_names import quote, unquote
-from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.core.store.objects import ObjectStore, object_key
 from dbt.adapters.vcs.core.store.refs import Space
 from dbt.adapters.vcs.iceberg.export_folder import exported_versions

@@ -22,12 +22,18 @@ from dbt.adapters.vcs.commands.garbage import (
 from dbt.adapters.vcs.commands.layout import Block, Span, counted, line, size
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, check_only, verb
-from dbt.adapters.vcs.core.collection import EXPIRED
 from dbt.adapters.vcs.core.errors import InputError, NoSpaceError, NotFoundError, StorageError
 from dbt.adapters.vcs.core.ids import Micros, datetime_of
 from dbt.adapters.vcs.core.origins.results import Results
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.retention import DAY, GRACE, Retention, change_retention, read_retention
+from dbt.adapters.vcs.core.retention import (
+    DAY,
+    EXPIRED,
+    GRACE,
+    Retention,
+    change_retention,
+    read_retention,
+)
 from dbt.adapters.vcs.core.store.blobs import BlobInfo
 from dbt.adapters.vcs.core.store.condemned import Condemned
 from dbt.adapters.vcs.core.store.lease import Lease
@@ -85,7 +91,7 @@ class GcReport:
 def collect(
     repository: Repository, *, author: str, dry_run: bool = False, days: float | None = None
 ) -> GcReport:
-    """Delete what is not needed; see `core.collection` for what is kept.
+    """Delete what is not needed; see `core.retention` for what is kept.
 
     It can be stopped at any time and run again, and others can write at the same time: files
     younger than a day are kept, because their writer may not have committed yet. All ages are by

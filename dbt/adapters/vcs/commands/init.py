@@ -13,8 +13,7 @@ from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, verb
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store.header import ADDED, FORMAT_VERSION, upgrade_header
-from dbt.adapters.vcs.core.store.opening import open_blobs
+from dbt.adapters.vcs.core.store.opening import ADDED, FORMAT_VERSION, open_blobs, upgrade_header
 
 
 @verb(prints_json=False)

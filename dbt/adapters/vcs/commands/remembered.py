@@ -15,7 +15,7 @@ from dbt.adapters.vcs.core.model.tree import reused_nodes
 from dbt.adapters.vcs.core.origins.results import Result, ResultKind, Results, StoredResult
 from dbt.adapters.vcs.core.plan.collect import files_of_versions, missing_file
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store.each import each
+from dbt.adapters.vcs.core.store.blobs import each
 from dbt.adapters.vcs.reuse.answer_rows import count_rows
 from dbt.adapters.vcs.workspace.run_branch import commits_of, runs
 

@@ -17,21 +17,24 @@ from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import DryRun, Option, verb
 from dbt.adapters.vcs.core.branches import ROOT, Branch, Names
 from dbt.adapters.vcs.core.codec import decode
-from dbt.adapters.vcs.core.collection import names_of, roots_of
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId, datetime_of
 from dbt.adapters.vcs.core.model import Entry, FunctionEntry, RefMove, RelationName, TableEntry
 from dbt.adapters.vcs.core.plan.collect import Needed, NeededFile, Roots, files_of, needed
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.retention import GRACE, read_retention
-from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.retention import GRACE, names_of, read_retention, roots_of
+from dbt.adapters.vcs.core.store.blobs import Blobs, each
 from dbt.adapters.vcs.core.store.branch_names import quote
-from dbt.adapters.vcs.core.store.each import each
-from dbt.adapters.vcs.core.store.log_repair import LogRepair, apply_log, plan_log
+from dbt.adapters.vcs.core.store.log_repair import (
+    LogRepair,
+    apply_log,
+    plan_log,
+    replace_file,
+    replace_object,
+)
 from dbt.adapters.vcs.core.store.objects import ObjectStore, read_object
 from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.core.store.refs import Ref, RefStore
-from dbt.adapters.vcs.core.store.set_aside import replace_file, replace_object
 from dbt.adapters.vcs.table.files.file_check import size_of, whole_bytes, wrong_bytes, wrong_size
 from dbt.adapters.vcs.table.quoting import quoted_relation
 

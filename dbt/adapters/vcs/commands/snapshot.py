@@ -15,7 +15,7 @@ from dbt.adapters.vcs.core.branches import NamedSnapshot, is_protected
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, datetime_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import hold
-from dbt.adapters.vcs.core.store.each import each
+from dbt.adapters.vcs.core.store.blobs import each
 from dbt.adapters.vcs.core.tableversions import find_version
 
 

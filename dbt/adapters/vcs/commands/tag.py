@@ -16,7 +16,7 @@ from dbt.adapters.vcs.core.errors import NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import hold_commit
-from dbt.adapters.vcs.core.store.each import each
+from dbt.adapters.vcs.core.store.blobs import each
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

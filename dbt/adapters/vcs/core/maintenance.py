@@ -45,13 +45,11 @@ from dbt.adapters.vcs.core.errors import (
 from dbt.adapters.vcs.core.ids import Clock, CommitId, SegmentId, SnapshotId, TreeId, datetime_of
 from dbt.adapters.vcs.core.model import Forwarding, Segment, Snapshot, TableEntry
 from dbt.adapters.vcs.core.plan.collect import files_of, missing_file, newly_named
-from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.core.store.each import each
-from dbt.adapters.vcs.core.store.forwards import Forwards
+from dbt.adapters.vcs.core.store.blobs import Blobs, each
 from dbt.adapters.vcs.core.store.lease import Lease, seems_running
+from dbt.adapters.vcs.core.store.log_repair import ASIDE
 from dbt.adapters.vcs.core.store.objects import ObjectStore, has_object, next_name, object_path
-from dbt.adapters.vcs.core.store.refs import PURGE, Ref, RefStore, Space
-from dbt.adapters.vcs.core.store.set_aside import ASIDE
+from dbt.adapters.vcs.core.store.refs import PURGE, Forwards, Ref, RefStore, Space
 from dbt.adapters.vcs.core.tree_changes import diff_trees
 
 PINS: Final = "pins"

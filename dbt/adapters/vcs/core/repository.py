@@ -21,15 +21,16 @@ from dbt.adapters.vcs.core.maintenance import Maintenance
 from dbt.adapters.vcs.core.model import Commit, Tree
 from dbt.adapters.vcs.core.resolver import Range, Resolver
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.core.store.header import (
+from dbt.adapters.vcs.core.store.objects import ObjectStore
+from dbt.adapters.vcs.core.store.opening import (
     FORMAT_VERSION,
+    HEADER_PATH,
     Header,
     check_vacant,
     new_header,
     read_header,
     write_header,
 )
-from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.store.refs import Ref, RefStore, Space
 from dbt.adapters.vcs.core.tree_changes import (
     SchemaInfo,
@@ -114,7 +115,7 @@ class Repository(CommitGraph):
             InputError: Other files are at the location, or the branch's name is not allowed.
             StorageError: The store can't create a file only if it is absent.
         """
-        if blobs.exists("vcs.json"):
+        if blobs.exists(HEADER_PATH):
             return cls.open(blobs, clock=clock)
         check_vacant(blobs)
         header = new_header(default_branch)

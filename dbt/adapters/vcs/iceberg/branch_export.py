@@ -11,7 +11,7 @@ from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError, Unsupporte
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Readable, RelationName, TableEntry, ViewEntry
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store.each import each
+from dbt.adapters.vcs.core.store.blobs import each
 from dbt.adapters.vcs.core.turns import attempts
 from dbt.adapters.vcs.iceberg.export_folder import (
     ExportFolder,

@@ -12,9 +12,8 @@ import msgspec
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.model import RelationName
-from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.blobs import Blobs, each
 from dbt.adapters.vcs.core.store.branch_names import quote
-from dbt.adapters.vcs.core.store.each import each
 from dbt.adapters.vcs.iceberg.metadata_files import FOLDER
 
 EXPORTS: Final = f"{FOLDER}/export"

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from dbt.adapters.vcs.changes.merges.project_rules import CatalogTarget, ExportRule
 from dbt.adapters.vcs.core.errors import InputError, StorageError, VcsError
+from dbt.adapters.vcs.core.failures import plain
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store.failures import plain
 from dbt.adapters.vcs.core.turns import attempts
 from dbt.adapters.vcs.iceberg.branch_export import BranchExport, Registration, export_branch
 from dbt.adapters.vcs.iceberg.export_folder import ExportFolder, export_folder

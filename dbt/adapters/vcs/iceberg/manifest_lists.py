@@ -20,7 +20,7 @@ from dbt.adapters.vcs.core.model import (
     Tombstone,
 )
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store.cache import BoundedCache
+from dbt.adapters.vcs.core.store.objects import BoundedCache
 from dbt.adapters.vcs.iceberg.avro_files import AvroFile, Record, open_avro
 from dbt.adapters.vcs.iceberg.data_manifests import (
     TableFiles,

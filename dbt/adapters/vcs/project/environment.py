@@ -16,10 +16,8 @@ from dbt.adapters.vcs.core.branches import Branch
 from dbt.adapters.vcs.core.errors import EngineError, InputError, NotFoundError, ReadOnlyError
 from dbt.adapters.vcs.core.model import Origin, RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.core.store.header import check_vacant
-from dbt.adapters.vcs.core.store.memory import MemoryBlobs
-from dbt.adapters.vcs.core.store.opening import located, open_blobs
+from dbt.adapters.vcs.core.store.blobs import Blobs, MemoryBlobs
+from dbt.adapters.vcs.core.store.opening import check_vacant, located, open_blobs
 from dbt.adapters.vcs.credentials import VcsCredentials
 from dbt.adapters.vcs.engines.factory import make_engine
 from dbt.adapters.vcs.engines.port import Engine

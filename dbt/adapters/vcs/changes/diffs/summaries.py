@@ -12,7 +12,7 @@ from dbt.adapters.vcs.core.model import Absent, Snapshot, TableEntry, Tree
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.plan.schema_merge import Definition
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store.each import each
+from dbt.adapters.vcs.core.store.blobs import each
 from dbt.adapters.vcs.core.tree_changes import Change, SchemaChange, diff_trees
 from dbt.adapters.vcs.table.compare.comparison import Counts
 from dbt.adapters.vcs.table.limits import Limits

@@ -15,8 +15,7 @@ from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
 from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.model import Input
 from dbt.adapters.vcs.core.model.tree import Value
-from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.core.store.each import each
+from dbt.adapters.vcs.core.store.blobs import Blobs, each
 
 FOLDER: Final = "results"
 

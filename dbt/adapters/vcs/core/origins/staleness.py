@@ -14,7 +14,7 @@ from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Entry, Input, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store.each import each
+from dbt.adapters.vcs.core.store.blobs import each
 from dbt.adapters.vcs.core.tree_changes import TreeReader
 
 SAME_ROWS: Final = frozenset({"optimize", "consume"})

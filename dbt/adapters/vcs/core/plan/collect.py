@@ -31,8 +31,7 @@ from dbt.adapters.vcs.core.model import (
     Tree,
 )
 from dbt.adapters.vcs.core.model.tree import AbsentType
-from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.core.store.each import each
+from dbt.adapters.vcs.core.store.blobs import Blobs, each
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.tree_changes import diff_trees
 

@@ -1,8 +1,7 @@
 """Objects and refs on a blob store."""
 
-from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
+from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs, MemoryBlobs
 from dbt.adapters.vcs.core.store.local import LocalBlobs
-from dbt.adapters.vcs.core.store.memory import MemoryBlobs
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.core.store.refs import Ref, RefStore, Space

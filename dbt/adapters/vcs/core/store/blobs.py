@@ -1,13 +1,25 @@
-"""The port to an object store: named bytes, created once and never changed."""
+"""The port to an object store: named bytes, created once and never changed.
+
+Besides the contract it has the store in memory, for tests and for trying things out, and what
+every caller needs: files that nobody else writes, and many calls at once, since most of each is
+waiting.
+"""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple, Protocol
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from operator import itemgetter
+from typing import ClassVar, Final, Generic, NamedTuple, Protocol, TypeVar
 
-from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.core.ids import Micros
+from dbt.adapters.vcs.core.errors import InputError, NotFoundError, StorageError
+from dbt.adapters.vcs.core.ids import Clock, Micros, system_clock
 
 _REFUSED_SEGMENTS = frozenset({"", ".", ".."})
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -116,3 +128,225 @@ def check_path(path: str) -> str:
             "none of them empty, `.` or `..`, without control characters."
         )
     return path
+
+
+def write_new(blobs: Blobs, path: str, data: bytes) -> None:
+    """Store a file in a folder that only this write uses.
+
+    Finding its own bytes there is success: a client that didn't get an answer asks again, and an
+    error doesn't tell whether the request had arrived.
+
+    Raises:
+        InputError: Another file is there: the folder is not new.
+        StorageError: The store failed, and the file is not there as far as can be seen.
+    """
+    try:
+        if blobs.create(path, data):
+            return
+    except StorageError:
+        if not _holds(blobs, path, data):
+            raise
+        return
+    if not _holds(blobs, path, data):
+        raise InputError(f"{path} already exists; write to a new folder.")
+
+
+def check_write_once(blobs: Blobs, path: str, data: bytes) -> None:
+    """Check that a store refuses to create a file that exists, and holds these bytes.
+
+    A store that doesn't refuse writes the same bytes once more, so nothing is lost by asking.
+
+    Raises:
+        StorageError: It does not, so two writers could both believe that they won.
+    """
+    if blobs.create(path, data):
+        raise StorageError(
+            f"The store of {blobs.uri} ignores put-if-absent (If-None-Match), without which "
+            "concurrent writers lose each other's commits. Upgrade it, or put the repository in a "
+            "store that has it: S3, GCS, Azure, a local disk."
+        )
+
+
+def _holds(blobs: Blobs, path: str, data: bytes) -> bool:
+    try:
+        return blobs.size(path) == len(data) and blobs.get(path) == data
+    except NotFoundError:
+        return False
+
+
+_THREADS: Final = 16
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Parallel:
+    """Threads that are started when first needed and kept; safe to share, and to fork.
+
+    Attributes:
+        is_serial: True to make all calls in the caller's thread, one after the other: for tests
+            that decide what happens between two calls.
+    """
+
+    is_serial: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        self._here = threading.local()
+        self._pool = self._started()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=partial(_renew, weakref.ref(self)))
+
+    def map(self, function: Callable[[T], R], items: Iterable[T]) -> list[R]:
+        """Return the results in order of the items; raises the first error after all ended."""
+        wanted = list(items)
+        # Threads that waited for threads of their own pool could wait forever.
+        if len(wanted) < 2 or self.is_serial or hasattr(self._here, "is_one"):
+            return [function(item) for item in wanted]
+        # One task for each thread: one for each item can cost more than the call itself.
+        work = _Work(function, wanted)
+        for task in [self._pool.submit(work) for _ in range(min(_THREADS, len(wanted)))]:
+            task.result()
+        if work.errors:
+            raise min(work.errors, key=itemgetter(0))[1]
+        return [work.results[number] for number in range(len(wanted))]
+
+    def _started(self) -> ThreadPoolExecutor:
+        initializer = partial(setattr, self._here, "is_one", True)
+        return ThreadPoolExecutor(_THREADS, "vcs-store", initializer=initializer)
+
+
+class _Work(Generic[T, R]):
+    """Calls that several threads share out among themselves.
+
+    Attributes:
+        results: What the calls returned, by number of the item.
+        errors: The numbers of the items whose calls raised, and what they raised.
+    """
+
+    def __init__(self, function: Callable[[T], R], items: Iterable[T]) -> None:
+        self.results: dict[int, R] = {}
+        self.errors: list[tuple[int, BaseException]] = []
+        self._function = function
+        self._left = deque(enumerate(items))
+
+    def __call__(self) -> None:
+        """Make calls until none is left."""
+        while True:
+            try:
+                number, item = self._left.popleft()
+            except IndexError:
+                return
+            try:
+                self.results[number] = self._function(item)
+            except BaseException as error:
+                self.errors.append((number, error))
+
+
+def _renew(parallel: weakref.ref[Parallel]) -> None:
+    """Give a forked process threads of its own: those of its parent don't run in it."""
+    found = parallel()
+    if found is not None:
+        found._pool = found._started()
+
+
+each: Final = Parallel().map
+"""For what reads a repository; stores have threads of their own, which never wait for others."""
+
+
+class MemoryBlobs:
+    """A store that lasts as long as the object; `Blobs` has the contract."""
+
+    def __init__(self, clock: Clock = system_clock) -> None:
+        self.uri = "memory://"
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._blobs: dict[str, tuple[bytes, Micros]] = {}
+
+    def get(self, path: str) -> bytes:
+        """Return all bytes of a blob."""
+        found = self._blobs.get(check_path(path))
+        if found is None:
+            raise NotFoundError(f"There is no file {path} in {self.uri}.")
+        return found[0]
+
+    def range(self, path: str, start: int, length: int) -> bytes:
+        """Return a part of a blob."""
+        return self.get(path)[start : start + length]
+
+    def size(self, path: str) -> int:
+        """Return the size of a blob in bytes."""
+        return len(self.get(path))
+
+    def create(self, path: str, data: bytes) -> bool:
+        """Store a blob if none has this path."""
+        check_path(path)
+        with self._lock:
+            if path in self._blobs:
+                return False
+            self._blobs[path] = (bytes(data), self._clock())
+            return True
+
+    def create_all(self, blobs: Mapping[str, bytes]) -> set[str]:
+        """Store blobs, and renew those that are there, whose paths are returned."""
+        there = set()
+        for path, data in blobs.items():
+            if not self.create(path, data):
+                there.add(path)
+                with self._lock:
+                    held, _ = self._blobs.get(path, (bytes(data), 0))
+                    self._blobs[path] = (held, self._clock())
+        return there
+
+    def replace_all(self, blobs: Mapping[str, bytes]) -> None:
+        """Store blobs, in the place of those that exist."""
+        for path, data in blobs.items():
+            check_path(path)
+            with self._lock:
+                self._blobs[path] = (bytes(data), self._clock())
+
+    def modified_at(self, path: str) -> Micros | None:
+        """Return when a blob was written or renewed."""
+        found = self._blobs.get(check_path(path))
+        return None if found is None else found[1]
+
+    def exists(self, path: str) -> bool:
+        """Return whether there is a blob with this path."""
+        return check_path(path) in self._blobs
+
+    def folders(self, folder: str) -> list[str]:
+        """Return the names of the direct sub-folders."""
+        start = len(folder) + 1
+        below = (info.path[start:] for info in self.walk(folder))
+        return sorted({path.partition("/")[0] for path in below if "/" in path})
+
+    def top(self) -> list[str]:
+        """Return the names of the files and folders that lie at the top."""
+        with self._lock:
+            return sorted({path.partition("/")[0] for path in self._blobs})
+
+    def walk(self, folder: str) -> Iterator[BlobInfo]:
+        """Yield every blob below a folder."""
+        prefix = f"{check_path(folder)}/"
+        with self._lock:
+            found = [(path, blob) for path, blob in self._blobs.items() if path.startswith(prefix)]
+        for path, (data, modified_at) in found:
+            yield BlobInfo(path, len(data), modified_at)
+
+    def next_after(self, path: str) -> str | None:
+        """Return the first blob in the path's folder with a later name."""
+        folder = check_path(path).rpartition("/")[0]
+        names = (info.path for info in self.walk(folder))
+        return min((name for name in names if name > path), default=None)
+
+    def unfinished(self, folder: str) -> Iterator[BlobInfo]:
+        """Yield nothing: files are written whole."""
+        return iter(())
+
+    def delete(self, path: str) -> None:
+        """Remove a blob."""
+        check_path(path)
+        with self._lock:
+            self._blobs.pop(path, None)
+
+    def sync(self, paths: Iterable[str]) -> None:
+        """Do nothing: memory never survives a power loss."""

@@ -17,11 +17,9 @@ from obstore.exceptions import NotFoundError as StoreNotFoundError
 from obstore.store import ObjectStore
 
 from dbt.adapters.vcs.core.errors import NotFoundError
+from dbt.adapters.vcs.core.failures import translated, without_secrets
 from dbt.adapters.vcs.core.ids import Micros, micros_of
-from dbt.adapters.vcs.core.secrets import without_secrets
-from dbt.adapters.vcs.core.store.blobs import BlobInfo, check_path
-from dbt.adapters.vcs.core.store.each import Parallel
-from dbt.adapters.vcs.core.store.failures import translated
+from dbt.adapters.vcs.core.store.blobs import BlobInfo, Parallel, check_path
 
 
 class CloudBlobs:

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from dbt.adapters.vcs.core.errors import StorageError
+from dbt.adapters.vcs.core.failures import translated
 from dbt.adapters.vcs.core.ids import Micros
-from dbt.adapters.vcs.core.store.blobs import BlobInfo, check_path
-from dbt.adapters.vcs.core.store.each import Parallel
-from dbt.adapters.vcs.core.store.failures import translated
+from dbt.adapters.vcs.core.store.blobs import BlobInfo, Parallel, check_path
 
 if TYPE_CHECKING:
     from dbt.adapters.vcs.core.store.cloud import CloudBlobs

@@ -1,4 +1,4 @@
-"""Log repair: a log that can be read again, made from the moves of it that are whole.
+"""Repairs of files: what they take away is kept, and a log is made of the moves that are whole.
 
 Every move keeps its number, since processes that read the log before know it by number. Where a
 move is lost, one that says so stands in its place, with the state of the move before it. All moves
@@ -19,9 +19,9 @@ from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError, RetryError
 from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.model import RefMove
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.core.store.chain import is_same_file, opened, sealed
-from dbt.adapters.vcs.core.store.forwards import Forwards
-from dbt.adapters.vcs.core.store.set_aside import put_aside
+from dbt.adapters.vcs.core.store.condemned import Condemned
+from dbt.adapters.vcs.core.store.objects import next_name, object_path
+from dbt.adapters.vcs.core.store.refs import Forwards, is_same_file, opened, sealed
 
 LOST: Final = "lost"
 """The action of a move that stands for a lost one."""
@@ -178,3 +178,41 @@ def _stand_in(state: RefMove, author: str, *, is_first: bool) -> RefMove:
         action=LOST,
         note="the move that was here could not be read; repaired",
     )
+
+
+ASIDE: Final = "damaged"
+"""The folder of files that repairs took away, each below the id of its repair."""
+
+
+def put_aside(blobs: Blobs, path: str, repair: str) -> bool:
+    """Take a file away and keep its bytes; return False if it is not there."""
+    try:
+        data = blobs.get(path)
+    except NotFoundError:
+        return False
+    # First the copy: if the process dies here, nothing is lost and the repair is begun again.
+    blobs.create(f"{ASIDE}/{repair}/{path}", data)
+    blobs.delete(path)
+    return True
+
+
+def replace_file(blobs: Blobs, path: str, data: bytes, repair: str) -> None:
+    """Give a file the bytes that its name or its digest asks for; the old ones are kept aside.
+
+    It is not deleted first: a request to delete that arrives late would take the new bytes.
+    """
+    if not blobs.create(path, data):
+        blobs.create(f"{ASIDE}/{repair}/{path}", blobs.get(path))
+        blobs.replace_all({path: data})
+
+
+def replace_object(blobs: Blobs, kind: str, id: str, data: bytes, repair: str) -> None:
+    """Do what `replace_file` does for an object, under a name that no collection condemned."""
+    condemned = Condemned(blobs)
+    condemned.refresh()
+    path = object_path(kind, id)
+    free = condemned.free(path)
+    while path != free and put_aside(blobs, path, repair):
+        # Readers try the names in this order, so one that is damaged would hide the new one.
+        path = next_name(blobs, kind, id, path) or free
+    replace_file(blobs, free, data, repair)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Collection
-from typing import Final, TypeVar, cast
+from collections import OrderedDict
+from collections.abc import Collection, Hashable
+from typing import Final, Generic, TypeVar, cast
 
 from dbt.adapters.vcs.core.codec import (
     decode_unpacked,
@@ -27,12 +28,64 @@ from dbt.adapters.vcs.core.model import (
     View,
 )
 from dbt.adapters.vcs.core.model.tree import Value
-from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.core.store.cache import MAX_BYTES, BoundedCache
+from dbt.adapters.vcs.core.store.blobs import Blobs, check_write_once
 from dbt.adapters.vcs.core.store.condemned import Condemned
-from dbt.adapters.vcs.core.store.write_once import check_write_once
 
 V = TypeVar("V", bound=Value)
+Key = TypeVar("Key", bound=Hashable)
+Held = TypeVar("Held")
+
+MAX_BYTES: Final = 512 * 2**20
+"""What decoded objects may take: those of a table of 100,000 files with 16 columns are 300 MiB."""
+
+
+class BoundedCache(Generic[Key, Held]):
+    """Evicts the least recently used values once all together are too large.
+
+    Args:
+        max_bytes: What the values may take in memory.
+        keeps_last: Keep the value that was put last even if it is larger than that by itself,
+            and no other one then: for values that are costly to make and used many times.
+    """
+
+    def __init__(self, max_bytes: int, *, keeps_last: bool = False) -> None:
+        self._max_bytes = max_bytes
+        self._keeps_last = keeps_last
+        self._lock = threading.Lock()
+        self._values: OrderedDict[Key, tuple[Held, int]] = OrderedDict()
+        self._bytes = 0
+
+    @property
+    def bytes(self) -> int:
+        """What the values that are held take."""
+        return self._bytes
+
+    def __len__(self) -> int:
+        """Return how many values are held."""
+        return len(self._values)
+
+    def get(self, key: Key) -> Held | None:
+        """Return a value, or None if it is not held."""
+        with self._lock:
+            found = self._values.get(key)
+            if found is None:
+                return None
+            self._values.move_to_end(key)
+            return found[0]
+
+    def put(self, key: Key, value: Held, size: int) -> None:
+        """Hold a value that takes a number of bytes, in place of another one of the same key."""
+        with self._lock:
+            old = self._values.pop(key, None)
+            if old is not None:
+                self._bytes -= old[1]
+            if size > self._max_bytes and not self._keeps_last:
+                return
+            self._values[key] = (value, size)
+            self._bytes += size
+            while self._bytes > self._max_bytes and len(self._values) > 1:
+                self._bytes -= self._values.popitem(last=False)[1][1]
+
 
 ObjectCache = BoundedCache[tuple[type[Value], str], Value]
 """Decoded objects by type and id."""

@@ -1,21 +1,25 @@
-"""Opening: from the URI of a repository to its blobs."""
+"""Locations: from the URI of a repository to its blobs, its header, and what lies inside it."""
 
 from __future__ import annotations
 
 import os
+import posixpath
 import re
+import uuid
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Final
-from urllib.parse import SplitResult, urlsplit
+from typing import Any, Final, NamedTuple
+from urllib.parse import SplitResult, unquote, urlsplit
 
-from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.core.secrets import shown_location, shown_option
-from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.core.store.failures import plain
+import msgspec
+
+from dbt.adapters.vcs.core.codec import UNREADABLE, decode_record, encode_record
+from dbt.adapters.vcs.core.errors import DamagedError, FormatError, InputError, NotFoundError
+from dbt.adapters.vcs.core.failures import plain, shown_location, shown_option
+from dbt.adapters.vcs.core.model.tree import Value
+from dbt.adapters.vcs.core.store.blobs import Blobs, MemoryBlobs
 from dbt.adapters.vcs.core.store.local import LocalBlobs
-from dbt.adapters.vcs.core.store.memory import MemoryBlobs
 
 CLOUD_SCHEMES: Final = frozenset({"s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "adl"})
 SCHEME_OPTION: Final = "spark_scheme"
@@ -198,3 +202,249 @@ def _split(uri: str) -> SplitResult:
 
 def _is_name(option: str) -> bool:
     return shown_option(option) == option
+
+
+_SAME: Final = {
+    "s3a": "s3",
+    "s3n": "s3",
+    "azure": "az",
+    "abfs": "az",
+    "abfss": "az",
+    "wasb": "az",
+    "wasbs": "az",
+    "adl": "az",
+}
+"""Schemes of one store, by the one that stands for all."""
+
+_PARTS: Final = ("", "refs", "objects", "data")
+"""Folders of a repository that may be links to another disk."""
+
+
+class _Place(NamedTuple):
+    """A location in an object store; the account is empty if it is not known."""
+
+    scheme: str
+    account: str
+    bucket: str
+    path: str
+
+
+def reaches(location: str, uri: str) -> bool:
+    """Return whether a location is in the repository at `uri`, or a folder that holds it.
+
+    Both may be paths or URIs; relative paths start from the working directory. On a local disk
+    links are followed, and `..` is taken as the system and as Hadoop take it.
+    """
+    here, there = _store_scheme(location), _store_scheme(uri)
+    if not here and not there:
+        roots = [Path(path, part) for path in _local(uri) for part in _PARTS]
+        return any(_meet(Path(path), root) for path in _local(location) for root in roots)
+    if not here or not there:
+        return False
+    mine, theirs = _place(location), _place(uri)
+    accounts = {place.account for place in (mine, theirs)} - {""}
+    if mine[0] != theirs[0] or mine.bucket != theirs.bucket or len(accounts) > 1:
+        return False
+    return _covers(mine.path, theirs.path) or _covers(theirs.path, mine.path)
+
+
+def _store_scheme(text: str) -> str:
+    head, separator, _ = text.partition(":")
+    # One letter before the colon is a Windows drive.
+    scheme = head.lower() if separator and len(head) > 1 and "/" not in head else ""
+    return "" if scheme == "file" else _SAME.get(scheme, scheme)
+
+
+def _local(text: str) -> set[str]:
+    """Return the paths that a text could mean on this machine."""
+    if text[:5].lower() == "file:":
+        rest = text[5:]
+        text = "/" + rest.lstrip("/") if not rest.startswith("//") else urlsplit(text).path
+    spelled = {text, unquote(text), os.path.expanduser(text)}
+    whole = {os.path.abspath(path) for path in spelled if path and "\0" not in path}
+    # Hadoop drops `..` from the text; the system follows links before it goes up.
+    return whole | {os.path.join(os.getcwd(), path) for path in spelled if "\0" not in path}
+
+
+def _meet(path: Path, root: Path) -> bool:
+    """Return whether one of two paths is the other one, or in it."""
+    mine, theirs = path.resolve(), root.resolve()
+    return _is_in(mine, theirs) or _is_in(theirs, mine)
+
+
+def _is_in(path: Path, folder: Path) -> bool:
+    return any(_is_same(each, folder) for each in (path, *path.parents))
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    if one == other:
+        return True
+    try:
+        # Bind mounts, and disks that ignore case.
+        return one.samefile(other)
+    except OSError:
+        return False
+
+
+def _place(uri: str) -> _Place:
+    parts = urlsplit(uri)
+    container, at, host = parts.netloc.rpartition("@")
+    is_azure = _store_scheme(uri) == "az" and bool(at)
+    path = posixpath.normpath("/" + unquote(parts.path).strip("/")).strip("/")
+    return _Place(
+        scheme=_store_scheme(uri),
+        account=host.partition(".")[0] if is_azure else "",
+        bucket=container if is_azure else host,
+        path=path,
+    )
+
+
+def _covers(folder: str, path: str) -> bool:
+    return not folder or path == folder or path.startswith(folder + "/")
+
+
+HEADER_PATH: Final = "vcs.json"
+
+FORMAT_VERSION: Final = 2
+"""Version of the format that this code writes, and the highest that it reads."""
+
+ADDED: Final = {
+    2: (
+        "Before gc deletes anything it writes down the names (condemned/), and writers store what "
+        "they need of it under a second name. Older versions would not find it.",
+        "A purge announces itself, and whoever wants to land waits. Older versions would not "
+        "wait.",
+    ),
+}
+"""What each version added that older readers or writers would do harm without."""
+
+_FEATURES: Final[frozenset[str]] = frozenset()
+"""What this code knows of what a header may ask for; no version has asked for anything."""
+
+_OURS: Final = frozenset(
+    {
+        HEADER_PATH,
+        "condemned",
+        "creating",
+        "damaged",
+        "data",
+        "leases",
+        "objects",
+        "refs",
+        "results",
+        "rewritten",
+        "turns",
+    }
+)
+
+
+class Header(Value, frozen=True, kw_only=True):
+    """What a repository records about itself.
+
+    Attributes:
+        format: Version of the format that everything in the repository follows.
+        id: Random, to distinguish successive repositories at one location.
+        default_branch: The branch that others start from by default; can't be deleted.
+        features: What a reader or writer must know beside the format's version.
+    """
+
+    format: int
+    id: str
+    default_branch: str
+    features: tuple[str, ...] = ()
+
+
+class _Version(msgspec.Struct):
+    format: int
+    features: tuple[str, ...] = ()
+
+
+def new_header(default_branch: str) -> Header:
+    """Return the header of a new repository in the format that this code writes."""
+    return Header(format=FORMAT_VERSION, id=uuid.uuid4().hex, default_branch=default_branch)
+
+
+def check_vacant(blobs: Blobs) -> None:
+    """Check that a location is free to become a repository.
+
+    Remains of a failed attempt, files of another process that is creating one now, and hidden
+    files don't count.
+
+    Raises:
+        InputError: Something else is there.
+    """
+    others = [name for name in blobs.top() if name not in _OURS and not name.startswith(".")]
+    if others:
+        raise InputError(
+            f"{blobs.uri} is not a repository and can't be made one: other things lie there "
+            f"({', '.join(others[:3])}). Name another location, or an empty folder."
+        )
+
+
+def write_header(blobs: Blobs, header: Header) -> bool:
+    """Make a location a repository; return False if it already is one."""
+    return blobs.create(HEADER_PATH, encode_record(header))
+
+
+def read_header(blobs: Blobs) -> Header:
+    """Return the header of the repository at a location.
+
+    Raises:
+        NotFoundError: The location is not a repository.
+        FormatError: Its format is none that this version of dbt-vcs knows.
+        DamagedError: The file is damaged.
+    """
+    try:
+        data = blobs.get(HEADER_PATH)
+    except NotFoundError as error:
+        raise NotFoundError(
+            f"{blobs.uri} is not a repository: there is no {HEADER_PATH} in it. Check the "
+            "location; a first run of dbt with `repository` set to it makes one."
+        ) from error
+    # Check the version first: a newer one may give the other keys another meaning.
+    _check_known(_version(data, blobs.uri), blobs.uri)
+    return decode_record(Header, data, f"{HEADER_PATH} of {blobs.uri}")
+
+
+def upgrade_header(blobs: Blobs, header: Header) -> Header:
+    """Give a repository the newest format, and return its header.
+
+    All else of a repository stays as it is: an older format has nothing that a newer one lacks.
+
+    Raises:
+        StorageError: The store failed; the repository has the old format or the new one.
+    """
+    new = msgspec.structs.replace(header, format=FORMAT_VERSION)
+    if new != header:
+        blobs.replace_all({HEADER_PATH: encode_record(new)})
+    return new
+
+
+def _check_known(found: _Version, uri: str) -> None:
+    if found.format > FORMAT_VERSION:
+        raise FormatError(
+            f"The repository {uri} has format version {found.format}; this dbt-vcs reads up to "
+            f"version {FORMAT_VERSION}. Upgrade it: pip install --upgrade dbt-vcs"
+        )
+    if found.format < 1:
+        raise FormatError(
+            f"The repository {uri} has format version {found.format}; expected 1 to "
+            f"{FORMAT_VERSION}. No version of dbt-vcs wrote that: restore the file "
+            f"{HEADER_PATH} from a backup of the repository."
+        )
+    unknown = sorted(set(found.features) - _FEATURES)
+    if unknown:
+        raise FormatError(
+            f"The repository {uri} needs {', '.join(unknown)}, which this dbt-vcs does not know. "
+            "Upgrade it: pip install --upgrade dbt-vcs"
+        )
+
+
+def _version(data: bytes, uri: str) -> _Version:
+    try:
+        return msgspec.json.decode(data, type=_Version)
+    except UNREADABLE as error:
+        raise DamagedError(
+            f"The file {HEADER_PATH} of {uri} does not tell a format version: {error}. "
+            "Restore it from a backup of the repository."
+        ) from error

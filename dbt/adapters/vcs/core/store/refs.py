@@ -1,29 +1,40 @@
-"""The mutable half: a ref is a gapless log of moves, and its last move is its state."""
+"""The mutable half: a ref is a gapless log of moves, and its last move is its state.
+
+Chain: each move is sealed with its own digest and that of the move before. So a move that was
+edited, taken away or put in between is noticed by whoever reads it or the next one. Where a purge
+redacted the free text of a move, its old digest leads to the new one. Logs that earlier versions
+began have moves without digests, up to the first one that has one.
+
+Forwards: a purge changes the ids of commits, and earlier moves of logs go on naming the old ones.
+Files in `rewritten/` tell the new ids, and hold nothing but ids. They are written before any ref
+moves, so whoever completes a purge that died uses the same ids. A forward counts once the old
+object is gone, so those of a purge that was undone change nothing.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import threading
-from collections.abc import Callable, Iterable, Iterator
+import uuid
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from typing import Final, NamedTuple, TypeAlias
 
-from dbt.adapters.vcs.core.codec import encode_record
+import msgspec
+
+from dbt.adapters.vcs.core.codec import decode_record, encode_record, pack, unpack
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError, StorageError
-from dbt.adapters.vcs.core.ids import Micros
-from dbt.adapters.vcs.core.model import RefMove
-from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.ids import CommitId, Micros
+from dbt.adapters.vcs.core.model import Forwarding, RefMove
+from dbt.adapters.vcs.core.store.blobs import Blobs, check_write_once, each
 from dbt.adapters.vcs.core.store.branch_names import quote, unquote
-from dbt.adapters.vcs.core.store.chain import check_follows, opened, sealed
-from dbt.adapters.vcs.core.store.each import each
-from dbt.adapters.vcs.core.store.forwards import Forwards
-from dbt.adapters.vcs.core.store.write_once import check_write_once
+from dbt.adapters.vcs.core.store.objects import has_object
+from dbt.adapters.vcs.core.store.opening import HEADER_PATH
 
 Space: TypeAlias = str
 """Folders below `refs/`: `heads`, `tags`, or `snapshots/<schema>/<identifier>`."""
-
-_HEADER: Final = "vcs.json"
-"""A file that every repository has, from the end of its creation on."""
 
 PURGE: Final = "purge"
 """The action of a move to the same history without some rows."""
@@ -55,7 +66,7 @@ class RefStore:
     absent and only after the one before it, and none is ever deleted: so "the file exists" is
     true up to the last move and false after it, and the last move is found by bisection. What
     contradicts that is damage: a file after the end of a log, and a move that doesn't follow the
-    one before it (`store.chain`).
+    one before it.
     """
 
     def __init__(self, blobs: Blobs) -> None:
@@ -246,7 +257,7 @@ class RefStore:
             return
         # It never changes, so a store that writes over it does no harm.
         with suppress(NotFoundError):
-            check_write_once(self._blobs, _HEADER, self._blobs.get(_HEADER))
+            check_write_once(self._blobs, HEADER_PATH, self._blobs.get(HEADER_PATH))
             self._checked_by = os.getpid()
 
     def _landed_anyway(self, path: str, data: bytes, name: str, error: StorageError) -> bool:
@@ -391,3 +402,161 @@ def _folder(space: Space, name: str) -> str:
 
 def _move(folder: str, seq: int) -> str:
     return f"{folder}/{seq:020d}"
+
+
+_SEAL: Final = re.compile(rb'"digest":"([0-9a-f]{64})",')
+
+
+def sealed(move: RefMove, before: bytes | None) -> RefMove:
+    """Return a move with its digests; `before` is the file of the move before it."""
+    previous = "" if before is None else digest_of(before)
+    return _digested(msgspec.structs.replace(move, previous=previous))
+
+
+def redacted(move: RefMove, change: Callable[[str], str]) -> RefMove:
+    """Return a move with other free text, which follows the same move; itself if it has none."""
+    state = {key: change(value) for key, value in move.state.items()}
+    new = msgspec.structs.replace(move, note=change(move.note), state=state)
+    if new == move:
+        return move
+    return _digested(new) if move.digest else new
+
+
+def digest_of(data: bytes) -> str:
+    """Return the digest by which the next move knows the file of a move."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def _digested(move: RefMove) -> RefMove:
+    bare = msgspec.structs.replace(move, digest="")
+    return msgspec.structs.replace(bare, digest=digest_of(encode_record(bare)))
+
+
+def opened(data: bytes, path: str) -> RefMove:
+    """Return the move that a file holds.
+
+    Raises:
+        DamagedError: It doesn't parse, or its bytes are not those that were written.
+    """
+    move = decode_record(RefMove, data, path)
+    if move.digest:
+        # Of the bytes, not of the value: a later version's keys count, too.
+        bare, count = _SEAL.subn(b"", data)
+        if count != 1 or digest_of(bare) != move.digest:
+            raise DamagedError(
+                f"The file {path} was changed after it was written: its digest is another one. "
+                "Restore it from a backup of the repository."
+            )
+    return move
+
+
+def check_follows(
+    move: RefMove, path: str, before: bytes, before_path: str, now: Callable[[str], str]
+) -> None:
+    """Check that a move was written after the move in another file, which is a whole one.
+
+    Args:
+        move: The move.
+        path: Its file.
+        before: The bytes of the other file.
+        before_path: That file.
+        now: Returns the digest of the file that took the place of the one with a digest.
+
+    Raises:
+        DamagedError: It wasn't: one of the two was replaced.
+    """
+    earlier = opened(before, before_path)
+    is_first_sealed = not earlier.digest
+    if not move.digest and is_first_sealed:
+        return
+    if not is_same_file(move.previous, digest_of(before), now):
+        raise DamagedError(
+            f"The file {path} doesn't follow {before_path}: it was written after another one. One "
+            "of them was replaced. Restore both from a backup of the repository."
+        )
+
+
+def is_same_file(one: str, other: str, now: Callable[[str], str]) -> bool:
+    """Return whether two digests are those of a move's file, before it was redacted or after."""
+    return one == other or now(one) == now(other)
+
+
+FORWARDS: Final = "rewritten"
+"""Where the files are."""
+
+_ID: Final = re.compile(r"[0-9a-f]{64}")
+
+
+class Forwards:
+    """All forwards of a repository, as far as they were loaded; safe to share between threads."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs = blobs
+        self._lock = threading.Lock()
+        self._read: set[str] = set()
+        self._next: dict[str, str] = {}
+        self._kinds: dict[str, set[str]] = {}
+
+    def load(self) -> None:
+        """Read the files that are new.
+
+        Raises:
+            DamagedError: One of them doesn't parse.
+        """
+        for info in list(self._blobs.walk(FORWARDS)):
+            if info.path not in self._read:
+                data = unpack(self._blobs.get(info.path), info.path)
+                self._add(info.path, decode_record(Forwarding, data, info.path))
+
+    def put(self, rewritten: Forwarding) -> str:
+        """Store forwards, and return their file; the new objects must be stored already."""
+        path = f"{FORWARDS}/{uuid.uuid4().hex}"
+        self._blobs.create(path, pack(encode_record(rewritten)))
+        self._add(path, rewritten)
+        return path
+
+    def of(self, id: str) -> str:
+        """Return what took an object's place at last; itself if nothing did."""
+        while id in self._next:
+            id = self._next[id]
+        return id
+
+    def latest(self, id: str) -> str:
+        """Return what took an object's place at last, as far as the store tells now."""
+        self.load()
+        return self.of(id)
+
+    def old(self, kind: str) -> Collection[str]:
+        """Return the ids of one kind that were replaced: `commit`, `tree`, ..., `move`."""
+        return frozenset(self._kinds.get(kind, ()))
+
+    def applied(self, move: RefMove) -> RefMove:
+        """Return a move with the new ids of what it names and what is gone."""
+        if not self._next:
+            return move
+        commit = None if move.commit is None else CommitId(self._now(move.commit))
+        state = {
+            key: _ID.sub(lambda found: self._now(found[0]), value)
+            for key, value in move.state.items()
+        }
+        return msgspec.structs.replace(move, commit=commit, state=state)
+
+    def _now(self, id: str) -> str:
+        if id not in self._next:
+            return id
+        is_there = any(has_object(self._blobs, kind, id) for kind in ("commit", "snapshot"))
+        return id if is_there else self.of(id)
+
+    def _add(self, path: str, rewritten: Forwarding) -> None:
+        kinds = {
+            "commit": rewritten.commits,
+            "tree": rewritten.trees,
+            "snapshot": rewritten.snapshots,
+            "segment": rewritten.segments,
+            "move": rewritten.moves,
+        }
+        with self._lock:
+            self._read.add(path)
+            for kind, ids in kinds.items():
+                self._next.update(ids)
+                self._kinds.setdefault(kind, set()).update(ids)

@@ -18,8 +18,7 @@ import numpy.typing as npt
 from dbt.adapters.vcs.core.errors import NotFoundError
 from dbt.adapters.vcs.core.model import Field, RelationName
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN
-from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.core.store.each import each
+from dbt.adapters.vcs.core.store.blobs import Blobs, each
 from dbt.adapters.vcs.engines.connect.name_registry import (
     PREFIX,
     MountedFiles,

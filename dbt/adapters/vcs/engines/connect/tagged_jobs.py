@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.errors import EngineError, VcsError
-from dbt.adapters.vcs.core.secrets import without_secrets
+from dbt.adapters.vcs.core.failures import without_secrets
 from dbt.adapters.vcs.engines.dataframes.statement_jobs import StatementJobs, statement_error
 from dbt.adapters.vcs.engines.engine_errors import MAX_CAUSES, StatementError
 from dbt.adapters.vcs.engines.methods import ServerAddress

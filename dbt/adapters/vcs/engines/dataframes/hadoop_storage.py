@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.core.store.header import PATH as HEADER
+from dbt.adapters.vcs.core.store.opening import HEADER_PATH as HEADER
 from dbt.adapters.vcs.core.store.opening import SCHEME_OPTION
 from dbt.adapters.vcs.engines.engine_errors import StatementError
 

@@ -18,8 +18,7 @@ import numpy.typing as npt
 from dbt.adapters.vcs.core.errors import EngineError, NotFoundError
 from dbt.adapters.vcs.core.model import Field, RelationName
 from dbt.adapters.vcs.core.model.snapshot import RESERVED
-from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.core.store.each import each
+from dbt.adapters.vcs.core.store.blobs import Blobs, each
 from dbt.adapters.vcs.engines.dataframes.deletions import written_array
 from dbt.adapters.vcs.engines.dataframes.hadoop_storage import exact_files
 from dbt.adapters.vcs.engines.dataframes.mounting import (

@@ -16,7 +16,7 @@ from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Readable, RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store.cache import BoundedCache
+from dbt.adapters.vcs.core.store.objects import BoundedCache
 from dbt.adapters.vcs.iceberg.client_manifests import client_folder
 from dbt.adapters.vcs.iceberg.manifest_files import prepare
 from dbt.adapters.vcs.iceberg.metadata_files import FOLDER, MetadataFile, PendingFiles, place_of

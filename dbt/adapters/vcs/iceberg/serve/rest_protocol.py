@@ -24,8 +24,8 @@ from dbt.adapters.vcs.core.errors import (
     StorageError,
     VcsError,
 )
+from dbt.adapters.vcs.core.failures import without_secrets
 from dbt.adapters.vcs.core.model import Entry, RelationName, TableEntry, ViewEntry
-from dbt.adapters.vcs.core.secrets import without_secrets
 
 UNSUPPORTED: Final = "UnsupportedOperationException"
 

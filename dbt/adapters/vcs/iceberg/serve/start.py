@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.failures import shown_location
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.secrets import shown_location
 from dbt.adapters.vcs.iceberg.serve.access import LOOPBACK, read_tokens
 from dbt.adapters.vcs.iceberg.serve.catalog_api import rest_app
 from dbt.adapters.vcs.iceberg.serve.client_help import ClientHelp, Served, client_help

@@ -19,7 +19,7 @@ from dbt.adapters.vcs.core.errors import DamagedError, UnsupportedError
 from dbt.adapters.vcs.core.model import Block, Field, Tombstone
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.core.store.cache import BoundedCache
+from dbt.adapters.vcs.core.store.objects import BoundedCache
 from dbt.adapters.vcs.table.files.footers import (
     HELP,
     Entry,

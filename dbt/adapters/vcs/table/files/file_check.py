@@ -9,8 +9,7 @@ import pyarrow.parquet as pq
 
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError, StorageError
 from dbt.adapters.vcs.core.plan.collect import NeededFile
-from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.core.store.memory import MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import Blobs, MemoryBlobs
 from dbt.adapters.vcs.table.files.block_reader import BlobFile
 from dbt.adapters.vcs.table.files.footers import (
     MAGIC,

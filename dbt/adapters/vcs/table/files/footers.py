@@ -23,9 +23,7 @@ from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import micros_of
 from dbt.adapters.vcs.core.model import Block, ColumnStats, Field, Scalar, Schema
 from dbt.adapters.vcs.core.model.data_type import FLOATS, INTEGERS, TEXTS, TIMESTAMPS, type_of
-from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.core.store.each import each
-from dbt.adapters.vcs.core.store.write_once import write_new
+from dbt.adapters.vcs.core.store.blobs import Blobs, each, write_new
 from dbt.adapters.vcs.table.partition_values import partition_values
 
 MAGIC: Final = b"PAR1"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.errors import InputError, ReadOnlyError, UnsupportedError
 from dbt.adapters.vcs.core.model import Origin, RelationName
-from dbt.adapters.vcs.core.store.reach import reaches
+from dbt.adapters.vcs.core.store.opening import reaches
 from dbt.adapters.vcs.engines.engine_errors import StatementError
 from dbt.adapters.vcs.engines.port import Column, Rows
 from dbt.adapters.vcs.reuse.attempt import Reusing

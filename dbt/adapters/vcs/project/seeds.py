@@ -111,7 +111,7 @@ def load_seed(
         same_rows = old.origin.sql_sha256 == digest if rows.num_rows else not old.segments
         if same_table and same_rows:
             overlay.put(name, before)
-            return Outcome(relation=name, affected=0)
+            return Outcome(affected=0)
     origin = msgspec.structs.replace(origin, sql_sha256=digest)
     scope = connection.scope("", overlay, origin)
     reusing = connection.reusing(reuse)

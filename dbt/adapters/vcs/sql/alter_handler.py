@@ -54,7 +54,7 @@ def add_columns(scope: Scope, statement: AddColumns) -> Outcome:
             schema = _moved(schema, column.name, column.position, snapshot.partition_by)
     version = msgspec.structs.replace(snapshot, schema=schema)
     changed(scope, name, snapshot, version, operation="alter")
-    return Outcome(relation=name)
+    return Outcome()
 
 
 def _added(scope: Scope, name: RelationName, snapshot: Snapshot, column: ColumnDef) -> Field:
@@ -103,7 +103,7 @@ def rename_column(scope: Scope, statement: RenameColumn) -> Outcome:
         properties[PRIMARY_KEY] = ", ".join(field.name for field in fields)
     version = msgspec.structs.replace(snapshot, schema=schema, properties=properties)
     changed(scope, name, snapshot, version, operation="alter")
-    return Outcome(relation=name)
+    return Outcome()
 
 
 @handles(DropColumns)
@@ -134,7 +134,7 @@ def drop_columns(scope: Scope, statement: DropColumns) -> Outcome:
             )
         version = msgspec.structs.replace(snapshot, schema=schema)
         changed(scope, name, snapshot, version, operation="alter")
-    return Outcome(relation=name)
+    return Outcome()
 
 
 @handles(AlterColumn)
@@ -169,7 +169,7 @@ def alter_column(scope: Scope, statement: AlterColumn) -> Outcome:
     if schema != snapshot.schema:
         version = msgspec.structs.replace(snapshot, schema=schema)
         changed(scope, name, snapshot, version, operation="alter")
-    return Outcome(relation=name)
+    return Outcome()
 
 
 def _retyped(name: RelationName, field: Field, type_: str) -> Field:
@@ -262,7 +262,7 @@ def _add_check(scope: Scope, statement: AddCheck) -> Outcome:
     properties = {**snapshot.properties, CHECK + constraint: statement.check.expression}
     version = msgspec.structs.replace(snapshot, properties=properties)
     changed(scope, name, snapshot, version, operation="alter")
-    return Outcome(relation=name)
+    return Outcome()
 
 
 @handles(DropConstraint)
@@ -284,4 +284,4 @@ def _drop_constraint(scope: Scope, statement: DropConstraint) -> Outcome:
             f"{name} has no check constraint {statement.name}; it has: {known}. To drop a "
             f"primary key: alter table {name} drop primary key."
         )
-    return Outcome(relation=name)
+    return Outcome()

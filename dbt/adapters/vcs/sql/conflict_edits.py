@@ -67,7 +67,7 @@ def edit_conflicts(scope: Scope, merge: OpenMerge, statement: Statement) -> Outc
     edited = _edited(scope, table, rows, words, values)
     if not edited.rows.equals(table.rows):
         scope.overlay.put(name, TableEntry(snapshot=edited.put(scope.overlay.repository)))
-    return Outcome(relation=name, affected=len(rows))
+    return Outcome(affected=len(rows))
 
 
 def _computed(

@@ -61,7 +61,7 @@ def create_function(scope: Scope, statement: CreateFunction) -> Outcome:
     except VcsError:
         scope.overlay.put(name, Absent if existing is None else existing)
         raise
-    return Outcome(relation=name)
+    return Outcome()
 
 
 def _function(scope: Scope, statement: CreateFunction, name: RelationName) -> Function:

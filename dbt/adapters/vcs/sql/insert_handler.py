@@ -57,7 +57,7 @@ def insert(scope: Scope, statement: Insert) -> Outcome:
     if statement.if_not_exists:
         scope.overlay.read.add(str(name))
         if _has_partition(scope, statement.partition, snapshot):
-            return Outcome(relation=name, affected=0)
+            return Outcome(affected=0)
     for column in statement.columns:
         snapshot.schema.field(column)
     reading = partial(scope.reading, statement.query)
@@ -71,11 +71,11 @@ def insert(scope: Scope, statement: Insert) -> Outcome:
         if blocks or kept != snapshot.segments:
             version = msgspec.structs.replace(snapshot, segments=(*kept, *added))
             changed(scope, name, snapshot, version, operation="overwrite")
-        return Outcome(relation=name, affected=rows)
+        return Outcome(affected=rows)
     kept = _kept(scope, snapshot, _replaced(scope, statement, snapshot, blocks))
     version = msgspec.structs.replace(snapshot, segments=(*kept, *added))
     changed(scope, name, snapshot, version, operation="overwrite")
-    return Outcome(relation=name, affected=rows)
+    return Outcome(affected=rows)
 
 
 def append_arrow(scope: Scope, name: RelationName, rows: pa.Table) -> Outcome:
@@ -129,7 +129,7 @@ def truncate(scope: Scope, statement: Truncate) -> Outcome:
     if kept != snapshot.segments:
         version = msgspec.structs.replace(snapshot, segments=kept)
         changed(scope, name, snapshot, version, operation="truncate")
-    return Outcome(relation=name)
+    return Outcome()
 
 
 def _write(
@@ -166,7 +166,7 @@ def _appended(
         added = put_segments(scope.overlay.repository, blocks)
         version = msgspec.structs.replace(snapshot, segments=(*snapshot.segments, *added))
         changed(scope, name, snapshot, version, operation="append")
-    return Outcome(relation=name, affected=sum(block.rows for block in blocks))
+    return Outcome(affected=sum(block.rows for block in blocks))
 
 
 def _has_partition(scope: Scope, partition: Sequence[PartitionSpec], snapshot: Snapshot) -> bool:

@@ -86,7 +86,7 @@ def optimize(scope: Scope, statement: Optimize) -> Outcome:
     row = [str(name), *(str(number) for number in (before.block_count, after.block_count))]
     gone = sum(stone.rows for item in rewrites for stone in item.tombstones)
     names = ["relation", "blocks_before", "blocks_after", "dropped_rows"]
-    return Outcome(rows=Listing.of(names, [[*row, str(gone)]]), relation=name)
+    return Outcome(rows=Listing.of(names, [[*row, str(gone)]]))
 
 
 def is_table_due(repository: Repository, snapshot: Snapshot) -> bool:

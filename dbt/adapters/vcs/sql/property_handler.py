@@ -42,7 +42,7 @@ def set_properties(scope: Scope, statement: SetProperties) -> Outcome:
     name = scope.name(statement.target.name)
     given = dict(statement.properties)
     _alter_properties(scope, name, given, removed=())
-    return Outcome(relation=name)
+    return Outcome()
 
 
 @handles(UnsetProperties)
@@ -62,7 +62,7 @@ def unset_properties(scope: Scope, statement: UnsetProperties) -> Outcome:
     if missing and not statement.if_exists:
         raise InputError(f"{name} has no property '{missing[0]}'; use unset ... if exists.")
     _alter_properties(scope, name, {}, removed=statement.keys)
-    return Outcome(relation=name)
+    return Outcome()
 
 
 @handles(CommentOnSchema)
@@ -105,7 +105,7 @@ def comment_on_table(scope: Scope, statement: CommentOnTable) -> Outcome:
         _alter_properties(scope, name, {}, removed=(_COMMENT,))
     else:
         _alter_properties(scope, name, {_COMMENT: statement.comment}, removed=())
-    return Outcome(relation=name)
+    return Outcome()
 
 
 def _alter_properties(

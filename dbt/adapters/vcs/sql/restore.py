@@ -130,4 +130,4 @@ def _answer(name: RelationName, past: Past, stays: str) -> Outcome:
     rows = Listing.of(
         ["relation", "snapshot", "commit", "stays"], [[str(name), version, past.commit, stays]]
     )
-    return Outcome(rows=rows, relation=name)
+    return Outcome(rows=rows)

@@ -170,7 +170,7 @@ def _outcome(
         before = target.snapshot
         version = msgspec.structs.replace(before, segments=result.segments)
         changed(scope, target.name, before, version, operation=operation, keeps_keys=keeps_keys)
-    return Outcome(relation=target.name, affected=result.affected)
+    return Outcome(affected=result.affected)
 
 
 def _reached(scope: Scope, target: RowTarget, statement: Merge) -> Sequence[Block]:

@@ -311,7 +311,7 @@ def _row(
         "modified": [modified],
         "conflicts": [conflicts],
     }
-    return Outcome(rows=ArrowRows(pa.table(answer)), relation=work.name)
+    return Outcome(rows=ArrowRows(pa.table(answer)))
 
 
 def _error(name: RelationName, clash: Clash) -> ConflictError:

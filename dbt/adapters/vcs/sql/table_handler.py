@@ -94,7 +94,7 @@ def create_table(scope: Scope, statement: CreateTable) -> Outcome:
         return rebuild.put_rebuilt(scope, name, version, before)
     scope.overlay.put_table(name, version)
     affected = version.rows if statement.query is not None else None
-    return Outcome(relation=name, affected=affected)
+    return Outcome(affected=affected)
 
 
 @handles(CreateTableLike)
@@ -121,7 +121,7 @@ def create_table_like(scope: Scope, statement: CreateTableLike) -> Outcome:
         origin=scope.made_by(),
     )
     scope.overlay.put_table(name, version)
-    return Outcome(relation=name)
+    return Outcome()
 
 
 def _shape_of(scope: Scope, name: Name) -> tuple[list[Field], tuple[str, ...]]:
@@ -178,7 +178,7 @@ def clone(scope: Scope, statement: Clone) -> Outcome:
         )
     scope.note(Input(relation=str(source), snapshot=version))
     put_clone(overlay, name, version, origin=scope.made_by())
-    return Outcome(relation=name)
+    return Outcome()
 
 
 def put_clone(
@@ -341,7 +341,7 @@ def drop(scope: Scope, name: RelationName, kind: str, if_exists: bool) -> Outcom
         raise InputError(f"{name} is a {entry.noun}; write: drop {entry.noun} {name}.")
     scope.overlay.put(name, Absent)
     _hide(scope, name)
-    return Outcome(relation=name)
+    return Outcome()
 
 
 @handles(RenameRelation)
@@ -360,7 +360,7 @@ def rename_relation(scope: Scope, statement: RenameRelation) -> Outcome:
     scope.overlay.put(new, entry)
     scope.overlay.put(name, Absent)
     _hide(scope, name)
-    return Outcome(relation=new)
+    return Outcome()
 
 
 def _hide(scope: Scope, name: RelationName) -> None:

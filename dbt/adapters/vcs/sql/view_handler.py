@@ -147,4 +147,4 @@ def _put(
     except VcsError:
         scope.overlay.put(name, Absent if before is None else before)
         raise
-    return Outcome(relation=name)
+    return Outcome()

@@ -73,6 +73,7 @@ def increment_of(
         return Increment(relation, None, entry.snapshot)
     found = _last_read(overlay, reader, relation, entry.snapshot)
     if found is None:
+        # Guessing would lose or repeat rows, and a rebuild may cost a thousand increments.
         raise InputError(
             f"{reader} doesn't record which version of {relation} it accounts for: it was built "
             f"without changes() of {relation}. Build it once from all rows: dbt build "
@@ -136,6 +137,7 @@ def record(
         Consumed(relation=str(name), snapshot=step.after if advance else step.before)
         for name, step in sorted(steps.items())
     )
+    # Decision 32: rows and what they account for are one object, and can't come apart.
     old = overlay.snapshot(entry.snapshot)
     new = msgspec.structs.replace(
         old, consumption=Consumption(reader=str(reader), inputs=inputs) if inputs else None
@@ -144,6 +146,7 @@ def record(
         return
     made = old.origin
     if overlay.before(reader) == entry:
+        # The build changed no row: without a version of its own it would read the same again.
         made = msgspec.structs.replace(origin, inputs=_shown(overlay, reader, made.inputs))
         new = msgspec.structs.replace(
             new,

@@ -119,8 +119,10 @@ class Mounts:
         if not session.is_shared:
             return
         with self._lock:
+            # Names become signs (decision 16), so the next statement mounts what it needs again.
             self._shown.clear()
             self._functions.clear()
+            # Empty ones, too: a table that somebody creates in one has to be refused.
             for schema in overlay.schema_names():
                 session.ensure_schema(schema)
             session.post(shown_versions(overlay), lambda name: sign(overlay, name))
@@ -223,6 +225,7 @@ class _Showing:
         if function.language == "sql":
             text, pins = self._with_pins(query_of_body(text))
         shape = _digest("\n".join([id, *shapes, *pins]).encode())
+        # Each session registers functions for itself (decision 15), and knows which it has.
         self.functions.add(name)
         self.session.mount_function(name, shape, msgspec.structs.replace(function, text=text))
         return shape
@@ -250,6 +253,7 @@ class _Showing:
         for read in query.reads:
             if read.at is None:
                 continue
+            # The text may name a branch or a time, which means another version later.
             relation = read.name.relation("")
             id = pinned(self.overlay, lambda: self.session, relation, read.at).snapshot
             version = Version.of(self.overlay.repository, self.overlay.snapshot(id))
@@ -342,6 +346,7 @@ def sign_of_table(snapshot: Snapshot) -> Sign:
     """Return the sign of a version of a table."""
     schema = snapshot.schema
     names = {field.id: field.name for field in schema.fields}
+    # Spark lists partition columns last, in the order of the partitioning.
     last = [field for id in snapshot.partition_by if (field := schema.by_id(id))]
     fields = [field for field in schema.fields if field not in last]
     return Sign(

@@ -176,6 +176,7 @@ class Overlay:
         if entry is not Absent:
             self.require_schema(name.schema)
         self.relations[name] = entry
+        # What is back where it was is no change, so a run that ends as it began commits nothing.
         if name.schema not in self.schemas and self.tree.entry(name) == _or_none(entry):
             del self.relations[name]
 

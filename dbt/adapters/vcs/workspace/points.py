@@ -137,6 +137,7 @@ def find_point(
     try:
         return Point(relation, find_version(overlay.repository, relation, value).snapshot)
     except NotFoundError:
+        # The commit is there, and doesn't show the table: it was created later, or dropped.
         if not may_lack or not _is_commit(overlay.repository, value):
             raise
         return Point(relation, None)

@@ -140,6 +140,7 @@ def find_run(repository: Repository, invocation: str) -> RunBranch:
         InputError: The prefix matches several.
     """
     wanted = invocation.removeprefix(PREFIX)
+    # A whole id is one read; for a prefix all run branches are looked at.
     exact = repository.find_branch(PREFIX + wanted)
     if exact is not None and (run := run_of(exact)):
         return run
@@ -231,10 +232,12 @@ def _is_dead(owner: str) -> bool:
     if host != socket.gethostname() or not pid.isdigit():
         return False
     try:
+        # Signal 0 only asks whether there is such a process.
         os.kill(int(pid), 0)
     except ProcessLookupError:
         return True
     except PermissionError:
+        # It is there, and another user's.
         return False
     return False
 
@@ -245,6 +248,8 @@ def record_of(repository: Repository, run: RunBranch) -> Run:
     The profile's target, dbt's version and the project's commit are those of the newest step.
     The seconds count to the end of the run, or to its last commit if it recorded no end.
     """
+    # Checksums are for a retry, and a published run isn't retried. Of a node that ran in two runs
+    # the later record counts.
     nodes = {
         node.id: msgspec.structs.replace(node, file_checksum=None)
         for node in steps_of(repository, run)
@@ -325,6 +330,7 @@ def check_tested(
     stale: list[str] = []
     seen: set[str] = set()
     for test, items in findings(repository, source, target).items():
+        # A test that passed on main says nothing of the rows that are to be published.
         current = [item for item in items if _is_current(tree, item)]
         if current and current[-1].is_good:
             seen.update(current[-1].saw)

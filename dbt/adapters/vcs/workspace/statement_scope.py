@@ -79,6 +79,7 @@ class Scope:
 
         References to versions and to the engine's own relations are left out.
         """
+        # Each view once: asking a session for its definition is a call to the engine.
         plain = [reference.name for reference in references if is_plain(reference)]
         temporary = {name: self.temporaries.view(name) for name in dict.fromkeys(plain)}
         found = [self.name(name) for name, view in temporary.items() if view is None]
@@ -146,6 +147,7 @@ class Scope:
             self.overlay.read_versions.add(item.snapshot)
         for read in self._made_on_the_way(item):
             key = f"{read.relation}@{read.version}"
+            # Of one version, what the branch shows counts before what a text pinned.
             if not read.pinned or key not in self.inputs:
                 self.inputs[key] = read
 
@@ -194,7 +196,6 @@ class Outcome:
 
     Attributes:
         rows: The rows of its result; None if it has no result.
-        relation: The relation that it changed, or None.
         affected: Rows that it wrote, or None if it wrote none or the number isn't known.
         warnings: What the user should know although the statement succeeded.
         inputs: The versions that it read, by relation name.
@@ -203,7 +204,6 @@ class Outcome:
     """
 
     rows: Rows | None = None
-    relation: RelationName | None = None
     affected: int | None = None
     warnings: tuple[str, ...] = ()
     inputs: tuple[Input, ...] = ()
@@ -257,6 +257,7 @@ class ArrowRows:
         """Return the rows, or only the first `limit` of them."""
         table = self._table if limit is None else self._table.slice(0, limit)
         try:
+            # Python has no dates before the year 1 or after 9999.
             values = [column.to_pylist() for column in table.columns]
         except (ValueError, OverflowError) as error:
             raise UnfitError(error) from error

@@ -83,6 +83,7 @@ class Version:
         paths = tuple(block.path for block in mounted)
         every = tuple(block.path for block in self.blocks) if blocks is not None else paths
         shown = self.snapshot.schema.fields if fields is None else tuple(fields)
+        # What an engine keeps under the id must be this list of files with these columns.
         id = self.id[:32]
         if paths != every or shown != self.snapshot.schema.fields:
             told = "\n".join([self.id, *paths, "", *map(repr, shown)])
@@ -94,6 +95,7 @@ class Version:
             files=paths,
             fields=shown,
             partition_by=tuple(item for item in self.snapshot.partition_by if item in ids),
+            # Decision 9: an entry lists the blocks that it deletes from, here those mounted.
             tombstones=self.tombstones if paths == every else carried_out(self.tombstones, paths),
             entries=mounted,
         )

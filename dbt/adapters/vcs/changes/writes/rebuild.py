@@ -76,14 +76,14 @@ def put_rebuilt(
     _discard(scope, version)
     if not result.is_changed and _definition(version) == _definition(before[1]):
         scope.overlay.put(name, TableEntry(snapshot=before[0]))
-        return Outcome(relation=name, affected=0)
+        return Outcome(affected=0)
     segments = joined(scope.overlay.repository, result.segments)
     return _put(scope, name, msgspec.structs.replace(version, segments=segments), result.affected)
 
 
 def _put(scope: Scope, name: RelationName, version: Snapshot, affected: int) -> Outcome:
     scope.overlay.put_table(name, version)
-    return Outcome(relation=name, affected=affected)
+    return Outcome(affected=affected)
 
 
 def _incomparable(version: Snapshot, before: Snapshot) -> str | None:

@@ -64,6 +64,7 @@ def execute(
     if waits is not None:
         return waits
     if scope.temporaries.is_about(statement):
+        # As in Spark, a temporary view hides a relation of the branch.
         _check_target(statement, scope.schema)
         statement = for_spark(scope.text)
     if read_only and _changes(statement):
@@ -73,6 +74,7 @@ def execute(
         )
     _check_outside(scope, statement, allowed=not (read_only or pinned))
     if statement.writes_rows:
+        # Otherwise a query of hours would end at a protected branch.
         before_rows()
     handler = handler_of(statement)
     if handler is None:
@@ -103,6 +105,7 @@ def _changes(statement: Statement) -> bool:
 def _handled(
     scope: Scope, statement: Statement, handler: Handler, reusing: Reusing | None
 ) -> Outcome:
+    # Decision 13: on the branch that a merge keeps its conflicts on, statements only resolve them.
     kept = conflict_edits.merge_kept_by(scope) if statement.changes else None
 
     def carry() -> tuple[Statement, Outcome]:
@@ -140,6 +143,7 @@ def _check_outside(scope: Scope, statement: Statement, *, allowed: bool) -> None
             f"catalog: `{shown}`. Use a connection to a branch, or dbt run-operation or dbt run."
         )
     uri = scope.overlay.repository.uri
+    # Where a relative place is depends on the session: its working folder or its warehouse.
     for place in statement.places:
         if reaches(place, uri) or reaches(scope.session.place(place), uri):
             raise UnsupportedError(
@@ -172,6 +176,7 @@ def similar_names(scope: Scope) -> Iterator[None]:
     try:
         yield
     except StatementError as error:
+        # Spark says which name it is in the message only.
         found = _NAMED.search(str(error)) if error.condition == _CONDITION else None
         if found is None:
             raise

@@ -60,6 +60,7 @@ class Workspace:
         self.repository = repository
         self.line = line
         self.schema = schema.lower()
+        # Decision 4: a name means one branch's relation, so each workspace has its own catalog.
         self.mounts = Mounts(diff_in_view)
         self.externals = externals
         self.around = around
@@ -147,6 +148,7 @@ class Connection:
                 self._session.ensure_schema(self._schema)
                 self._session.query(f"use {quoted(self._schema)}")
             self._catch_up()
+            # Catching up may have taken long enough to be cancelled.
             return self.session()
         return self._session
 
@@ -185,6 +187,7 @@ class Connection:
             EngineError: The engine refused or failed.
             ReplacedError: A purge deleted what it reads meanwhile; nothing was changed.
         """
+        # A cancel was of an earlier statement; a stop is for ever.
         self._is_cancelled = False
         if self._session is not None and not self._is_stopped:
             self._session.require_own()
@@ -200,6 +203,7 @@ class Connection:
                     reusing=self.reusing(reuse),
                 )
         finally:
+            # Decision 16: a statement that failed leaves no names behind either.
             self._post(overlay)
         self._schema = scope.schema
         return replace(outcome, inputs=scope.made_by().inputs, warnings=tuple(scope.warnings))
@@ -303,6 +307,7 @@ def landed_commit(
     """
     branch = workspace.line.branch
     if branch is None:
+        # A fixed commit: there are no other writers, and nothing lands.
         result, landing, _ = _tried(workspace, work, message)
         return result, landing
     with workspace.repository.turns.on(branch) as turn:
@@ -346,6 +351,7 @@ class Upkeep:
 
     def look(self, overlay: Overlay) -> None:
         """Check the tables that a committed overlay changed."""
+        # dbt's threads come here with the nodes that they have finished.
         for name, entry in overlay.relations.items():
             if not isinstance(entry, TableEntry):
                 continue
@@ -372,6 +378,7 @@ class Upkeep:
         )
 
     def _compact(self, name: RelationName) -> None:
+        # A commit of its own: the node's is made, and stays if the compaction loses a race.
         overlay = self._workspace.begin()
         try:
             rewrites = rewrite_table(

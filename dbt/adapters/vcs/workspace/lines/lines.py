@@ -69,6 +69,7 @@ class BranchLine:
         Raises:
             ProtectedError: The branch accepts only promotions.
         """
+        # A statement's commit is no promotion, which protection would let through.
         self._repository.branch(self.branch).check_open(promotes=False)
 
     def land(self, overlay: Overlay, message: str, run: Run | None = None) -> Landed:
@@ -90,6 +91,7 @@ class BranchLine:
                 author=self.author,
                 message=message,
                 run=run,
+                # Decision 36: rows copied from a version that a purge replaced must not land.
                 read=overlay.read_versions,
             )
         )
@@ -197,6 +199,7 @@ class RunLine:
             NotFoundError: A file of the overlay's tables is missing.
             ReplacedError: A purge deleted what it was made from; nothing was changed.
         """
+        # Nodes of several threads land one after another, each with its own changes (decision 5).
         with self._lock:
             base, tree = _tree_for(overlay, self.head)
             self._make()
@@ -256,11 +259,13 @@ class RunLine:
         )
         self._is_made = True
         if self._resumes is not None:
+            # After the new branch is there: a crash in between leaves the old run to resume.
             old = replace(self._resumes, status=Status.RESUMED)
             self._repository.set_state(old.name, old.state, author=self.author)
         threading.Thread(target=self._keep_alive, name="dbt-vcs-lease", daemon=True).start()
 
     def _keep_alive(self) -> None:
+        # Two renewals in a row may fail before anybody takes the run for dead.
         while not self._stopped.wait(LEASE / 3 / 1_000_000):
             with self._lock:
                 if self._stopped.is_set():
@@ -290,6 +295,7 @@ def _tree_for(overlay: Overlay, head: Callable[[], CommitId]) -> tuple[CommitId,
     with repository.maintenance.told(overlay.base):
         moved = rebased(overlay, head())
         tree = repository.edit(moved.tree.id, moved.changes)
+        # An overlay that was open for long may name files that a collection has deleted.
         check_present(repository, moved.tree.id, tree)
     return moved.base, tree
 
@@ -366,6 +372,7 @@ def _appended(
         consumption=merged_consumption(_consumed(base, head, ours)),
     )
     if may_clash(overlay.repository, version, head):
+        # The head may have a row with the key of an inserted one: the merge compares them.
         return None
     return TableEntry(snapshot=SnapshotId(overlay.repository.objects.put(version)))
 

@@ -65,7 +65,7 @@ def create_table(scope: Scope, statement: CreateTable) -> Outcome:
     if statement.query is None:
         for column in statement.columns:
             if column.default is not None:
-                check_default(scope, column.name, column.default, column.type)
+                check_default(scope.session, column.name, column.default, column.type)
         schema = _schema_of(_declared(statement), statement, before)
     else:
         schema, segments = _written(scope, statement, statement.query, table, before)
@@ -87,9 +87,11 @@ def create_table(scope: Scope, statement: CreateTable) -> Outcome:
         properties=properties,
         origin=scope.made_by(),
     )
-    key_ids = check_keys(scope, name, version, None)
+    key_ids = check_keys(
+        scope.overlay.repository, name, version, None, scope.engine, scope.warnings
+    )
     version = msgspec.structs.replace(version, primary_key=key_ids)
-    check_rows(scope, name, version, None)
+    check_rows(scope.overlay.repository, name, version, None, scope.engine)
     if statement.query is not None and before is not None and rebuild.is_delta(version):
         return rebuild.put_rebuilt(scope, name, version, before)
     scope.overlay.put_table(name, version)

@@ -78,6 +78,11 @@ def _of_spark(data_type: DataType) -> Type:
     return type_of(data_type.simpleString())
 
 
+def unlimited(text: str) -> str:
+    """Return the type for values already stored: their length is not checked again."""
+    return text if type_of(text).length is None else "string"
+
+
 def arrow_type(text: str) -> pa.DataType:
     """Return the Arrow type that a Spark type is written as.
 

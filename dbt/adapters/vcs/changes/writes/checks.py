@@ -28,7 +28,6 @@ from dbt.adapters.vcs.table.key_check import SHOWN
 from dbt.adapters.vcs.table.positions import placeless
 from dbt.adapters.vcs.table.python_values import python_values
 from dbt.adapters.vcs.table.quoting import quoted, sql_type
-from dbt.adapters.vcs.workspace.statement_scope import Scope
 from dbt.adapters.vcs.workspace.table_version import Version
 
 Checks = Mapping[str, str]
@@ -53,7 +52,11 @@ def columns_named(expression: str, schema: Schema) -> tuple[Field, ...]:
 
 
 def check_rows(
-    scope: Scope, name: RelationName, version: Snapshot, before: Snapshot | None
+    repository: Repository,
+    name: RelationName,
+    version: Snapshot,
+    before: Snapshot | None,
+    sessions: Readers,
 ) -> None:
     """Check that no row of a version violates its check constraints, and that these are valid.
 
@@ -61,10 +64,11 @@ def check_rows(
     only the new files, or all files for a constraint that `before` lacks.
 
     Args:
-        scope: The statement's scope.
+        repository: The repository.
         name: What errors call the table.
         version: The new version, not yet stored.
         before: The version that it follows; None if every row is new.
+        sessions: Provides the engine's session.
 
     Raises:
         InputError: A condition is false for some rows, of which up to five are shown; or it is not
@@ -74,12 +78,11 @@ def check_rows(
     known = checks_of(before.properties) if before else {}
     added = {key: value for key, value in checks.items() if known.get(key) != value}
     for constraint, expression in added.items():
-        _check_expression(scope.session, name, version.schema, constraint, expression)
+        _check_expression(sessions(), name, version.schema, constraint, expression)
     kept = {key: value for key, value in checks.items() if key not in added}
-    repository = scope.overlay.repository
-    refuse_broken(repository, name, version, {}, added, scope.engine)
+    refuse_broken(repository, name, version, {}, added, sessions)
     if before is not None:
-        refuse_broken(repository, name, version, {"before": before}, kept, scope.engine)
+        refuse_broken(repository, name, version, {"before": before}, kept, sessions)
 
 
 def refuse_broken(
@@ -514,14 +517,14 @@ _KEPT: Final = (
 """Types of which a text is one value, whatever the session's time zone and the reader."""
 
 
-def check_default(scope: Scope, column: str, default: str, type_: str) -> None:
+def check_default(session: Queries, column: str, default: str, type_: str) -> None:
     """Refuse a default that Spark would refuse in one of its own tables.
 
     It must be an expression that uses no row, reads no table, and has a type that can be stored as
     the column's. Otherwise no row could be inserted at all, not even with a value.
 
     Args:
-        scope: The statement's scope.
+        session: The engine's session.
         column: What errors call the column.
         default: An expression in SQL.
         type_: The column's type.
@@ -530,7 +533,7 @@ def check_default(scope: Scope, column: str, default: str, type_: str) -> None:
         InputError: It is not such an expression.
     """
     try:
-        scope.session.check_default(default, type_)
+        session.check_default(default, type_)
     except EngineError as error:
         raise InputError(
             f"The default of the column {column} is not an expression of type {type_} without "
@@ -538,7 +541,7 @@ def check_default(scope: Scope, column: str, default: str, type_: str) -> None:
         ) from error
 
 
-def initial_value(scope: Scope, column: ColumnDef) -> str | None:
+def initial_value(session: Queries, column: ColumnDef) -> str | None:
     """Return the present value of a column's default, as stored in `Field.initial`; None for NULL.
 
     Raises:
@@ -552,5 +555,5 @@ def initial_value(scope: Scope, column: ColumnDef) -> str | None:
             "a default, fill it (update ... set), then alter the column: set default ..."
         )
     text = f"select cast(cast({column.default} as {sql_type(column.type)}) as string)"
-    found = scope.session.query(text).fetch()[0][0]
+    found = session.query(text).fetch()[0][0]
     return None if found is None else fitted(str(found), column.type)

@@ -25,7 +25,6 @@ from dbt.adapters.vcs.table.key_check import SHOWN, Clashes, find_clashes
 from dbt.adapters.vcs.table.limits import TooLargeError, in_process_first
 from dbt.adapters.vcs.table.python_values import FarMoment
 from dbt.adapters.vcs.table.quoting import quoted
-from dbt.adapters.vcs.workspace.statement_scope import Scope
 from dbt.adapters.vcs.workspace.table_version import Version
 
 PRIMARY_KEY: Final = "primary_key"
@@ -73,12 +72,12 @@ def settled_key(schema: Schema, declared: Sequence[str], properties: dict[str, s
 
 
 def check_keys(
-    scope: Scope,
+    repository: Repository,
     name: RelationName,
     version: Snapshot,
     before: Snapshot | None,
-    *,
-    everything: bool = False,
+    sessions: Readers,
+    warnings: list[str],
 ) -> tuple[str, ...]:
     """Check that no new row of a version lacks a primary key or repeats one.
 
@@ -90,11 +89,12 @@ def check_keys(
     lacks a type, the engine does it.
 
     Args:
-        scope: The statement's scope.
+        repository: The repository.
         name: What errors call the table.
         version: The new version, not yet stored.
-        before: The version that it follows; None if every row is new.
-        everything: True to check all rows, as when the key itself is new.
+        before: The version that it follows; None to check every row, as when the key is new.
+        sessions: Provides the engine's session.
+        warnings: Gets a warning if the key is given up.
 
     Returns:
         The version's primary key: empty, with a warning, if it was dbt's `unique_key` and the rows
@@ -105,12 +105,11 @@ def check_keys(
     """
     if not version.is_key_enforced:
         return version.primary_key
-    repository = scope.overlay.repository
-    error = broken_key(repository, name, version, None if everything else before, scope.engine)
+    error = broken_key(repository, name, version, before, sessions)
     if not error:
         return version.primary_key
     if is_dbts_key(version):
-        scope.warnings.append(
+        warnings.append(
             f"{error} So the config unique_key is not the primary key of {name}: diffs "
             "and merges compare whole rows."
         )

@@ -12,13 +12,13 @@ import pyarrow as pa
 from dbt.adapters.vcs.changes.writes.versions import folder_of
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import Block, Field, RelationName, Schema, Snapshot
-from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN, RESERVED
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.port import Analysing, Column, Destination, VersionMounts
 from dbt.adapters.vcs.table.files.footers import read_blocks
 from dbt.adapters.vcs.table.files.parquet import write_table
 from dbt.adapters.vcs.table.quoting import quoted
+from dbt.adapters.vcs.table.types import unlimited
 from dbt.adapters.vcs.workspace.statement_scope import Scope
 from dbt.adapters.vcs.workspace.table_version import Version
 
@@ -216,11 +216,6 @@ def _chosen(name: str, place: int, clauses: Mapping[int, bool]) -> str:
     return f"case {CLAUSE} {branches} end"
 
 
-def unlimited(type_: str) -> str:
-    """Return the type for values already stored: their length is not checked again."""
-    return type_ if type_of(type_).length is None else "string"
-
-
 class BlockChoice(NamedTuple):
     """What happens to the blocks that lose rows.
 
@@ -262,11 +257,6 @@ class RowTarget(Version):
         )
         columns = ", ".join([*named, FILE_COLUMN, POSITION_COLUMN])
         return f"(select {columns} from {session.mount_located(self.mount(blocks))})"
-
-
-def tombstone_folder(folder: str) -> str:
-    """Return a folder for a write's tombstones: the engine only writes to new folders."""
-    return f"{folder}t"
 
 
 def target_of(scope: Scope, name: RelationName) -> RowTarget:

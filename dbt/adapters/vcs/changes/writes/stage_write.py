@@ -22,9 +22,8 @@ from dbt.adapters.vcs.changes.writes.stage import (
     RowTarget,
     Stage,
     in_files,
-    tombstone_folder,
 )
-from dbt.adapters.vcs.changes.writes.tombstone_ranges import write_tombstones
+from dbt.adapters.vcs.changes.writes.tombstone_ranges import tombstone_folder, write_tombstones
 from dbt.adapters.vcs.changes.writes.versions import folder_of, put_segments, without_blocks
 from dbt.adapters.vcs.core.errors import InputError, VcsError
 from dbt.adapters.vcs.core.model import Block, Field, Replacement, SegmentRef, Snapshot, Tombstone

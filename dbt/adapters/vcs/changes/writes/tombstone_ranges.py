@@ -16,6 +16,11 @@ ROWS: Final = 1_000_000
 """About how many rows a tombstone of a large change has; those of one block are never split."""
 
 
+def tombstone_folder(folder: str) -> str:
+    """Return a folder for a write's tombstones: the engine only writes to new folders."""
+    return f"{folder}t"
+
+
 def write_tombstones(
     blobs: Blobs, writer: RowSession, query: str, counts: Mapping[str, int], *, folder: str
 ) -> tuple[Tombstone, ...]:

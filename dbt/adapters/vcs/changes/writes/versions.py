@@ -175,9 +175,10 @@ def changed(
     )
     known = snapshot.is_key_enforced and version.primary_key == snapshot.primary_key
     if not (known and keeps_keys):
-        key = check_keys(scope, name, version, snapshot, everything=not known)
+        before = snapshot if known else None
+        key = check_keys(repository, name, version, before, scope.engine, scope.warnings)
         version = msgspec.structs.replace(version, primary_key=key)
-    check_rows(scope, name, version, snapshot)
+    check_rows(repository, name, version, snapshot, scope.engine)
     return scope.overlay.put_table(name, version)
 
 

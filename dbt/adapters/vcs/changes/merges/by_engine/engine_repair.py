@@ -47,8 +47,7 @@ from dbt.adapters.vcs.changes.merges.rowwise.repair import (
     without,
 )
 from dbt.adapters.vcs.changes.merges.rowwise.row_policy import key_table
-from dbt.adapters.vcs.changes.writes.stage import tombstone_folder, unlimited
-from dbt.adapters.vcs.changes.writes.tombstone_ranges import write_tombstones
+from dbt.adapters.vcs.changes.writes.tombstone_ranges import tombstone_folder, write_tombstones
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.ids import new_write_id
 from dbt.adapters.vcs.core.model import Block, Field, Tombstone
@@ -66,6 +65,7 @@ from dbt.adapters.vcs.table.files.footers import read_blocks
 from dbt.adapters.vcs.table.files.parquet import write_tombstone
 from dbt.adapters.vcs.table.quoting import literal, quoted, sql_type
 from dbt.adapters.vcs.table.row_numbers import are_among, distinct
+from dbt.adapters.vcs.table.types import unlimited
 
 _KEPT_POSITIONS: Final = 32 * 2**20
 """Bytes of deleted rows' positions that are kept."""

@@ -38,13 +38,13 @@ from dbt.adapters.vcs.changes.merges.rowwise.decide import (
     choice_by,
 )
 from dbt.adapters.vcs.changes.merges.rowwise.row_policy import Decided, RowPolicy, key_table
-from dbt.adapters.vcs.changes.writes.stage import unlimited
 from dbt.adapters.vcs.core.model import Field
 from dbt.adapters.vcs.engines.port import RowSession
 from dbt.adapters.vcs.table.equality import canonical, equals, group_ids
 from dbt.adapters.vcs.table.files.block_reader import Positions, shown_type
 from dbt.adapters.vcs.table.python_values import arrow_array
 from dbt.adapters.vcs.table.quoting import quoted, sql_type
+from dbt.adapters.vcs.table.types import unlimited
 
 OPEN: Final = 0
 DELETE: Final = 1

@@ -14,7 +14,7 @@ import pyarrow as pa
 from dbt.adapters.vcs.changes.merges.by_engine.engine_repair import EngineRepair, OpenConflicts
 from dbt.adapters.vcs.changes.merges.rowwise.decide import Conflicts
 from dbt.adapters.vcs.changes.merges.rowwise.repair import Repair, dead_rows
-from dbt.adapters.vcs.changes.writes.stage import tombstone_folder
+from dbt.adapters.vcs.changes.writes.tombstone_ranges import tombstone_folder
 from dbt.adapters.vcs.core.errors import ConflictError, VcsError
 from dbt.adapters.vcs.core.ids import Micros, SnapshotId, WriteId
 from dbt.adapters.vcs.core.model import Block, Consumption, Field, Origin, Snapshot, Tombstone

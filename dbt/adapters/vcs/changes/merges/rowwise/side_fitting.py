@@ -31,8 +31,7 @@ import pyarrow.compute as pc
 
 from dbt.adapters.vcs.changes.diffs.diff_query import files_mount, image_relations
 from dbt.adapters.vcs.changes.writes.keys import shown
-from dbt.adapters.vcs.changes.writes.stage import tombstone_folder
-from dbt.adapters.vcs.changes.writes.tombstone_ranges import write_tombstones
+from dbt.adapters.vcs.changes.writes.tombstone_ranges import tombstone_folder, write_tombstones
 from dbt.adapters.vcs.core.errors import ConflictError, UnsupportedError
 from dbt.adapters.vcs.core.ids import WriteId
 from dbt.adapters.vcs.core.model import (

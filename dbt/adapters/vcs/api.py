@@ -234,7 +234,7 @@ class Client:
             InputError: The rows don't fit the table, break a constraint, or are none.
             UnsupportedError: Only Spark can write to the table; use `sql`.
             ReadOnlyError: This is a revision that is not a branch.
-            ProtectedError: The branch takes changes by promotion alone.
+            ProtectedError: The branch takes changes by promotion only.
             RetryError: Other writers were faster on every attempt; nothing was changed.
         """
         relation = relation_of_text(name, self._connection.schema)
@@ -297,7 +297,7 @@ class Client:
         Raises:
             NotFoundError: There is no such revision.
             InputError: This is no branch that can be merged into.
-            ProtectedError: The branch takes changes by promotion alone.
+            ProtectedError: The branch takes changes by promotion only.
             ConflictError: Both sides changed a row differently; the conflicts are kept, to be
                 resolved with `dbt-vcs resolve`. The branch was not changed.
             RetryError: Others moved the branch on every attempt; nothing was changed.
@@ -334,7 +334,7 @@ class Client:
                 table; `analytics.orders@main~1` for a version of it.
             columns: Compare only these columns of the table, and its key.
             shape: Of the rows.
-            limit: The most rows of a table; None for all, 0 for counts alone.
+            limit: The most rows of a table; None for all, 0 for counts only.
 
         Returns:
             What differs, by relation. If one table is compared, `rows` are its rows that differ,

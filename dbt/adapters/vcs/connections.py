@@ -113,6 +113,7 @@ class Handle:
 
     def execute(self, sql: str) -> Outcome:
         """Execute one or more statements, such as a `sql_header` and what follows."""
+        # Reading a text takes longer than looking for the only character that can part it.
         *first, last = (split(sql) if ";" in sql else []) or [sql]
         for statement in first:
             self._execute(statement)

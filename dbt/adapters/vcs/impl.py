@@ -402,6 +402,7 @@ class VcsAdapter(SparkAdapter):
         name = self._name_of(relation)
         entry = scope.overlay.entry(name)
         temporary = self._temporary(relation)
+        # As in a statement: a temporary view hides the table of its name.
         if temporary is not None:
             found = columns_of_temporary(scope, temporary)
         elif entry.noun == "function" if entry else name not in scope.externals:

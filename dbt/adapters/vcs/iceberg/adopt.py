@@ -274,7 +274,7 @@ def _was_made(repository: Repository, now: SnapshotId, base: SnapshotId, change:
         InputError: A version has some of the new files.
     """
     new = set(change.new)
-    for version in _since(repository, now, base):
+    for version in _versions_since(repository, now, base):
         after = Version.of(repository, version)
         paths = {block.path for block in after.blocks}
         known = new & {client_path(path) for path in paths}
@@ -299,11 +299,14 @@ def _is_of(repository: Repository, after: Version, paths: set[str], change: _Cha
     return same(made, change.deletions)
 
 
-def _since(repository: Repository, now: SnapshotId, base: SnapshotId) -> Iterator[Snapshot]:
+def _versions_since(
+    repository: Repository, now: SnapshotId, base: SnapshotId
+) -> Iterator[Snapshot]:
     """Return the versions from one back to another, without that one."""
     seen, left = {base}, [now]
     while left:
         id = left.pop()
+        # Merges have two parents, which may have common ones.
         if id not in seen:
             seen.add(id)
             version = repository.objects.snapshot(id)

@@ -131,7 +131,7 @@ def client_records(data: bytes, wanted: Collection[str]) -> Iterator[tuple[Recor
     read = iceberg_extra("fastavro").schemaless_reader
     schema, projected = (
         iceberg_extra("fastavro").parse_schema(item)
-        for item in (written, _pruned(written, wanted))
+        for item in (written, _wanted_schema(written, wanted))
     )
     # A list of a billion items without bytes is a few bytes long.
     _check_items(schema)
@@ -140,9 +140,10 @@ def client_records(data: bytes, wanted: Collection[str]) -> Iterator[tuple[Recor
     while place < len(data):
         count, place = _long(data, place)
         packed, place = _text(data, place)
-        body = _unpacked(packed, codec)
+        body = _unpacked_block(packed, codec)
         source, place, end = io.BytesIO(body), place + len(_SYNC), 0
         for _ in range(count):
+            # By both schemas: the reader skips what is not wanted, and builds nothing of it.
             record = read(source, schema, projected)
             start, end = end, source.tell()
             if start == end:
@@ -150,7 +151,7 @@ def client_records(data: bytes, wanted: Collection[str]) -> Iterator[tuple[Recor
             yield record, max(end - start, _RECORD)
 
 
-def _unpacked(packed: bytes, codec: bytes) -> bytes:
+def _unpacked_block(packed: bytes, codec: bytes) -> bytes:
     if codec not in (b"null", b"deflate"):
         raise ValueError(
             f"it is packed as {codec.decode(errors='replace')!r}. Set the table's property "
@@ -168,13 +169,13 @@ def _unpacked(packed: bytes, codec: bytes) -> bytes:
     return body
 
 
-def _pruned(schema: Any, wanted: Collection[str]) -> Record:
+def _wanted_schema(schema: Any, wanted: Collection[str]) -> Record:
     """Return the schema of a record with the fields that are read."""
     fields = schema.get("fields") if isinstance(schema, dict) else None
     if not isinstance(fields, list) or schema.get("type") != "record":
         raise ValueError("its schema is no record")
     kept = [
-        {**field, "type": _pruned(field["type"], wanted)}
+        {**field, "type": _wanted_schema(field["type"], wanted)}
         if field["name"] == "data_file"
         else field
         for field in fields

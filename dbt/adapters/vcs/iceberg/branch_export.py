@@ -154,7 +154,7 @@ class _Export:
             state = None
         if everything:
             state = None
-        changed = self._all() if state is None else self._since(state)
+        changed = self._all() if state is None else self._changed_since(state)
         self._refused = {} if state is None else dict(state.refused)
         self._views = {} if state is None else dict(state.views)
         # An overtaken export may have written what a later one had removed.
@@ -200,7 +200,7 @@ class _Export:
         }
         return shown | self._folder.relations()
 
-    def _since(self, state: ExportState) -> set[RelationName]:
+    def _changed_since(self, state: ExportState) -> set[RelationName]:
         try:
             changes = self._repository.diff(state.commit, self._head.head).relations
         except DamagedError:
@@ -220,7 +220,7 @@ class _Export:
             files = PendingFiles(self._repository.blobs)
             for _ in attempts(f"export {self._branch!r}"):
                 described = {
-                    relation: self._described(relation, names, files) for relation in part
+                    relation: self._metadata_bytes(relation, names, files) for relation in part
                 }
                 if files.store():
                     break
@@ -250,7 +250,7 @@ class _Export:
             if found.path != old:
                 self._new_views[str(relation)] = found.path
 
-    def _described(
+    def _metadata_bytes(
         self, relation: RelationName, names: Iterable[NamedCommit], files: PendingFiles
     ) -> bytes | None:
         """Return a table's metadata file; None for what is not there or can't be exported."""
@@ -291,8 +291,8 @@ class _Export:
                 # Another export has seen a later move of the branch, and is right.
                 if move > now:
                     continue
-                # Another move alone makes no other metadata.
-                if old is not None and old.data.replace(_marked(move), _marked(now)) == data:
+                # A move without a change makes no other metadata.
+                if old is not None and old.data.replace(_move_text(move), _move_text(now)) == data:
                     shown[relation] = Showing(last, versions[relation])
                 else:
                     new[relation] = NumberedFile(last + 1, data)
@@ -309,6 +309,6 @@ class _Export:
                 return
 
 
-def _marked(move: int) -> bytes:
+def _move_text(move: int) -> bytes:
     """Return how a metadata file says which move it was made at."""
     return encoded({_MOVE: str(move)})[1:-1]

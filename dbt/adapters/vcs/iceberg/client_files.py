@@ -84,7 +84,7 @@ def client_blocks(
         if footer.rows and (numbers or _differs(names, version.schema)):
             # Decision 1: columns are found in our files by the field id, which is their name
             # there.
-            path = _fitted(repository, path, names, version)
+            path = _write_fitted_file(repository, path, names, version)
             footer = _footer(repository, path)
         footers[path] = footer
     # By the rows and not by the manifest, which a client can get wrong; decision 22 has the
@@ -124,7 +124,9 @@ def _differs(names: Mapping[str, str], schema: Schema) -> bool:
     return any(names[field.id] != field.id or "char(" in field.type for field in schema.fields)
 
 
-def _fitted(repository: Repository, path: str, names: Mapping[str, str], version: Snapshot) -> str:
+def _write_fitted_file(
+    repository: Repository, path: str, names: Mapping[str, str], version: Snapshot
+) -> str:
     """Write a file again with its columns named by id and its texts fitted; return its path.
 
     A commit that arrives again writes the same file.
@@ -415,7 +417,7 @@ def equality_deletions(
         blocks: Where rows may be.
         files: The files of values.
         sequences: Sequence numbers of new blocks by path. They lose rows to files of a higher
-            number alone; all other blocks are older than any file.
+            number only; all other blocks are older than any file.
         limits: The most to read.
 
     Returns:
@@ -436,10 +438,10 @@ def equality_deletions(
         # Iceberg: values delete rows of older files only, not those of the same commit.
         older = [block for block in blocks if sequences.get(block.path, -1) < sequence]
         older = older if values.num_rows else []
-        near = _near(older, fields, values)
+        near = _near_blocks(older, fields, values)
         _check_size(near, limits)
         reader = Files(repository.blobs)
-        met = {block.path: _met(reader, block, fields, values) for block in near}
+        met = {block.path: _matching_rows(reader, block, fields, values) for block in near}
         found = joined(found, {path: rows for path, rows in met.items() if len(rows)})
     return found
 
@@ -498,7 +500,9 @@ def _values(repository: Repository, file: EqualityFile, fields: Sequence[Field])
     return table.rename_columns([field.id for field in fields])
 
 
-def _near(blocks: Sequence[Block], fields: Sequence[Field], values: pa.Table) -> Sequence[Block]:
+def _near_blocks(
+    blocks: Sequence[Block], fields: Sequence[Field], values: pa.Table
+) -> Sequence[Block]:
     """Return the blocks whose bounds reach the values."""
     for field in fields:
         column = values.column(field.id)
@@ -519,10 +523,12 @@ def _check_size(blocks: Sequence[Block], limits: Limits) -> None:
         )
 
 
-def _met(files: Files, block: Block, fields: Sequence[Field], values: pa.Table) -> Positions:
+def _matching_rows(
+    files: Files, block: Block, fields: Sequence[Field], values: pa.Table
+) -> Positions:
     """Return the positions of a block's rows that have one of the values."""
     old = files.columns(block.path, fields, partition=block.partition, entry=block)
-    # By the first column alone: few rows are left for the comparison of all columns.
+    # By the first column only: few rows are left for the comparison of all columns.
     first = pc.unique(plain(values.column(fields[0].id).cast(old.column(0).type)))
     near = np.flatnonzero(
         np.asarray(pc.is_in(plain(old.column(0)), value_set=first), dtype=np.bool_)

@@ -93,6 +93,7 @@ def client_folder(table: TableId, branch: str) -> str:
     its own, so that who may write to one can't bring in what clients of another one wrote.
     Clients of the branch share it, and give files names of their own.
     """
+    # Names of branches may have slashes, or differ only in case.
     digest = hashlib.sha256(f"{table}\0{branch}".encode()).hexdigest()
     return f"data/{table}/w=x{digest[:32]}/{CLIENT_FOLDER}"
 
@@ -162,6 +163,7 @@ def _client_files(
                     deletes[DeleteFile(path, _vector(path, file))] = None
                 continue
             _check_data(path, file)
+            # Readers would return its rows twice.
             if path in paths:
                 raise InputError(f"The snapshot names {path} twice. Nothing was changed.")
             paths[path] = sequence
@@ -192,6 +194,7 @@ class ClientPaths:
         if root.startswith(_LOCAL):
             given, root = re.sub("^file:/*", "/", given), root.removeprefix(_LOCAL)
         path = given.removeprefix(f"{root}/")
+        # A path that climbs out would make rows of any file that the server can read.
         if path == given or not {"", ".", ".."}.isdisjoint(path.split("/")):
             raise InputError(
                 f"{uri} is not below the repository, {self._root}. Write files to the folder in "

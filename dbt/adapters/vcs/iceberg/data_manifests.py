@@ -92,6 +92,7 @@ class TableFiles:
 
     def spec_of(self, block: Block) -> Spec:
         """Return how a block is partitioned, as far as the table has the columns."""
+        # A column that was dropped is in no schema, so nothing can be partitioned by it.
         ids = tuple(sorted(id for id in block.partition if id in self.fields))
         found = self._specs.get(ids)
         if found is None:
@@ -116,6 +117,7 @@ class TableFiles:
         """Let a file be written unless it is there, and return its size."""
         try:
             return self._files.use(path)
+        # Nothing is encoded where the file is there: its name says what is in it.
         except NotFoundError:
             data = make()
         self._files.add(path, data)
@@ -142,7 +144,9 @@ def data_manifests(files: TableFiles, id: SegmentId, blocks: Sequence[Block]) ->
         columns = _columns(files, part)
         shape = files.shape(columns, *spec.ids)
         path = files.path("manifests", f"{id}-{shape}.avro")
-        found.append(_written(files, path, spec, columns, [(block, ADDED) for block in part]))
+        found.append(
+            _write_manifest(files, path, spec, columns, [(block, ADDED) for block in part])
+        )
     return found
 
 
@@ -194,7 +198,7 @@ def changed_manifests(
         shape = files.shape(columns, *spec.ids, str(before), *old, *_numbers(rows, old))
         path = files.path("manifests", f"{id}-{shape}.avro")
         marked = [(block, EXISTING if block.path in kept else ADDED) for block in part]
-        found.append(_written(files, path, spec, columns, marked, before, rows))
+        found.append(_write_manifest(files, path, spec, columns, marked, before, rows))
     return found
 
 
@@ -209,7 +213,7 @@ def removed_manifests(
         gone = digest_of([after, *paths, *_numbers(rows, paths)])
         path = files.path("manifests", f"removed-{gone}-{files.shape(columns, *spec.ids)}.avro")
         marked = [(block, DELETED) for block in part]
-        found.append(_written(files, path, spec, columns, marked, after, rows))
+        found.append(_write_manifest(files, path, spec, columns, marked, after, rows))
     return found
 
 
@@ -226,11 +230,12 @@ def _by_spec(files: TableFiles, blocks: Iterable[Block]) -> dict[Spec, list[Bloc
 
 def _columns(files: TableFiles, blocks: Iterable[Block]) -> list[Field]:
     """Return the columns that some of the blocks say something about."""
+    # A manifest depends on no other columns, so it stays when one is added.
     ids = {id for block in blocks for part in (block.stats, block.partition) for id in part}
     return [field for id, field in files.fields.items() if id in ids]
 
 
-def _written(
+def _write_manifest(
     files: TableFiles,
     path: str,
     spec: Spec,

@@ -220,7 +220,7 @@ def vector_manifests(
         base: What the list of that version says of the manifests of its vectors; empty if they
             mean nothing here.
     """
-    wanted, had = _deleting(stones), _deleting(before)
+    wanted, had = _tombstones_by_block(stones), _tombstones_by_block(before)
     if base and wanted == had:
         return list(base)
     # A block is the same file for ever, so the same tombstones delete the same rows of it.
@@ -229,7 +229,7 @@ def vector_manifests(
     again: dict[str, _Vector] = {}
     stay: set[str] = set()
     for manifest in base:
-        vectors = _listed(files, manifest)
+        vectors = _listed_vectors(files, manifest)
         if vectors and vectors.keys() <= same and len(kept) < _MOST:
             kept.append(manifest)
             stay |= vectors.keys()
@@ -237,11 +237,11 @@ def vector_manifests(
             again |= {path: vector for path, vector in vectors.items() if path in same}
     new = sorted(wanted.keys() - stay - again.keys())
     if new:
-        again |= _written(files, stones, new)
-    return kept + _manifests(files, again, find(again))
+        again |= _write_vectors(files, stones, new)
+    return kept + _write_manifests(files, again, find(again))
 
 
-def _deleting(stones: Iterable[Tombstone]) -> dict[str, list[str]]:
+def _tombstones_by_block(stones: Iterable[Tombstone]) -> dict[str, list[str]]:
     """Return which tombstones delete from each block, by path."""
     found: dict[str, list[str]] = {}
     for stone in sorted(stones, key=lambda stone: stone.path):
@@ -250,7 +250,7 @@ def _deleting(stones: Iterable[Tombstone]) -> dict[str, list[str]]:
     return found
 
 
-def _listed(files: TableFiles, manifest: Record) -> dict[str, _Vector]:
+def _listed_vectors(files: TableFiles, manifest: Record) -> dict[str, _Vector]:
     """Return the vectors of a manifest by the path of their data file."""
     found = {}
     for item in files.entries(manifest):
@@ -270,7 +270,7 @@ def _listed(files: TableFiles, manifest: Record) -> dict[str, _Vector]:
     return found
 
 
-def _written(
+def _write_vectors(
     files: TableFiles,
     stones: Sequence[Tombstone],
     blocks: Sequence[str],
@@ -291,7 +291,7 @@ def _written(
     return {path: _Vector(uri, size, at) for path, at in zip(blocks, places, strict=True)}
 
 
-def _manifests(
+def _write_manifests(
     files: TableFiles, vectors: Mapping[str, _Vector], blocks: Mapping[str, Block]
 ) -> list[Record]:
     """Write manifests of vectors, one for each way in which their blocks are partitioned."""

@@ -199,6 +199,7 @@ class ExportFolder:
             if showing.number not in showing.versions or self._hint(relation) != showing.number
         }
         self._blobs.replace_all(hints)
+        # Catalogs name files by path, and may be behind the hint.
         kept = self._in_catalogs()
         old = [
             path

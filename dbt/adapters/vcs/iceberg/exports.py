@@ -173,6 +173,7 @@ class _Registering:
         # Some catalogs refuse a table whose namespace is not there.
         for namespace in sorted(namespaces):
             self._catalog.need_namespace(namespace)
+        # Before others are put: a table's name may be a view's now.
         for relation in gone:
             if self._is_dropped(relation):
                 self._dropped.add(relation)

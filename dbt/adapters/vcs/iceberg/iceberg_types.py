@@ -69,11 +69,11 @@ def columns_schema(
     Raises:
         UnsupportedError: Iceberg has no type for a column; the message names it.
     """
-    return {"type": "struct", "schema-id": number, **_described(columns, key)}
+    return {"type": "struct", "schema-id": number, **_schema_parts(columns, key)}
 
 
 @lru_cache(maxsize=256)
-def _described(columns: tuple[Field, ...], key: tuple[str, ...]) -> dict[str, Any]:
+def _schema_parts(columns: tuple[Field, ...], key: tuple[str, ...]) -> dict[str, Any]:
     """Return what a schema says besides its id; versions of a table mostly share it."""
     schema = Schema(fields=columns)
     fields = [_field(field, is_required=field.id in key) for field in columns]
@@ -96,7 +96,7 @@ def iceberg_type(field: Field) -> Any:
 def name_mapping(schemas: Iterable[Schema]) -> list[dict[str, Any]]:
     """Return which columns the names in files without numbers stand for: names are field ids."""
     fields = {field.id: field for schema in schemas for field in schema.fields}
-    return [_mapped(field_number(id), id, iceberg_type(fields[id])) for id in fields]
+    return [_name_entry(field_number(id), id, iceberg_type(fields[id])) for id in fields]
 
 
 def _field(field: Field, *, is_required: bool) -> dict[str, Any]:
@@ -205,13 +205,13 @@ def _inside(type_: Any) -> list[tuple[int, Any]]:
     return [(field["id"], field["type"]) for field in type_["fields"]]
 
 
-def _mapped(number: int, name: str, type_: Any) -> dict[str, Any]:
+def _name_entry(number: int, name: str, type_: Any) -> dict[str, Any]:
     names = {"list": ["element"], "map": ["key", "value"]}
     found: dict[str, Any] = {"field-id": number, "names": [name]}
     if isinstance(type_, dict):
         inner = names.get(type_["type"]) or [field["name"] for field in type_["fields"]]
         parts = zip(inner, _inside(type_), strict=True)
-        found["fields"] = [_mapped(part[0], name, part[1]) for name, part in parts]
+        found["fields"] = [_name_entry(part[0], name, part[1]) for name, part in parts]
     return found
 
 
@@ -272,7 +272,7 @@ def partition_value(field: Field, text: str | None) -> Any:
     if text is None:
         return None
     try:
-        return _parsed(field, text)
+        return _parsed_value(field, text)
     except (ValueError, ArithmeticError) as error:
         raise UnsupportedError(
             f"The partition column '{field.name}' of type {field.type} has the value {text!r}, "
@@ -281,7 +281,7 @@ def partition_value(field: Field, text: str | None) -> Any:
         ) from error
 
 
-def _parsed(field: Field, text: str) -> Any:
+def _parsed_value(field: Field, text: str) -> Any:
     type_ = type_of(field.type)
     if type_.kind in TEXTS:
         return fitted(text, field.type)
@@ -316,7 +316,7 @@ def _unscaled(text: str, scale: int, field: Field) -> int:
     """Return a decimal's digits as a whole number.
 
     Raises:
-        UnsupportedError: The file keeps another scale: Iceberg widens precision alone.
+        UnsupportedError: The file keeps another scale: Iceberg only widens precision.
     """
     whole, _, fraction = text.partition(".")
     if len(fraction) != scale:

@@ -80,7 +80,7 @@ def manifest_bytes(
     parts = [{**part, "name": id} for id, part in zip(spec.ids, spec.json, strict=True)]
     meta = {
         "schema": json_text({"type": "struct", "schema-id": 0, "fields": fields}),
-        # The schema here has the columns of these entries alone, so it is none of the table's.
+        # The schema here only has the columns of these entries, so it is none of the table's.
         "schema-id": "0",
         "partition-spec": json_text(parts),
         "partition-spec-id": str(spec.number),

@@ -49,7 +49,7 @@ AFTER: Final = "dbt-vcs.after"
 class ListedVersion:
     """A version's manifest list.
 
-    Most are read for what their header says alone, so the manifests are decoded where needed.
+    Most are read only for what their header says, so the manifests are decoded where needed.
 
     Attributes:
         path: Relative to the repository.
@@ -172,8 +172,8 @@ class ManifestLists:
         found = self._find(self._path(shown))
         # It is older than the retention, so no commit says which of its lists is meant.
         if found is None and shown.commit is None:
-            found = self._any(shown.snapshot)
-        return found or self._made(shown, base)
+            found = self._any_list(shown.snapshot)
+        return found or self._make_list(shown, base)
 
     def _path(self, shown: ShownVersion) -> str:
         commit = shown.commit or _ALONE
@@ -199,15 +199,15 @@ class ManifestLists:
         self._known.put(listed.path, listed, _DECODED * len(listed.data))
         return listed
 
-    def _any(self, version: SnapshotId) -> ListedVersion | None:
+    def _any_list(self, version: SnapshotId) -> ListedVersion | None:
         """Return any list of a version: all list the same files."""
         path = self._files.any_list(self._prefix(version))
         return None if path is None else self._find(path)
 
-    def _made(self, shown: ShownVersion, base: str) -> ListedVersion:
+    def _make_list(self, shown: ShownVersion, base: str) -> ListedVersion:
         before = self._find(base) if base else None
         if before is None and shown.before is not None:
-            before = self._any(shown.before)
+            before = self._any_list(shown.before)
         snapshot = self._repository.objects.snapshot(shown.snapshot)
         files = TableFiles(self._files, self._place, snapshot, self._version)
         making = _Making(self._repository, files, shown, before, snapshot)
@@ -250,13 +250,13 @@ class _Making:
     def manifests(self) -> list[Record]:
         """Return what the version lists: data first, in the order of the table's rows."""
         if self._manifests is None:
-            found = sorted(self._listed(), key=lambda manifest: int(manifest["content"]))
-            self._manifests = self._numbered(found)
+            found = sorted(self._all_manifests(), key=lambda manifest: int(manifest["content"]))
+            self._manifests = self._with_row_numbers(found)
         return self._manifests
 
-    def _listed(self) -> Iterator[Record]:
-        shared = self._shared()
-        gone = self._gone()
+    def _all_manifests(self) -> Iterator[Record]:
+        shared = self._shared_manifests()
+        gone = self._removed_blocks()
         self._rows = self._first_rows(shared)
         kept: set[str] = set()
         for ref in self._snapshot.segments:
@@ -266,7 +266,7 @@ class _Making:
             segment = self._objects.segment(ref.id)
             old = gone.keys() & {block.path for block in segment.blocks}
             kept |= old
-            yield from self._new(ref, segment, old)
+            yield from self._new_manifests(ref, segment, old)
         # Version 3 forbids new position delete files.
         if self._version >= 3:
             yield from self._vectors()
@@ -276,13 +276,13 @@ class _Making:
         for manifest in removed_manifests(self._files, removed, self._number, self._rows):
             yield stamped(manifest, self._number, self._shown.at)
 
-    def _shared(self) -> dict[str, list[Record]]:
+    def _shared_manifests(self) -> dict[str, list[Record]]:
         """Return the manifests of the version before that mean the same here, by segment."""
         if self._base is None or self._before is None or not self._has_same_types:
             return {}
         old = {ref.id for ref in self._before.segments}
         base = self._base
-        # A segment of derivations alone lists nothing.
+        # A segment that only has derivations lists nothing.
         listed: dict[str, list[Record]] = {id: [] for id in old} | base.by_segment()
         return {
             ref.id: listed[ref.id]
@@ -306,7 +306,7 @@ class _Making:
         fields = self._files.fields
         return all(types.get(id, field.type) == field.type for id, field in fields.items())
 
-    def _gone(self) -> dict[str, Block]:
+    def _removed_blocks(self) -> dict[str, Block]:
         """Return the blocks of segments that only the version before has, by path."""
         if self._before is None:
             return {}
@@ -323,7 +323,7 @@ class _Making:
         found = [item for id, items in listed.items() if id not in shared for item in items]
         return first_rows(self._files, (item for item in found if item["content"] == DATA))
 
-    def _new(self, ref: SegmentRef, segment: Segment, old: set[str]) -> Iterator[Record]:
+    def _new_manifests(self, ref: SegmentRef, segment: Segment, old: set[str]) -> Iterator[Record]:
         is_known = self._before is not None and ref.id in {r.id for r in self._before.segments}
         if is_known:
             # It was there, and its manifests mean something else now.
@@ -363,7 +363,7 @@ class _Making:
         refs = [ref for ref in version.segments if ref.deleted]
         return [stone for ref in refs for stone in self._objects.segment(ref.id).tombstones]
 
-    def _numbered(self, manifests: list[Record]) -> list[Record]:
+    def _with_row_numbers(self, manifests: list[Record]) -> list[Record]:
         """Return manifests with the numbers of their rows, as format version 3 wants."""
         if self._version < 3:
             return manifests
@@ -413,7 +413,9 @@ class _Making:
                 m["added_files_count"] + m["existing_files_count"] for m in deletes
             ),
             "total-position-deletes": sum(ref.deleted for ref in now.segments),
+            # They become positions when they land (decision 23).
             "total-equality-deletes": 0,
+            # Ours may be more precise than the four words that Iceberg has.
             "vcs.operation": now.operation,
             "vcs.rows-before": None if before is None else before.rows,
         }
@@ -430,6 +432,7 @@ class _Making:
             return "replace" if self._snapshot.rows == self._before.rows else "overwrite"
         if not self._removed and not self._new_deletes and deleted == before:
             return "append"
+        # A version of an update adds files, or no row would have the new values.
         if not self._added and (self._removed or self._new_deletes):
             return "delete"
         return "overwrite"

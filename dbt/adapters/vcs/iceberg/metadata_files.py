@@ -114,12 +114,14 @@ class PendingFiles:
         """
         found = self._named.get(path)
         if found is None:
+            # Stored again, and so younger: a collection takes what is old and unnamed.
             found = self.stored.get(path)
             self.add(path, found)
         return len(found)
 
     def any_list(self, prefix: str) -> str | None:
         """Return a list whose path begins so, waiting or stored."""
+        # One name after the prefix is cheaper than a listing of all that begin so.
         stored = self.stored.next_after(prefix)
         while stored is not None and stored.startswith(prefix):
             if stored not in self.condemned:
@@ -161,6 +163,7 @@ class PendingFiles:
             self._is_overtaken = True
 
     def _stored(self, files: dict[str, bytes]) -> bool:
+        # Never replaced: readers may have a file open, and lists know its length.
         there = self.stored.create_all(files)
         # After they were stored: see `condemned`.
         is_new = bool(files) and self.condemned.refresh()

@@ -56,6 +56,7 @@ def placed(parts: Iterable[tuple[str, int, bytes]]) -> Iterator[VectorPlace]:
     Args:
         parts: URI of the data file, number of rows, and vector.
     """
+    # The file begins with its magic bytes, and vectors follow each other.
     offset = len(_PUFFIN)
     for uri, rows, vector in parts:
         yield VectorPlace(uri, rows, offset, len(vector))
@@ -179,6 +180,7 @@ class PuffinFile:
                 f"it is of type {blob.get('type')} and compressed by "
                 f"{blob.get('compression-codec')}; expected {_TYPE}, not compressed"
             )
+        # No row tells afterwards that it was deleted by mistake (decision 23).
         if told.get("referenced-data-file") != place.uri:
             raise ValueError(f"it is about {told.get('referenced-data-file')}")
         if told.get("cardinality") != str(place.rows):

@@ -184,6 +184,7 @@ class _History:
         self.shown = shown[-1]
         # What can't be shown at all is refused before anything is written.
         iceberg_schema(self.newest, 0)
+        # Iceberg needs a schema for each version that it shows.
         first = self._first_supported(shown)
         items: dict[SnapshotId, _Item] = {}
         for one in shown[first:]:
@@ -194,7 +195,7 @@ class _History:
                 stored = self._repository.objects.snapshot(one.snapshot)
                 known = items[one.snapshot] = _Item(one, listed, stored)
             known.times.append(one.at)
-        self.items = self._connected(list(items.values()))
+        self.items = self._connected_items(list(items.values()))
         self.log = sorted(
             (at, number_of(item.shown.snapshot)) for item in self.items for at in item.times
         )
@@ -208,7 +209,7 @@ class _History:
                 return place + 1
         return 0
 
-    def _connected(self, items: list[_Item]) -> list[_Item]:
+    def _connected_items(self, items: list[_Item]) -> list[_Item]:
         """Return the newest items whose lists were made from each other, current columns alone.
 
         A list that was made from another one of the version before says of what came earlier
@@ -294,6 +295,7 @@ def _properties(history: _History, relation: RelationName) -> dict[str, str]:
     # The format version is a field of its own.
     own = {key: value for key, value in snapshot.properties.items() if key != FORMAT_VERSION}
     return {
+        # Ours come last, and so count where the table has a property of the same name.
         **own,
         **({"comment": snapshot.comment} if snapshot.comment else {}),
         "schema.name-mapping.default": msgspec.json.encode(mapping).decode(),

@@ -298,6 +298,7 @@ def _written_at(overlay: Overlay, id: SnapshotId) -> Micros:
         snapshot = overlay.snapshot(snapshot.parents[0])
     if snapshot.operation != RESTORE:
         return snapshot.created_at
+    # A restore makes a version of its own, with the blocks of the one that it goes back to.
     rows, before = rows_digest(snapshot), snapshot
     while before.parents:
         before = overlay.snapshot(before.parents[0])

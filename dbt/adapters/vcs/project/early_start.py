@@ -76,7 +76,7 @@ class EarlyStart:
         """Remember whether the build needed the engine; nothing is waited for but files."""
         self._looked.wait()
         try:
-            _following(self._before, self._files, computed=computed).save(self._place)
+            _record_after(self._before, self._files, computed=computed).save(self._place)
         except OSError as error:
             _LOG.debug("The next build can't know of this one: %s", error)
 
@@ -148,7 +148,7 @@ class LastBuild:
         place.write_text(json.dumps(asdict(self)), encoding="utf-8")
 
 
-def _following(before: LastBuild | None, files: str, *, computed: bool) -> LastBuild:
+def _record_after(before: LastBuild | None, files: str, *, computed: bool) -> LastBuild:
     """Return what is known after a build of these files."""
     in_a_row = before.computed if before is not None and before.files == files else 0
     return LastBuild(files=files, computed=in_a_row + 1 if computed else 0)

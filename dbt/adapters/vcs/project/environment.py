@@ -162,6 +162,7 @@ class Environment:
         """
         given = {name: value for name, value in arguments.items() if value not in (None, False)}
         target, life = self.credentials.branch, self._life
+        # An operation sees what the run did before it was called.
         is_ahead = life is not None and life.line.has_changes
         if only_reads(verb, given):
             shows = life.line.run.name if life is not None and is_ahead else target
@@ -203,6 +204,7 @@ class Environment:
         scope = connection.scope("", overlay, Origin())
         entry = overlay.entry(relation)
         reusing = connection.reusing(self.reuse(name))
+        # The manifest has the columns of a table; those of a view may take Spark.
         if reusing is None or isinstance(entry, TableEntry):
             return columns_of(scope, relation)
         return reusing.columns(scope, relation, lambda: columns_of(scope, relation))
@@ -217,6 +219,7 @@ class Environment:
         with self._lock:
             if name in self._tried:
                 return self._tried[name]
+            # One state for the whole command, so that what it shows fits together.
             if self._reading is None:
                 self._reading = self.workspace.begin()
             return self._reading
@@ -232,6 +235,7 @@ class Environment:
                 self._workspace.close()
             self._workspace = self._life = self._reading = None
             self._tried.clear()
+            # A program that called dbtRunner may go on using the adapter.
             self.invocation = replace(self.invocation, command="", retry_of=None)
 
     def check_nodes(self, nodes: Sequence[Any]) -> None:

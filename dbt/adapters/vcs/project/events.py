@@ -177,12 +177,14 @@ def _complete_record(kept: Collection[str]) -> bool:
         elapsed_time=time.time() - task.started_at,
         generated_at=datetime.now(timezone.utc).replace(tzinfo=None),
     )
+    # Where dbt wrote its own a moment ago.
     record.write(task.result_path())
     return True
 
 
 def _running_task() -> Any:
     """Return dbt's task from the call stack, or None; dbt doesn't pass it to adapters."""
+    # Events carry no task, and dbt fires them on the stack of the one that runs.
     frame = sys._getframe()
     while frame is not None:
         task = frame.f_locals.get("self")

@@ -116,6 +116,7 @@ class Invocation:
         """Return what git says in the project's folder; None if it fails or isn't there."""
         try:
             done = subprocess.run(
+                # Else `status` writes the index, under a lock that the user's own git may want.
                 ["git", "--no-optional-locks", *words],
                 cwd=self.project_root,
                 capture_output=True,
@@ -141,6 +142,7 @@ def current_invocation(config: AdapterRequiredConfig) -> Invocation:
     context = click.get_current_context(silent=True)
     command = getattr(flags, "WHICH", None) or "unknown" if context is not None else ""
     if context is not None and context.command.name == "retry":
+        # `retry` runs what the last command ran, and its record says what that was.
         previous = _previous_run(config, getattr(flags, "STATE", None))
         retry_of = previous.get("metadata", {}).get("invocation_id")
         command = previous.get("args", {}).get("which", command)

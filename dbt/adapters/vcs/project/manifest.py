@@ -114,6 +114,7 @@ def externals_of(sources: Mapping[str, Any], project_root: Path) -> dict[Relatio
     labels: dict[RelationName, str] = {}
     for source in sources.values():
         meta = {**(source.source_meta or {}), **(source.meta or {})}
+        # From dbt 1.10 on `meta` belongs into `config`; projects have it in either place.
         config_meta = getattr(source.config, "meta", None) or {}
         meta = {**meta, **config_meta}
         if "external_location" in meta:

@@ -112,6 +112,7 @@ class NodeStep:
 
 def with_savings(node: NodeRun, tally: Tally, invocation: str) -> NodeRun:
     """Return a node of an invocation with where its results came from, or why none did."""
+    # A node of several statements counts as reused only if all of them were.
     if not tally.taken or tally.computed or tally.refused:
         why = "; ".join(dict.fromkeys(tally.refused)) or None
         return msgspec.structs.replace(node, refused=why)
@@ -355,8 +356,10 @@ class _Planner:
         moved = []
         for item in step.reads:
             name = name_of(item)
+            # Files and named versions don't move; its own table is compared by `_both_changed`.
             if item.external is not None or item.pinned or name in step.writes:
                 continue
+            # Read before the run changed it: then the target's version is the one that counts.
             shown = self._ours if name in later else self._merged
             if name in self._remade or self._differs(item, shown):
                 moved.append(item)
@@ -468,6 +471,7 @@ class RecordedTables:
         ordered: list[RelationName] = []
         while len(ordered) < len(found):
             rest = found.difference(ordered)
+            # Two that read each other have no order, and none is made up: the first name begins.
             free = sorted(name for name in rest if not reads[name] & (rest - {name}))
             ordered += free or sorted(rest)[:1]
         return ordered
@@ -537,6 +541,7 @@ class RecordedTables:
             id = snapshot.parents[0] if snapshot.parents else None
             if snapshot.operation == RESTORE:
                 return "the run restored it"
+            # A compaction has no statement, and needs none.
             if snapshot.operation in SAME_ROWS:
                 continue
             result = self._result(name, snapshot)
@@ -544,6 +549,7 @@ class RecordedTables:
                 return result
             statements.insert(0, Sent(result.statement, result.schema))
             if _makes_whole(name, result):
+                # As a run without the table would begin.
                 drop = Sent(f"drop table if exists {quoted_relation(name)}")
                 node = self._repository.objects.snapshot(entry.snapshot).origin.node
                 return RecordedTable(name, node, (drop, *statements))

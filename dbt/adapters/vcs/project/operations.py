@@ -449,6 +449,7 @@ def statements_of(verb: str, given: Mapping[str, Any], branch: str) -> tuple[str
     Raises:
         InputError: An argument has no meaning within a run.
     """
+    # A run changes its own branch only.
     if given.get("branch", branch) != branch:
         return ()
     if verb == "clone":

@@ -102,11 +102,12 @@ class Publication:
         carry = WorkspaceCarry(self.workspace, lambda name: self.modes.reuse(name, run.target))
         check = ReadSetCheck(repository, self.rules.on_stale, self._healer(carry))
         try:
-            landed = self._landed(record, check)
+            landed = self._land(record, check)
         except VcsError as error:
             self.line.end(Status.FAILED, f"it could not be published: {error}")
-            raise self._explained(error) from error
+            raise self._failure(error) from error
         try:
+            # Only now: a result that did not land names versions that may be collected.
             carry.remember()
         except VcsError as error:
             self.say(f"Results were not kept for other runs: {error}")
@@ -158,7 +159,7 @@ class Publication:
         config = getattr(self.node_of(test), "config", None)
         return str(getattr(config, "severity", "error")).lower() == "error"
 
-    def _landed(self, record: Run, check: ReadSetCheck) -> Arrival:
+    def _land(self, record: Run, check: ReadSetCheck) -> Arrival:
         run, invocation = self.line.run, self.invocation
         return land_work(
             self.workspace.repository,
@@ -176,7 +177,7 @@ class Publication:
             judge=check,
         )
 
-    def _explained(self, error: VcsError) -> VcsError:
+    def _failure(self, error: VcsError) -> VcsError:
         run = self.line.run
         text = (
             f"The run was not published to {run.target}, which is unchanged. Run the same command "
@@ -251,20 +252,22 @@ class RunHealer:
             return Healed(plan)
         replays = plan_replays(self._repository, self._steps, self._sides(plan))
         made = {name for replay in replays for name in replay.step.writes}
+        # What is computed again needs no merge; any other conflict is the merge's to report.
         if any(clash.name not in made for clash in plan.clashes):
             return Healed(plan)
         others, notes = ([], ()) if replays else self._others(plan)
         if replays or others:
             self._count(plan)
         overlay = self._overlay(plan, made)
-        seen = {replay.step.id: self._again(plan, overlay, replay) for replay in replays}
+        seen = {replay.step.id: self._carry_again(plan, overlay, replay) for replay in replays}
+        # Tests come last, so that they see everything that was computed again.
         self._make(plan, overlay, others)
         self._test(plan, overlay, seen)
         if not (seen or others):
             return Healed(plan, notes=notes)
         settle_history(overlay)
         return Healed(
-            _with(plan, overlay, seen),
+            _healed_plan(plan, overlay, seen),
             _relations(replays),
             tuple(str(table.name) for table in others),
             notes,
@@ -274,14 +277,14 @@ class RunHealer:
         """Make tables of others again."""
         for table in tables:
             origin = msgspec.structs.replace(self._origin, node=table.node)
-            self._carried(plan, overlay, origin, table.statements, table.node or str(table.name))
+            self._carry_out(plan, overlay, origin, table.statements, table.node or str(table.name))
 
     def _test(self, plan: MergePlan, overlay: Overlay, seen: dict[str, tuple[Input, ...]]) -> None:
         """Run tests that saw other versions, and add what they see now to `seen`, by id."""
         for step in self._steps:
             if step.is_test and step.id not in seen and self._saw_others(step, overlay):
                 again = Replay(step, step.why_not_again())
-                seen[step.id] = self._again(plan, overlay, again)
+                seen[step.id] = self._carry_again(plan, overlay, again)
 
     def _saw_others(self, step: LoggedStep, overlay: Overlay) -> bool:
         return bool(moved_inputs(self._repository, step.reads, overlay.entry))
@@ -317,7 +320,7 @@ class RunHealer:
                 "was computed again."
             )
 
-    def _again(self, plan: MergePlan, overlay: Overlay, replay: Replay) -> tuple[Input, ...]:
+    def _carry_again(self, plan: MergePlan, overlay: Overlay, replay: Replay) -> tuple[Input, ...]:
         """Carry a step out again, and return what it read.
 
         Raises:
@@ -329,7 +332,9 @@ class RunHealer:
                 f"{step.id} read or changed what {target!r} shows in another version now, and "
                 f"can't be carried out again by itself: {why_not} (on_stale: heal)."
             )
-        inputs, rows = self._carried(plan, overlay, step.origin, step.statements, step.id, columns)
+        inputs, rows = self._carry_out(
+            plan, overlay, step.origin, step.statements, step.id, columns
+        )
         if step.is_test and self._fails(step.id) and is_failure(rows):
             raise ConflictError(f"{step.id} fails on what {target!r} would show (on_stale: heal).")
         return inputs
@@ -384,7 +389,7 @@ class RunHealer:
                 break
             yield commit
 
-    def _carried(
+    def _carry_out(
         self,
         plan: MergePlan,
         overlay: Overlay,
@@ -413,20 +418,22 @@ def _relations(replays: Sequence[Replay]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _with(plan: MergePlan, overlay: Overlay, seen: Mapping[str, tuple[Input, ...]]) -> MergePlan:
+def _healed_plan(
+    plan: MergePlan, overlay: Overlay, seen: Mapping[str, tuple[Input, ...]]
+) -> MergePlan:
     """Return a plan that lands what an overlay shows, with what its nodes found on it."""
     assert plan.changes is not None
     work, record = plan.work, plan.work.record
     if record is not None:
         nodes = tuple(
-            _noted(node, overlay, seen[node.id]) if node.id in seen else node
+            _node_record(node, overlay, seen[node.id]) if node.id in seen else node
             for node in record.nodes
         )
         work = replace(work, record=msgspec.structs.replace(record, nodes=nodes))
     return replace(plan, work=work, how="merge", changes=overlay.changes, clashes=())
 
 
-def _noted(node: NodeRun, overlay: Overlay, inputs: tuple[Input, ...]) -> NodeRun:
+def _node_record(node: NodeRun, overlay: Overlay, inputs: tuple[Input, ...]) -> NodeRun:
     """Return the record of a node that was carried out again."""
     if node.inputs:
         return msgspec.structs.replace(node, inputs=inputs)

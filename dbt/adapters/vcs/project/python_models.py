@@ -141,8 +141,8 @@ def _run(
     # A name of its own for each run: threads share nothing, and leftovers collide with nothing.
     view = f"vcs_frame_{uuid.uuid4().hex}"
     with frames.running():
-        namespace = _executed(code.partition(MODEL)[2], model, frames)
-        frame = _called(namespace, model, frames, load)
+        namespace = _namespace_of(code.partition(MODEL)[2], model, frames)
+        frame = _frame_of(namespace, model, frames, load)
         if not frames.show(view, frame):
             session.mount_arrow(view, _arrow(frame, model))
     connection.frames[view] = tuple(read)
@@ -168,6 +168,7 @@ def relations_of(parsed_model: Mapping[str, Any], manifest: Any) -> tuple[Relati
 
 def _target_of(code: str, schema: str) -> RelationName:
     """Return the table that the statement at the end of a model's code creates."""
+    # The macro `vcs_write_python` puts it there, as the text of an assignment.
     *_, last = ast.parse(code.partition(MODEL)[2]).body
     assert isinstance(last, ast.Assign) and isinstance(last.value, ast.Call)
     text = json.loads(ast.literal_eval(last.value.args[0]))
@@ -176,7 +177,7 @@ def _target_of(code: str, schema: str) -> RelationName:
     return statement.target.name.relation(schema)
 
 
-def _executed(code: str, model: str, frames: Frames) -> dict[str, Any]:
+def _namespace_of(code: str, model: str, frames: Frames) -> dict[str, Any]:
     namespace: dict[str, Any] = {"__name__": f"dbt.{model}", "spark": frames.handle}
     place = _place(model)
     # So that a traceback can quote the lines.
@@ -188,7 +189,7 @@ def _executed(code: str, model: str, frames: Frames) -> dict[str, Any]:
     return namespace
 
 
-def _called(namespace: Mapping[str, Any], model: str, frames: Frames, load: Any) -> Any:
+def _frame_of(namespace: Mapping[str, Any], model: str, frames: Frames, load: Any) -> Any:
     try:
         return namespace["model"](namespace["dbtObj"](load), frames.handle)
     except Exception as error:

@@ -43,6 +43,7 @@ from dbt.adapters.vcs.workspace.statement_scope import Outcome
 
 logger = AdapterLogger("Vcs")
 
+# dbt calls the connection of a node by the node's unique id.
 _NODES = ("model.", "seed.", "snapshot.", "test.", "unit_test.", "function.")
 
 
@@ -103,6 +104,7 @@ class RunLife:
         )
         self._say = say
         self._lock = threading.Lock()
+        # Nodes end in parallel; each commit of the run branch follows the last one.
         self._landing = threading.Lock()
         self._is_interrupted = False
         self._steps: dict[str, NodeStep] = {}
@@ -251,6 +253,7 @@ class RunLife:
         Raises:
             VcsError: It could not be published; the run branch is kept and records why.
         """
+        # Before anything can fail: dbt fires further events, which must not end it again.
         self.is_ended = True
         for reuse in self._outside:
             self._remember(reuse)
@@ -326,6 +329,7 @@ class RunLife:
         return takes_part and self.line.has_changes and self._is_due()
 
     def _is_due(self) -> bool:
+        # A protected branch moves by promotion only.
         if self.repository.branch(self.line.run.target).protection is not None:
             return False
         if self._credentials.publish == "after_tests":
@@ -394,6 +398,7 @@ class RunLife:
 
     def _unrecorded(self) -> list[NodeRun]:
         """Return the nodes that succeeded and changed nothing, so that no commit names them."""
+        # Commits of the run branch have the record of the nodes that changed something.
         recorded = {step.id for step in steps_of(self.repository, self.line.run)}
         return [
             msgspec.structs.replace(node, file_checksum=self._project.digest(node.id))
@@ -420,6 +425,7 @@ class RunLife:
 
     def _published(self, seconds: float) -> Run:
         """Return the record of the whole run, including the nodes of the run that it resumed."""
+        # Checksums are for `dbt retry`, and what is published isn't retried.
         nodes = [msgspec.structs.replace(node, file_checksum=None) for node in self._all_nodes()]
         return self._record(nodes, seconds=round(seconds, 3), head=self.line.run.head)
 

@@ -105,6 +105,7 @@ def load_seed(
     ]
     digest = _digest(rows, time_zone if texts else "")
     before = overlay.before(name)
+    # dbt has put an empty table in its place. What was there comes back if nothing differs.
     if isinstance(before, TableEntry):
         old = overlay.snapshot(before.snapshot)
         same_table = _definition(old) == _definition(snapshot)

@@ -168,6 +168,7 @@ def read_tokens(path: Path) -> TokenList:
     for number, item in enumerate(items, 1):
         place = f"token {number} in {path}"
         digest, name, grant = _token(item, place)
+        # A token may have several roles, each on branches of its own.
         held = bearers.get(digest)
         if held is not None and held.name != name:
             raise InputError(f"The {place} has the sha256 of another name. Give each its own.")
@@ -234,6 +235,7 @@ class Gate:
 
     def _bearer(self, scope: Scope) -> Bearer:
         headers = Headers(scope=scope)
+        # A page of another site can point its own name at this machine (DNS rebinding).
         if self._tokens is None:
             self._check_host(headers.get("host", ""))
             if scope["method"] not in _READING and "origin" in headers:

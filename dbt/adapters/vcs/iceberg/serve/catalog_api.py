@@ -102,10 +102,10 @@ def rest_app(
     inner = Starlette(routes=routes, exception_handlers={HTTPException: unrouted})
     # A path with a slash too many is wrong, too, and is no reason to redirect.
     inner.router.redirect_slashes = False
-    return Observed(_escaped(Gate(inner, tokens, hosts)), figures, log, stranger or log)
+    return Observed(_with_raw_paths(Gate(inner, tokens, hosts)), figures, log, stranger or log)
 
 
-def _escaped(app: ASGIApp) -> ASGIApp:
+def _with_raw_paths(app: ASGIApp) -> ASGIApp:
     """Return an application that is given paths as they were sent.
 
     A slash in a name is escaped, and would part the name once that is undone.
@@ -219,6 +219,7 @@ def config(api: CatalogApi, request: Request) -> Response:
 
 def refuse_exchange(api: CatalogApi, request: Request) -> Response:
     """Refuse to exchange credentials for a token, in OAuth's words."""
+    # PyIceberg and Java's client show the description to whoever configured them.
     body = {"error": "unsupported_grant_type", "error_description": _NO_EXCHANGE}
     return answer(body, status=400)
 
@@ -261,6 +262,7 @@ def load_table(api: CatalogApi, request: Request) -> Response:
     found = lookup(api.view(request), namespace, name, TableEntry)
     if request.method == "HEAD":
         return Response(status_code=204)
+    # DuckDB writes manifests into a folder that it expects to be there.
     _make_folder(api.repository, request, found)
     body = api.documents.body(
         found.commit,
@@ -270,7 +272,7 @@ def load_table(api: CatalogApi, request: Request) -> Response:
         branch=found.branch,
         tags=bearer_of(request).is_whole,
     )
-    return _loaded(request, body)
+    return _load_answer(request, body)
 
 
 def load_view(api: CatalogApi, request: Request) -> Response:
@@ -279,10 +281,10 @@ def load_view(api: CatalogApi, request: Request) -> Response:
     found = lookup(api.view(request), namespace, name, ViewEntry)
     if request.method == "HEAD":
         return Response(status_code=204)
-    return _loaded(request, api.documents.body(found.commit, found.relation, found.entry))
+    return _load_answer(request, api.documents.body(found.commit, found.relation, found.entry))
 
 
-def _loaded(request: Request, body: Body) -> Response:
+def _load_answer(request: Request, body: Body) -> Response:
     """Return a body, or say that the client has it already."""
     headers = {"ETag": body.tag}
     known = request.headers.get("If-None-Match", "")

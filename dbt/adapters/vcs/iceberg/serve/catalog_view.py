@@ -62,13 +62,14 @@ def view_of(repository: Repository, revision: str | None, bearer: Bearer) -> Cat
     """
     if revision is None:
         return AllBranches(repository, bearer)
+    # Before it is resolved: nobody learns which names there are.
     bearer.check_reads(repository, revision)
     try:
         return AtCommit(
             repository, repository.resolve(revision), _writable(repository, revision, bearer)
         )
     except NotFoundError:
-        named = _named(repository, revision)
+        named = _named_snapshots(repository, revision)
         if not named:
             raise
         return AtSnapshots(revision, named)
@@ -236,7 +237,7 @@ def _writable(repository: Repository, revision: str, bearer: Bearer) -> str | No
     return None
 
 
-def _named(repository: Repository, name: str) -> list[NamedSnapshot]:
+def _named_snapshots(repository: Repository, name: str) -> list[NamedSnapshot]:
     """Return the named snapshots of a name, of whatever tables."""
     if not is_name(name):
         return []

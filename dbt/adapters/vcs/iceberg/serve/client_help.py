@@ -24,7 +24,7 @@ class Served:
         has_tokens: True if requests need a token.
         authority: The file of the certificate, if clients have to be told to trust it.
         vended: True if clients are given credentials of the object store.
-        is_protected: True if the warehouse is a branch that takes promotions alone.
+        is_protected: True if the warehouse is a branch that takes promotions only.
         format_version: Format version of tables that don't say theirs.
     """
 

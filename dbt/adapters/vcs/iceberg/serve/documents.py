@@ -110,7 +110,7 @@ class Documents:
                 return held[0]
         # Without the lock: two may make one document, and nobody waits for another's.
         document = self.maker.make(commit, relation, entry, branch=branch, tags=tags)
-        body = self._encoded(document, entry, history)
+        body = self._body_of(document, entry, history)
         with self._lock:
             self.misses += 1
             self._keep(key, body, now)
@@ -120,6 +120,7 @@ class Documents:
         old = self._bodies.pop(key, None)
         if old is not None:
             self._bytes -= len(old[0].data)
+        # It would push out everything else.
         if len(body.data) > self._max_bytes:
             return
         self._bodies[key] = (body, now)
@@ -127,7 +128,7 @@ class Documents:
         while self._bytes > self._max_bytes:
             self._bytes -= len(self._bodies.popitem(last=False)[1][0].data)
 
-    def _encoded(self, document: MetadataFile, entry: Readable, history: History) -> Body:
+    def _body_of(self, document: MetadataFile, entry: Readable, history: History) -> Body:
         metadata = document.metadata
         if isinstance(entry, TableEntry) and history == "refs":
             metadata = _of_refs(metadata)
@@ -141,6 +142,7 @@ class Documents:
 def _of_refs(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Return a table's metadata with only the snapshots that a ref names."""
     named = {ref["snapshot-id"] for ref in metadata.get("refs", {}).values()}
+    # A table always needs the one that it shows.
     named.add(metadata.get("current-snapshot-id"))
     kept = [item for item in metadata.get("snapshots", ()) if item["snapshot-id"] in named]
     return {**metadata, "snapshots": kept}
@@ -225,7 +227,7 @@ class IcebergDocuments:
                 f"commit {commit[:12]} shows another one. Ask for a commit that shows it: "
                 f"dbt-vcs log --relation {relation} lists them."
             )
-        return table._replace(metadata=self._placed(table.metadata, entry, branch))
+        return table._replace(metadata=self._with_folders(table.metadata, entry, branch))
 
     def stage(
         self, commit: CommitId, relation: RelationName, entry: TableEntry, branch: str
@@ -244,14 +246,14 @@ class IcebergDocuments:
             files=files,
             format_version=self.format_version,
         )
-        return self._placed(described.metadata, entry, branch)
+        return self._with_folders(described.metadata, entry, branch)
 
-    def _placed(
+    def _with_folders(
         self, metadata: dict[str, Any], entry: TableEntry, branch: str | None
     ) -> dict[str, Any]:
         """Return a table's metadata with the folder where clients are to put their files, if any.
 
-        It is one folder for rows and manifests: DuckDB makes that of rows alone.
+        It is one folder for rows and manifests: DuckDB makes only that of rows.
         """
         table = self._repository.objects.snapshot(entry.snapshot).table
         paths = {"write.object-storage.enabled": "false"}

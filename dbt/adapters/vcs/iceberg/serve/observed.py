@@ -67,6 +67,7 @@ class ServerLog:
     def __call__(self, text: str) -> None:
         """Log a line."""
         with self._lock:
+            # In order: the line about what is missing stands where it is missing.
             if self._left_out:
                 told = f"{self._left_out} lines were left out here."
                 if not self._put(told):

@@ -75,6 +75,7 @@ def rest_error(error: Exception) -> RestError:
             return RestError(status, kind, str(error))
     if isinstance(error, VcsError):
         return RestError(500, "InternalServerError", str(error))
+    # Its text may name a URL with keys of the store.
     told = f"{type(error).__name__}: {without_secrets(str(error))}"
     return RestError(500, "InternalServerError", f"dbt-vcs serve failed unexpectedly: {told}")
 
@@ -147,6 +148,7 @@ def prefix_of(revision: str) -> str:
     data = revision.encode()
     if not revision.strip("."):
         return _ANY.sub(_hex, data).decode()
+    # Escaped by its first letter, which stands for itself otherwise.
     if revision in _TAKEN:
         return f"={data[0]:02X}{revision[1:]}"
     return _ESCAPED.sub(_hex, data).decode()
@@ -163,6 +165,7 @@ def revision_of(prefix: str) -> str:
 
 def namespace_of(text: str) -> Namespace:
     """Return the levels of a namespace in a path or query, which may still be escaped."""
+    # Some clients escape the separator, and the path is given as it was sent.
     return tuple(unquote(text).split(SEPARATOR))
 
 

@@ -219,7 +219,7 @@ def store_properties(
             )
         return {}
     settings = _settings(environment, "aws_") | _settings(options)
-    found = _named(settings, _PLACE)
+    found = _client_settings(settings, _PLACE)
     if "s3.region" in found:
         found["client.region"] = found["s3.region"]
     if "s3.endpoint" in found:
@@ -232,7 +232,7 @@ def store_properties(
 
 
 def _credentials(settings: Mapping[str, str]) -> dict[str, str]:
-    found = _named(settings, _CREDENTIALS)
+    found = _client_settings(settings, _CREDENTIALS)
     if not found.keys() >= _KEY_PAIR:
         raise InputError(
             "--vended hands on the credentials in the storage options or in AWS_ACCESS_KEY_ID "
@@ -251,7 +251,7 @@ def _settings(given: Mapping[str, str], only: str = "") -> dict[str, str]:
     }
 
 
-def _named(settings: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:
+def _client_settings(settings: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:
     """Return settings under the names of Iceberg's clients; of several the first one counts."""
     found: dict[str, str] = {}
     for key, name in names.items():

@@ -78,7 +78,7 @@ class BranchWriter:
             What the function returned, and the branch's head after the commit.
 
         Raises:
-            ProtectedError: The branch takes changes by promotion alone.
+            ProtectedError: The branch takes changes by promotion only.
             RetryError: Others were first every time; nothing was changed.
         """
 
@@ -138,6 +138,7 @@ def writer_of(
     found = repository.find_branch(revision)
     if found is None:
         _refuse_revision(repository, revision)
+    # A tag goes before a branch of its name, so a client would not see what it wrote.
     if repository.resolve(revision) != found.head and repository.find_tag(revision) is not None:
         raise bad_request(
             f"{revision!r} is a tag, too, and that is what clients read. Rename one of them to "
@@ -154,6 +155,7 @@ def writer_of(
             f"branch of your own: dbt-vcs branch create NAME {revision}"
         )
     name = NOBODY if bearer.name == "-" else bearer.name
+    # The header is anybody's word, and goes into a commit's message.
     match = _CLIENT.match((client or "").removeprefix("Apache "))
     return BranchWriter(
         repository=repository,

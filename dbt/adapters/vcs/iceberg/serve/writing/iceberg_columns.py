@@ -147,7 +147,7 @@ def partition_names(spec: Any, columns: IcebergColumns) -> tuple[str, ...]:
     """Return the columns that a partition spec in a request partitions by.
 
     Raises:
-        RestError: It has a transform, and tables here are partitioned by values alone.
+        RestError: It has a transform, and tables here are partitioned by values only.
     """
     return tuple(_partition_name(field, columns) for field in spec_fields(spec))
 
@@ -240,7 +240,7 @@ def _changes(
     for column in new.columns:
         before = old.by_number(column.number)
         if before is not None:
-            yield from _altered(relation, before, column)
+            yield from _alter_column(relation, before, column)
     added = tuple(c.declared for c in new.columns if old.by_number(c.number) is None)
     if added:
         yield AddColumns(target=target(relation), columns=added)
@@ -264,7 +264,7 @@ def _renames(
         left = [number for number, name in names.items() if name != wanted[number]]
 
 
-def _altered(
+def _alter_column(
     relation: RelationName, old: IcebergColumn, new: IcebergColumn
 ) -> Iterator[Statement]:
     change = AlterColumn(

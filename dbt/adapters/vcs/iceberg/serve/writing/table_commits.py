@@ -121,7 +121,7 @@ class TableCommits:
             for relation, request in named:
                 self._apply(writer, overlay, relation, request)
 
-        return writer.change(_told(named), run)[1]
+        return writer.change(_message(named), run)[1]
 
     def loaded(self, writer: BranchWriter, head: str, relation: RelationName) -> Body:
         """Return a table of a commit of the writer's branch, as an answer's body."""
@@ -146,6 +146,7 @@ class TableCommits:
         request: CommitRequest,
     ) -> None:
         metadata = self._metadata(writer, overlay, relation)
+        # The answer was lost, and the client sends the commit again.
         if request.creates and metadata is not None and _is_made_by(request, metadata):
             return
         check_requirements(str(relation), request.requirements, metadata)
@@ -199,7 +200,7 @@ def _check_uuid(
         )
 
 
-def _told(named: Sequence[tuple[RelationName, CommitRequest]]) -> str:
+def _message(named: Sequence[tuple[RelationName, CommitRequest]]) -> str:
     if len(named) == 1:
         relation, request = named[0]
         return f"{_verb(request)} {relation}"
@@ -288,6 +289,7 @@ def _added_snapshot(
             f"The snapshot of {table} doesn't follow one that the branch has. Nothing was "
             "changed; load the table again, and repeat the change.",
         )
+    # Decision 23: an overwrite that found nothing might find something now.
     replaces = any(_replaces(item) for item in snapshots)
     return AddedSnapshot(
         manifest_list=last, folder=folder, base=SnapshotId(base), replaces=replaces

@@ -125,6 +125,7 @@ def create(writer: BranchWriter, overlay: Overlay, new: NewTable) -> None:
     """
     require_schema(overlay, new.relation.schema)
     stored = to_store(new.properties, {}, writer.format_version)
+    # Spark has partition columns last; `in_order` puts them back.
     first = [c.declared for c in new.columns.columns if c.name not in new.partition_by]
     last = {c.name: c.declared for c in new.columns.columns}
     statement = CreateTable(
@@ -241,6 +242,7 @@ def properties_given(item: Record) -> dict[str, str]:
 
 def without_paths(properties: Mapping[str, str]) -> dict[str, str]:
     """Return a staged table's properties without what the catalog had put there."""
+    # They are of this branch and version; the next document has its own.
     ours = ("write.data.path", "write.metadata.path", "vcs.relation", "vcs.snapshot")
     return {key: value for key, value in properties.items() if key not in ours}
 

@@ -91,14 +91,16 @@ class ViewCommits:
         """
         _refuse_location(body.get("location"))
         columns = _columns(body.get("schema"))
-        given = _given(relation, body.get("view-version"), columns, texts_of(body, "properties"))
+        given = _given_view(
+            relation, body.get("view-version"), columns, texts_of(body, "properties")
+        )
 
         def run(overlay: Overlay) -> None:
             require_schema(overlay, relation.schema)
             check_free(overlay, relation, ViewEntry)
             _put(writer, overlay, given)
 
-        return self._loaded(writer.change(f"create the view {relation}", run)[1], relation)
+        return self._loaded_view(writer.change(f"create the view {relation}", run)[1], relation)
 
     def commit(self, writer: BranchWriter, relation: RelationName, request: CommitRequest) -> Body:
         """Change a view, and return it as it is loaded.
@@ -111,13 +113,13 @@ class ViewCommits:
         def run(overlay: Overlay) -> None:
             before = self._view(overlay, relation)
             self._check(relation, request)
-            after = _changed(relation, request, before)
+            after = _view_after(relation, request, before)
             if isinstance(after, GivenView):
                 _put(writer, overlay, after)
             elif after != before:
                 overlay.put_view(relation, after)
 
-        return self._loaded(writer.change(f"alter the view {relation}", run)[1], relation)
+        return self._loaded_view(writer.change(f"alter the view {relation}", run)[1], relation)
 
     def _view(self, overlay: Overlay, relation: RelationName) -> View:
         entry = overlay.entry(relation)
@@ -135,7 +137,7 @@ class ViewCommits:
                     f"view UUID does not match: expected {item.get('uuid')} != {there}", "view"
                 )
 
-    def _loaded(self, head: str, relation: RelationName) -> Body:
+    def _loaded_view(self, head: str, relation: RelationName) -> Body:
         commit = CommitId(head)
         entry = self._repository.tree(commit).entry(relation)
         if not isinstance(entry, ViewEntry):
@@ -151,6 +153,7 @@ def _put(writer: BranchWriter, overlay: Overlay, given: GivenView) -> None:
     if not isinstance(query, Query):
         raise bad_request(f"The view {given.relation} needs a query, found {given.sql[:60]!r}.")
     elsewhere = next((found[1] for found in _ELSEWHERE.finditer(given.sql)), None)
+    # A query without relations means the same in any catalog.
     if query.reads:
         elsewhere = elsewhere or given.catalog
     if elsewhere:
@@ -176,7 +179,7 @@ def _put(writer: BranchWriter, overlay: Overlay, given: GivenView) -> None:
     overlay.put_view(given.relation, view)
 
 
-def _changed(relation: RelationName, request: CommitRequest, before: View) -> View | GivenView:
+def _view_after(relation: RelationName, request: CommitRequest, before: View) -> View | GivenView:
     """Return a view after a commit's updates: as stored, or with a query to be stored."""
     properties = dict(before.properties)
     if before.comment is not None:
@@ -194,7 +197,7 @@ def _changed(relation: RelationName, request: CommitRequest, before: View) -> Vi
         else:
             _check_update(relation, update, adds_version=version is not None)
     if version is not None:
-        return _given(relation, version, columns, properties)
+        return _given_view(relation, version, columns, properties)
     return msgspec.structs.replace(
         before, comment=properties.pop(_COMMENT, None), properties=properties
     )
@@ -221,7 +224,7 @@ def _check_update(relation: RelationName, update: Record, *, adds_version: bool)
         raise bad_request(f"There is no update {action!r} of a view.")
 
 
-def _given(
+def _given_view(
     relation: RelationName,
     version: Any,
     columns: tuple[ViewColumn, ...],

@@ -109,6 +109,7 @@ async def answer_write(api: WriteApi, handler: WriteHandler, request: Request) -
         RestError: The bearer may not write, or the body is too large, or doesn't arrive.
     """
     _check_writes(request)
+    # Bodies are in memory while a write runs, so there may be only so many.
     async with api.at_work:
         data = await _body_of(request, api.max_body)
         body = read_body(data) if data else {}
@@ -235,6 +236,7 @@ def commit_view(api: WriteApi, request: Request, body: Record) -> Response:
     """Change a view."""
     writer, below = api.writer(request, asked_namespace(request))
     name = asked_name(request, "view")
+    # A view's requirements are optional in the protocol, a table's are not.
     wanted = read_commit({"requirements": [], **body}, below, name)
     made = api.views.commit(writer, relation_name(below, name), wanted)
     return Response(made.data, media_type=JSON)

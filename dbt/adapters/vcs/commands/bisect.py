@@ -177,6 +177,7 @@ class _Bisection:
         twins: dict[CommitId, CommitId] = {}
         for commit in suspects:
             digest = self._probes.digest(commit)
+            # Decision 33: what reads the same as its parent can't be the first bad one.
             for parent in parents_of(commit):
                 if (
                     parent in known
@@ -195,9 +196,11 @@ class _Bisection:
         Nothing is returned if the steps are gone, or none of them broke it by itself.
         """
         steps = _steps_of_published(self._repository, commit)
+        # Decision 6: a publication is one commit, which hides the node that broke it.
         if len(steps) < 2:
             return []
         head, fork = steps[0], steps[-1]
+        # Published on a target that had moved, the run's own steps need not show what broke.
         if self._look(fork, len(steps)) is not Mark.GOOD:
             return []
         if self._look(head, len(steps)) is not Mark.BAD:
@@ -284,6 +287,7 @@ def _base(repository: Repository, ends: _Ends) -> CommitId | None:
         )
     if repository.is_ancestor(ends.good, ends.bad):
         return None
+    # Told apart from commits that parted: here it helps to swap the two.
     if repository.is_ancestor(ends.bad, ends.good):
         raise InputError(
             f"{ends.good_text!r} should be good and older, and {ends.bad_text!r} bad and later, "
@@ -313,7 +317,9 @@ def _steps_of_published(repository: Repository, published: CommitId) -> list[Com
     commit = repository.objects.commit(published)
     if commit.run is None or commit.run.head is None or not commit.parents:
         return []
+    # Decision 6: the run's last commit is named, and is no parent.
     steps = [commit.run.head]
+    # The steps may be gone with the run's branch, long before the commit that publishes them.
     with suppress(DamagedError):
         while not repository.is_ancestor(steps[-1], commit.parents[0]):
             parents = repository.objects.commit(steps[-1]).parents
@@ -489,6 +495,7 @@ def _target_folder(session: CommandSession) -> Path:
     """Return the folder that dbt writes to, of the project in the current folder."""
     given = session.settings.project_dir or os.environ.get(variables.PROJECT_DIR) or "."
     project = session.target.project if session.target else Path(given)
+    # In dbt's own order: the variable, then the project's setting, then the default.
     said = os.environ.get(variables.TARGET_PATH)
     if said is None:
         said = _project_settings(project / "dbt_project.yml").get("target-path")

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 import pyarrow as pa
 
 from dbt.adapters.vcs.client.lazy_table import LazyTable, open_table
+from dbt.adapters.vcs.commands.layout import listed
 from dbt.adapters.vcs.core.errors import DamagedError, EngineError, InputError, NotFoundError
 from dbt.adapters.vcs.core.graph import Mark
 from dbt.adapters.vcs.core.ids import CommitId
@@ -91,7 +92,6 @@ def condition_of(text: str) -> BisectCondition:
     return BisectCondition(label=part, text=f"select (\n{part}\n) as is_good", kind="truth")
 
 
-_SHOWN: Final = 10
 _PLAIN: Final = ("count(*)", "!= 0")
 
 
@@ -134,6 +134,7 @@ def find_test(target: Path, name: str) -> BisectCondition:
 def _condition(test: Mapping[str, Any], text: str) -> BisectCondition:
     config: Mapping[str, Any] = test.get("config") or {}
     warns = str(config.get("severity") or "error").lower() == "warn"
+    # What decides is the level that dbt would report: a test of severity warn never errors.
     counts = str(config.get("fail_calc") or "count(*)").strip()
     fails = str(config.get("warn_if" if warns else "error_if") or "!= 0").strip()
     label = str(test["unique_id"])
@@ -175,8 +176,7 @@ def _names_of_tests(wanted: str, tests: Iterable[Mapping[str, Any]]) -> str:
     near = [name for name in names if wanted.lower() in name.lower()] or names
     if not near:
         return "The project has no tests."
-    more = f" and {len(near) - _SHOWN} more" if len(near) > _SHOWN else ""
-    return f"There are {', '.join(near[:_SHOWN])}{more}. For new tests run: dbt compile"
+    return f"There are {listed(near, 10)}. For new tests run: dbt compile"
 
 
 _FEW: Final = 2
@@ -385,6 +385,7 @@ def _around(query: Query) -> tuple[list[Token], list[Token]]:
 
 def _scan_of(plain: PlainQuery, kind: Kind, table: LazyTable) -> LazyTable | None:
     """Return what a query reads; None if this process can't read it, or not in a short time."""
+    # Of a test the number of rows decides, and a count is one row whatever its value.
     if plain.compared is not None and kind == "failures":
         return None
     try:
@@ -392,8 +393,10 @@ def _scan_of(plain: PlainQuery, kind: Kind, table: LazyTable) -> LazyTable | Non
         types = [] if plain.compared is not None else found.schema.types
     except InputError:
         return None
+    # One boolean column is the answer itself and no wrong row: the engine reads its value.
     if kind != "failures" and types == [pa.bool_()]:
         return None
+    # Manifests count all rows of a version, however large it is.
     if plain.compared is not None and plain.where is None:
         return found
     return found if sum(block.rows for block in found.blocks) <= LIMITS.rows else None
@@ -436,6 +439,7 @@ class VersionsRead(NamedTuple):
     def digest(self) -> str:
         """One text for what was read: the same answer belongs to it."""
         told = [f"{name} {entry.noun} {entry.version}" for name, entry in self.entries]
+        # A missing relation is part of what was read: a later commit that has it differs.
         lost = [f"{name} missing" for name in self.missing]
         text = "\n".join([*told, *lost, f"at {self.moment}"])
         return hashlib.sha256(text.encode()).hexdigest()

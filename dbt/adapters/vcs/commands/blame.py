@@ -76,6 +76,7 @@ def blame(
     place = _Place(start, name, _version(repository, start, name, revision))
     if not key:
         raise InputError("Blame needs a key: --key column=value, once for each key column.")
+    # By id from here on: the history may call the columns by other names.
     wanted = _key_values(repository.objects.snapshot(place.version).schema, key, name)
     while True:
         parents = _parents(repository, place)
@@ -168,6 +169,7 @@ def _changed(
         for field in keys:
             hit = pc.and_(hit, has_value(read.column(field.id), wanted[field.id]))
         mask = hit.to_numpy(zero_copy_only=False)
+        # Whole rows are read only where the key is met.
         if mask.any():
             chosen = rows.located.take(mask).read(rows.files, new.schema.fields)
             named = chosen.rename_columns([names[id] for id in chosen.column_names])
@@ -180,6 +182,7 @@ def _net(rows: Signed) -> Signed:
     counts: dict[str, int] = {}
     by_value: dict[str, dict[str, Any]] = {}
     for sign, row in rows:
+        # As text, since nested values have no hash.
         value = repr([_canonical(item) for item in row.values()])
         counts[value] = counts.get(value, 0) + sign
         by_value[value] = row

@@ -148,6 +148,7 @@ def delete_branch(
     """
     branch = repository.branch(name)
     run = run_of(branch)
+    # A run's branch goes as `runs discard` lets it go: not while its process is alive.
     if run is not None:
         discard(repository, run, author=author, force=force)
     else:
@@ -239,6 +240,7 @@ def rename_branch(repository: Repository, name: str, new: str, *, author: str) -
         RetryError: Others changed both names in the meantime.
     """
     check_free(repository, "branch", new)
+    # Before the renaming, so that nothing is renamed if one of them is still running.
     waiting = _runs_to_follow(repository, name)
     repository.rename("heads", name, new, author=author)
     for run in waiting:
@@ -262,6 +264,7 @@ def _runs_to_follow(repository: Repository, name: str) -> list[RunBranch]:
         )
     if run_of(branch) is not None or open_merge_of(branch) is not None:
         check_unreserved("branch", name)
+    # Its branch is `merges/<target>`, named after this one.
     if any(merge.target == name for merge in open_merges(repository)):
         raise ConflictError(
             f"A merge into {name!r} is waiting for its conflicts to be resolved. Finish it, or "

@@ -77,6 +77,7 @@ def clone_from_snapshot(
             )
         overlay.require_table(new)
     version, commit = find_version(repository, old, branch if at is None else at)
+    # Before the commit names it: a collection that is under way spares what is held.
     hold(repository, commit, [version], author=author, known=head)
     if not overlay.has_schema(new.schema):
         overlay.put_schema(new.schema, comment=None, properties={})

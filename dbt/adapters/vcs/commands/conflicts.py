@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Final
 
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import OpenMerge, open_merges
@@ -83,19 +83,21 @@ def list_conflicts(
         # Raises for a name that is no branch: "no merge is waiting" would hide a typing error.
         repository.branch(target)
         return OpenMergeReport(source=None, target=target, branch=None)
-    rows, key = RowSet.none(), tuple[str, ...]()
-    if relation is not None:
-        # To find that no merge waits takes neither Parquet nor what reads it.
-        from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import tables_of
+    report = _report(repository, merge)
+    if relation is None:
+        return report
+    # To find that no merge waits takes neither Parquet nor what reads it.
+    from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import tables_of
 
-        name = relation_of(relation)
-        tables = tables_of(repository, merge)
-        if name in tables:
-            rows, key = RowSet.of(tables[name].rows, limit), tables[name].key
-        elif name not in merge.whole:
-            known = ", ".join(sorted(map(shown_name, [*merge.whole, *tables])))
-            raise InputError(f"{relation} has no conflicts; expected one of: {known}.")
-    return _report(repository, merge, rows, key)
+    name = relation_of(relation)
+    tables = tables_of(repository, merge)
+    if name in tables:
+        table = tables[name]
+        return replace(report, key=table.key, rows=RowSet.of(table.rows, limit))
+    if name not in merge.whole:
+        known = ", ".join(sorted(map(shown_name, [*merge.whole, *tables])))
+        raise InputError(f"{relation} has no conflicts; expected one of: {known}.")
+    return report
 
 
 def list_open_merges(
@@ -114,16 +116,12 @@ def list_open_merges(
     return tuple(found)
 
 
-def _report(
-    repository: Repository, merge: OpenMerge, rows: RowSet | None = None, key: tuple[str, ...] = ()
-) -> OpenMergeReport:
+def _report(repository: Repository, merge: OpenMerge) -> OpenMergeReport:
     return OpenMergeReport(
         source=merge.source,
         target=merge.target,
         branch=merge.branch,
         relations=summarize_conflicts(repository, merge),
-        key=key,
-        rows=RowSet.none() if rows is None else rows,
     )
 
 

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Annotated, Any, Final, cast
 
 from dbt.adapters.vcs.commands.fsck import DataCheck, batches, check_repository, needed_now
-from dbt.adapters.vcs.commands.layout import Block, counted, line, size
+from dbt.adapters.vcs.commands.layout import Block, counted, line, listed, size
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, verb
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError, RetryError
@@ -26,7 +26,6 @@ _AT_ONCE: Final = 64 * 2**20
 """Bytes that are in memory at the same time."""
 
 _COPIED: Final = ("objects", "data", FORWARDS)
-_SHOWN: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +77,7 @@ def copy_repository(source: Blobs, target: Blobs, *, clock: Clock = system_clock
     copied = [info for folder in _COPIED for info in _copied(source, target, folder)]
     future = CopyView(target, {**refs, HEADER_PATH: header})
     view = Repository.open(cast("Blobs", future), clock=clock)
+    # Checked as it will be, while the target's own refs still show what they did.
     problems = _problems(source, target, view, is_new=is_new)
     # Each collection has a lease of its own, and renews it.
     if read_retention(repository) != before or set(source.walk(FOLDER)) - leases:
@@ -86,10 +86,9 @@ def copy_repository(source: Blobs, target: Blobs, *, clock: Clock = system_clock
             "deleted. The copy's branches were not moved: copy again."
         )
     if problems:
-        more = f" and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
         raise DamagedError(
             f"The copy in {target.uri} would be damaged, so its branches were not moved: "
-            f"{' '.join(problems[:_SHOWN])}{more}"
+            f"{listed(problems, 3, ' ')}"
         )
     if not is_new and read_header(target).format < repository.header.format:
         # An older reader would not find all that the moves name.

@@ -20,6 +20,7 @@ from dbt.adapters.vcs.commands.diff_report import (
     diff_text,
 )
 from dbt.adapters.vcs.commands.failure import Failure
+from dbt.adapters.vcs.commands.layout import listed
 from dbt.adapters.vcs.commands.options import NameList
 from dbt.adapters.vcs.commands.output import RowSet
 from dbt.adapters.vcs.commands.session import CommandSession
@@ -139,7 +140,6 @@ def _pair(
 
 _TABLE: Final = re.compile(r"(`[^`]+`|[^.@`\s]+)\.(`[^`]+`|[^.@`\s]+)(@.*)?", re.DOTALL)
 _MERGE_BASE: Final = "..."
-_NAMES: Final = 10
 
 
 class Ends(NamedTuple):
@@ -247,6 +247,7 @@ def read_points(repository: Repository, ends: Ends, branch: str) -> tuple[Point,
         return find_points(overlay, old, new, lambda: "UTC")
     assert ends.table is not None
     relation = name_of(ends.table)
+    # A table's snapshots are no revisions of the graph, so a merge base takes commits.
     if ends.before.endswith(_MERGE_BASE):
         texts: Sequence[str] = resolved(repository, ends)
     else:
@@ -276,8 +277,7 @@ def _relations_of(repository: Repository, revisions: Sequence[str]) -> str:
     )
     if not names:
         return "There are no relations there."
-    more = f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
-    return f"Check the spelling: there are {', '.join(names[:_NAMES])}{more}."
+    return f"Check the spelling: there are {listed(names, 10)}."
 
 
 def _version(repository: Repository, relation: RelationName, text: str) -> Point | None:

@@ -210,7 +210,7 @@ def _wrong_sizes(kept: Needed, sizes: Mapping[str, int]) -> Iterator[WrongFile]:
     for path, file in sorted(kept.files.items()):
         wrong = wrong_size(file, sizes.get(path))
         if wrong is not None:
-            yield WrongFile.of(file, wrong)
+            yield WrongFile(file.path, file.relation, wrong)
 
 
 _Sized = TypeVar("_Sized", NeededFile, BlobInfo)
@@ -258,11 +258,6 @@ class WrongFile:
     path: str
     relation: str
     what: str
-
-    @classmethod
-    def of(cls, file: NeededFile, what: str) -> WrongFile:
-        """Return what is wrong with a file."""
-        return cls(file.path, file.relation, what)
 
     @property
     def sentence(self) -> str:
@@ -326,7 +321,7 @@ def read_files(
 
     def wrong_file(file: NeededFile) -> WrongFile | None:
         wrong = wrong_bytes(blobs, file)
-        return None if wrong is None else WrongFile.of(file, wrong)
+        return None if wrong is None else WrongFile(file.path, file.relation, wrong)
 
     for batch in (*batches(files, _BYTES, _FILES), []):
         if progress is not None:
@@ -355,15 +350,10 @@ def batches(
         yield batch
 
 
-def problem_text(problem: str) -> Iterator[Block]:
-    """Yield one problem found in a repository."""
-    yield line(Span(problem, "bad"))
-
-
 def fsck_text(report: FsckReport, *, with_problems: bool = True) -> Iterator[Block]:
     """Yield the summary of a check, without the problems that were already shown."""
     for problem in report.problems if with_problems else ():
-        yield from problem_text(problem)
+        yield line(Span(problem, "bad"))
     yield line(
         f"Checked {counted(report.commits, 'commit')}, {counted(report.objects, 'manifest')} and "
         f"the sizes of {counted(report.files, 'data file')} ({size(report.bytes)})."
@@ -428,7 +418,7 @@ def fsck_command(
 
     def tell(problem: str) -> None:
         if not session.prints_json:
-            session.say(problem_text(problem))
+            session.say([line(Span(problem, "bad"))])
 
     wanted = DataCheck(
         percent=100.0 if sample is None else sample,

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from dbt.adapters.vcs.commands.layout import listed
 from dbt.adapters.vcs.core.branches import ROOT
 from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.ids import Micros, SnapshotId
@@ -213,7 +214,6 @@ def is_stale(path: str, kept: Needed) -> bool:
 
 _SPACE: Final = "options"
 _NAME: Final = "collected"
-_SHOWN: Final = 3
 
 
 def check_listings(repository: Repository, known: Listed, now: Micros) -> SeenRefs:
@@ -277,12 +277,10 @@ def _keeps(space: Space) -> bool:
 
 
 def _warning(repository: Repository, space: Space, missing: list[str], who: str) -> str:
-    more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
-    names = ", ".join(missing[:_SHOWN])
     return (
-        f"The listing of refs/{space} in {repository.uri} lacks {names}{more}, which {who}: the "
-        "store lists too little, or files were removed, and what is needed could be deleted. "
-        "Nothing more was deleted. Check the store and run: dbt-vcs fsck"
+        f"The listing of refs/{space} in {repository.uri} lacks {listed(missing, 3)}, which "
+        f"{who}: the store lists too little, or files were removed, and what is needed could be "
+        "deleted. Nothing more was deleted. Check the store and run: dbt-vcs fsck"
     )
 
 

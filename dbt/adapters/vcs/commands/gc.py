@@ -151,6 +151,7 @@ def collect(
         if garbage.infos:
             room += _make_room(repository, garbage, condemn)
         gone, spared = _sweep(repository, garbage, lease)
+        # Decision 37: no request was sent for these, so their names are as good as before.
         condemned.spare(id, spared)
         report = _report(found, expired, garbage, set(gone), room)
         if not is_written and not _write_down(repository, garbage, author):
@@ -378,21 +379,6 @@ def gc_text(report: GcReport) -> Iterator[Block]:
         )
 
 
-def shorter_text(before: float, days: float) -> str:
-    """Return what a shorter retention does, both in days, and how to see it first."""
-    return (
-        f"{days:g} days are shorter than the retention of now, {before:g} days: what only history "
-        "between the two keeps can no longer be restored after the next gc. To see how much that "
-        f"is: dbt-vcs gc --dry-run --retention {days:g}. To keep something, give it a name first: "
-        "dbt-vcs tag create NAME REVISION."
-    )
-
-
-def retention_text(days: float) -> Iterator[Block]:
-    """Yield the line for a retention that was set."""
-    yield line(f"Unnamed history is kept for {days:g} days.")
-
-
 @verb()
 def gc_command(
     session: CommandSession,
@@ -415,7 +401,8 @@ def gc_command(
         check_only("--retention", "retention", "force")
         _confirm(session, retention, force)
         found = set_retention(session.repository, retention, author=session.author)
-        session.show(found, retention_text(found.keep / DAY))
+        days = f"{found.keep / DAY:g}"
+        session.show(found, [line(f"Unnamed history is kept for {days} days.")])
         return
     if force:
         raise click.UsageError("--force can only be used with --retention, without --dry-run.")
@@ -432,7 +419,12 @@ def _confirm(session: CommandSession, days: float, force: bool) -> None:
     before = read_retention(session.repository).keep / DAY
     if force or days >= before:
         return
-    told = shorter_text(before, days)
+    told = (
+        f"{days:g} days are shorter than the retention of now, {before:g} days: what only history "
+        "between the two keeps can no longer be restored after the next gc. To see how much that "
+        f"is: dbt-vcs gc --dry-run --retention {days:g}. To keep something, give it a name first: "
+        "dbt-vcs tag create NAME REVISION."
+    )
     session.progress.end()
     if session.can_ask:
         session.warn([told])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, TypeAlias
 
 import click
 
@@ -43,7 +43,7 @@ from dbt.adapters.vcs.changes.merges.stale_by_merge import (
 from dbt.adapters.vcs.changes.merges.table_merge import Merged, TableMerges
 from dbt.adapters.vcs.commands.conflicts import shown_name
 from dbt.adapters.vcs.commands.failure import ShownFailure
-from dbt.adapters.vcs.commands.layout import Block, Span, counted, line, short
+from dbt.adapters.vcs.commands.layout import Block, Span, counted, line, listed, short
 from dbt.adapters.vcs.commands.options import Pair
 from dbt.adapters.vcs.commands.output import changes_text
 from dbt.adapters.vcs.commands.revisions import named_branch, resolve_source
@@ -372,12 +372,14 @@ def continue_merge(
         ConflictError: Some conflicts are not resolved yet, or there are new ones; or tests are
             required, and none can have seen the chosen rows. The merge keeps waiting.
     """
+    # Decision 13: planned again, since the target may have moved while people decided.
     merge = find_open_merge(repository, target)
     source = repository.find_branch(merge.source)
     work = Work(
         source=merge.source,
         commit=merge.theirs,
         run=run_of(source) if source is not None else None,
+        # The mode that the merge was started with, not that of a project that changed since.
         policy=Policy(override=merge.mode),
         decisions=_decisions(repository, merge),
     )
@@ -411,9 +413,6 @@ def _decisions(repository: Repository, merge: OpenMerge) -> dict[RelationName, D
     return found
 
 
-_SHOWN: Final = 10
-
-
 def merge_text(report: MergeReport) -> Iterator[Block]:
     """Yield what a merge did, or would do."""
     source, target = Span(report.source, "name"), Span(report.target, "name")
@@ -437,10 +436,8 @@ def merge_text(report: MergeReport) -> Iterator[Block]:
     yield line(f"{counted(relations, 'relation')}, {rows_text(report.changes)} rows")
     if report.stale:
         becomes = "becomes" if len(report.stale) == 1 else "become"
-        shown = ", ".join(report.stale[:_SHOWN])
-        more = f" and {len(report.stale) - _SHOWN} more" if len(report.stale) > _SHOWN else ""
         step = "" if report.dry_run else f"; see dbt-vcs stale {report.target}"
-        yield line(f"{shown}{more} {becomes} stale{step}")
+        yield line(f"{listed(report.stale, 10)} {becomes} stale{step}")
     if report.stale_unknown:
         tables = counted(report.stale_unknown, "other table")
         yield line(f"whether {tables} became stale was not checked; see dbt-vcs stale")

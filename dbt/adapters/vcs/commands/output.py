@@ -84,6 +84,7 @@ def print_lines(lines: Iterable[str], file: IO[str] | None = None) -> None:
     for text in lines:
         into.write(f"{text}\n")
         now = monotonic()
+        # A flush for each line is slow, and none at all shows a pipe nothing for long.
         if now - written > _SOON:
             into.flush()
             written = now

@@ -58,6 +58,8 @@ _SETTINGS: Final = {
     "spark.log.level": "WARN",
 }
 
+# What dbt's builds run most, so that the classes of all of it are loaded when Java writes its
+# archive (decision 35).
 _STATEMENTS: Final = (
     "create schema if not exists work",
     "create table sales as select id, concat('sale ', id) name, cast(id % 7 as decimal(10, 2)) "

@@ -164,6 +164,7 @@ def purge(
                 )
             erase, unread = find_rows(repository, versions, request.where, sessions)
             found = _rewritten(repository, request, reached, versions, erase, dry_run=True)
+            # In a dry run as well, and before anything is written.
             _check_open(repository, found.moves, guard)
             results = Results(repository.blobs).count()
             report = replace(found.report, unread_versions=unread, results=results)
@@ -174,6 +175,7 @@ def purge(
         repository.check_upgraded("purge")
         with repository.maintenance.alone(f"purge {name}", author=author) as purging:
             planned = plan()
+            # To plan takes long: others may have taken this process for dead (decision 36).
             purging.check()
             report, history = planned.report, planned.history
             if planned.is_needed:
@@ -278,6 +280,7 @@ def _carry_out(
     """Store the new history, and let it take the place of the old one."""
     blobs = repository.blobs
     plan = _rewritten(repository, request, plan.reached, plan.versions, plan.erase, dry_run=False)
+    # Objects are there before anything leads to them.
     repository.objects.flush()
     changes = msgspec.structs.replace(plan.history.changes(), moves=plan.digests)
     forwards = Forwards(blobs).put(changes)

@@ -133,6 +133,7 @@ class NewFiles:
             if file in self._files.blocks:
                 gone = self._files.blocks[file][1]
                 left[here] &= ~are_among(positions[here], gone)
+                # Each row moves up by the rows before it that are gone.
                 positions[here] -= np.searchsorted(gone, positions[here])
         kept = np.flatnonzero(left)
         self.images += len(positions) - len(kept)

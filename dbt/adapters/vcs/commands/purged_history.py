@@ -149,6 +149,7 @@ def related(
     found = {id for id, snapshot in versions.items() if snapshot.table in tables}
     called = {each for id in found for each in reached.names.get(id, ())}
     for id, snapshot in versions.items():
+        # Decision 13: conflicts are tables of their own, with copies of rows of this one.
         if snapshot.operation == CONFLICTS and called & reached.names.get(id, set()):
             found.add(id)
     return {id: snapshot for id, snapshot in versions.items() if id in found}

@@ -133,6 +133,7 @@ def find_rows(
     rows: dict[str, Positions] = {}
     images: dict[str, Positions] = {}
     for (fields, partition_by), (blocks, stones) in files.readings.items():
+        # Manifests outlive the files that a collection deletes.
         present = [blocks[path] for path in blocks if path in there]
         readable = matching(present, Schema(fields=fields), implied)
         _add(rows, matcher.in_blocks(readable, fields, partition_by))

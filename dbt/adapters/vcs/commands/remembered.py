@@ -133,9 +133,8 @@ def known_results(repository: Repository) -> Iterator[Known]:
     """Yield the results that can be read; nothing for a repository that remembers none."""
     results = Results(repository.blobs)
     stored = list(results.all())
-    for item, result in zip(
-        stored, each(lambda item: results.find(item.key), stored), strict=True
-    ):
+    found = each(lambda item: results.find(item.key), stored)
+    for item, result in zip(stored, found, strict=True):
         if result is not None:
             yield Known(item, result)
 
@@ -153,8 +152,7 @@ def node_name(id: str) -> str:
     return name.rpartition(".")[0] or name if parts[0] == "test" else name
 
 
-def _of_node(found: Iterable[Known], asked: str) -> list[Known]:
-    known = list(found)
+def _of_node(known: Iterable[Known], asked: str) -> list[Known]:
     items = [item for item in known if _is_of(item.result, asked)]
     if not items:
         raise NotFoundError(
@@ -332,28 +330,22 @@ def recorded_nodes(
         NotFoundError: There is no such branch.
     """
     seen: set[tuple[str, str]] = set()
-    for found in _all(repository, branch, since):
-        key = (found.invocation, found.node.id)
-        if key not in seen:
-            seen.add(key)
-            yield found
+    for commit, target in _commits(repository, branch, since):
+        if (run := commit.run) is None:
+            continue
+        for node in run.nodes:
+            if (run.invocation, node.id) not in seen:
+                seen.add((run.invocation, node.id))
+                yield RecordedNode(node, run.invocation, run.command, target, commit.committed_at)
 
 
-def _all(repository: Repository, branch: str, since: Micros) -> Iterator[RecordedNode]:
+def _commits(repository: Repository, branch: str, since: Micros) -> Iterator[tuple[Commit, str]]:
+    """Yield the commits that may record a run, each with the branch that the run was for."""
     for run in runs(repository):
         for commit in commits_of(repository, run):
             if commit.committed_at >= since:
-                yield from _nodes(commit, run.target)
+                yield commit, run.target
     for _, commit in repository.log(repository.resolve(branch)):
         if commit.committed_at < since:
             return
-        yield from _nodes(commit, branch)
-
-
-def _nodes(commit: Commit, branch: str) -> Iterator[RecordedNode]:
-    if commit.run is None:
-        return
-    for node in commit.run.nodes:
-        yield RecordedNode(
-            node, commit.run.invocation, commit.run.command, branch, commit.committed_at
-        )
+        yield commit, branch

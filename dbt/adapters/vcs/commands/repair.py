@@ -317,6 +317,7 @@ def fetch(
         )
     id = uuid.uuid4().hex
     done = [*_logs(repository, copy, author, id, dry_run)]
+    # Again and again, since an object that was fetched may name others that are missing.
     while some := [*_objects(repository, copy.blobs, id, dry_run)]:
         done += (text for text in some if text not in done)
         if dry_run:
@@ -353,6 +354,7 @@ def _find_needed(repository: Repository) -> Needed:
         kept = read_retention(fresh)
         cutoff = Micros(max(fresh.clock() - kept.keep - GRACE, kept.horizon))
     except DamagedError:
+        # The retention itself can't be read: then all history is needed.
         cutoff = Micros(0)
     try:
         roots = roots_of(fresh, cutoff)

@@ -79,6 +79,7 @@ def resolve(
             f"Every conflict of {relation} is already resolved. To change the choice for a "
             "row, use --key column=value; for all of them, use --again."
         )
+    # Of all relations, since only a merge without any can be continued.
     left = sum(item.conflicts - item.resolved for item in summarize_conflicts(repository, merge))
     return Resolution(
         relation=relation or "all",

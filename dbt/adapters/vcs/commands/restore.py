@@ -89,6 +89,7 @@ def restore_relation(
     """
     name = parse_relation(relation)
     head = head_of(repository, branch)
+    # Without a revision only what was dropped has a state that is meant.
     past = last_of(repository, head, name) if to is None else past_of(repository, name, to)
     overlay = Overlay(repository=repository, base=head, tree=repository.tree(head))
     put_back(overlay, name, past, author=author, dry_run=dry_run)

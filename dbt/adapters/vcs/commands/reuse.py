@@ -165,6 +165,7 @@ def _statements(results: Iterable[Result]) -> Iterator[ComputedStatement]:
     """Yield each kind of statement as it was last computed."""
     groups: dict[tuple[str, str, str], list[Result]] = {}
     for result in sorted(results, key=lambda item: item.made_at, reverse=True):
+        # A node makes several statements; each is compared with the last one of its kind.
         words = excerpt(result.statement).split(" ", 1)
         groups.setdefault((result.kind, result.target, words[0].lower()), []).append(result)
     changes = [group for (kind, *_), group in groups.items() if kind not in ("answer", "columns")]

@@ -92,6 +92,7 @@ def revert(
         for entry in (change.old, change.new)
         if isinstance(entry, TableEntry)
     ]
+    # Before a plan reads them: a collection that is under way spares what is held.
     hold(repository, parent, versions, author=author, known=head)
     terms = Terms(message=message or _message(repository, commit), metadata={"reverts": commit})
     with sessions_of(engine, repository.blobs, "revert") as sessions:

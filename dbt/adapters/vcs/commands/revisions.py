@@ -108,6 +108,7 @@ def resolve_source(repository: Repository, revision: str, *, force: bool = False
         check_mergeable(repository, branch.name)
         if run_of(branch) is None:
             return commit
+    # Decision 6: a run's steps are states that nobody should see, under any name.
     for run in runs(repository):
         if run.status in _GOOD or commit not in _steps(repository, run):
             continue

@@ -65,6 +65,7 @@ def find_run(repository: Repository, id: str) -> RunBranch:
         NotFoundError: There is no such run.
         InputError: The start of an id matches several runs, or is empty.
     """
+    # An empty text would be the start of every id.
     if not id.removeprefix(run_branch.PREFIX):
         raise InputError("The run id is empty. Use one from: dbt-vcs runs list")
     return run_branch.find_run(repository, id)

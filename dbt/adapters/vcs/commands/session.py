@@ -124,6 +124,7 @@ class CommandSession:
         """Return the project's policy, with the given mode for every relation."""
         from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode
 
+        # What is typed wins over vcs.yml, and over the setting of each table.
         override = Mode.of(on_conflict, "--on-conflict") if on_conflict else None
         return replace(self.rules.policy, override=override)
 

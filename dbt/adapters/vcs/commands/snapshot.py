@@ -69,6 +69,7 @@ def create_snapshot(
     table = parse_relation(relation)
     version, commit = find_version(repository, table, at)
     known = repository.branch(repository.default_branch).head
+    # A snapshot keeps its version, but only once it is there.
     hold(repository, commit, [version], author=author, known=known)
     made = repository.snapshots.create(
         table, name, version, at=commit or known, author=author, note=note

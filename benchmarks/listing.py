@@ -21,10 +21,10 @@ from arguments import whole_number
 from report import Report, median
 from synthetic import Shape, make_repository
 
+from dbt.adapters.vcs.changes.writes.append import append_arrow
 from dbt.adapters.vcs.core.model import Origin, RelationName
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store import open_blobs
-from dbt.adapters.vcs.sql.insert_handler import append_arrow
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine
 

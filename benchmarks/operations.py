@@ -18,6 +18,7 @@ from synthetic import (
     touch,
 )
 
+from dbt.adapters.vcs.changes.writes.append import append_arrow
 from dbt.adapters.vcs.commands.branch import create_branch, list_branches
 from dbt.adapters.vcs.commands.clone import clone_from_snapshot
 from dbt.adapters.vcs.commands.log import read_log
@@ -28,7 +29,6 @@ from dbt.adapters.vcs.core.model import Origin, RelationName, Snapshot, TableEnt
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Engine
-from dbt.adapters.vcs.sql.insert_handler import append_arrow
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine
 from dbt.adapters.vcs.workspace.table_version import Version

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple, NoReturn
 import msgspec
 import pyarrow as pa
 
+from dbt.adapters.vcs.changes.writes.append import append_arrow
 from dbt.adapters.vcs.changes.writes.versions import changed, folder_of, put_segments
 from dbt.adapters.vcs.core.errors import ConflictError, RetryError
 from dbt.adapters.vcs.core.ids import CommitId
@@ -24,7 +25,6 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.compaction import Contents, contents_of
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.sql.insert_handler import append_arrow
 from dbt.adapters.vcs.table.files.block_reader import Files
 from dbt.adapters.vcs.table.files.parquet import write_tombstone
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
+from dbt.adapters.vcs.changes.writes.append import append_arrow
 from dbt.adapters.vcs.changes.writes.versions import changed, folder_of, put_segments
 from dbt.adapters.vcs.core.model import Block, Origin, RelationName, Snapshot
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
@@ -14,7 +15,6 @@ from dbt.adapters.vcs.core.plan.compaction import contents_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import Blobs, MemoryBlobs
 from dbt.adapters.vcs.engines.port import Engine
-from dbt.adapters.vcs.sql.insert_handler import append_arrow
 from dbt.adapters.vcs.table.files.block_reader import Files
 from dbt.adapters.vcs.table.files.parquet import write_tombstone
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace

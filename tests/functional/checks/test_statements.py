@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 from dbt.adapters.vcs.api import Client
+from dbt.adapters.vcs.changes.writes.append import append_arrow
 from dbt.adapters.vcs.core.errors import ConflictError, EngineError, InputError
 from dbt.adapters.vcs.core.model import Origin, RelationName
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.sql.insert_handler import append_arrow
 from tests.functional.clients import Sql
 
 pytestmark = pytest.mark.spark

@@ -125,7 +125,7 @@ def test_blocks_that_cannot_match_are_not_read(
     )
     shop.sql(f"update {copy} set v = 'x' where k = 5")
     shop.sql(f"delete from {copy} where k = -5")
-    monkeypatch.setattr("dbt.adapters.vcs.sql.row_change_handler.PROBE_ABOVE", 0)
+    monkeypatch.setattr("dbt.adapters.vcs.sql.merge_into.PROBE_ABOVE", 0)
     source = f"(select cast({ROWS - 1} as int) k union all select null)"
     shop.sql(
         f"merge into {copy} t using {source} s on t.k = s.k "
@@ -147,7 +147,7 @@ def test_blocks_that_cannot_match_are_not_read(
 def test_a_source_without_keys_reaches_no_block(
     shop: Shop, copy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dbt.adapters.vcs.sql.row_change_handler.PROBE_ABOVE", 0)
+    monkeypatch.setattr("dbt.adapters.vcs.sql.merge_into.PROBE_ABOVE", 0)
     text = f"merge into {copy} t using (select 1 k where false) s on t.k = s.k"
     assert shop.change(f"{text} when matched then delete") == 0
     assert shop.change(f"{text} when not matched by source and t.k < 9 then delete") == 9

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from dbt.adapters.vcs.changes.writes.compaction import is_table_due, put_optimized, rewrite_table
 from dbt.adapters.vcs.changes.writes.versions import changed, put_segments
 from dbt.adapters.vcs.commands.optimize import (
     OptimizeReport,
@@ -21,7 +22,6 @@ from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundErro
 from dbt.adapters.vcs.core.model import Origin, RelationName, Snapshot
 from dbt.adapters.vcs.core.plan.collect import files_of
 from dbt.adapters.vcs.core.plan.delta import Delta, delta
-from dbt.adapters.vcs.sql.optimize_handler import is_table_due, put_optimized, rewrite_table
 from dbt.adapters.vcs.table.files.footers import read_blocks
 from dbt.adapters.vcs.table.types import arrow_type
 from tests.unit.shelf import Shelf, _no_engine

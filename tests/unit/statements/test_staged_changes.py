@@ -8,8 +8,8 @@ import pytest
 
 from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.engines.spark.session import SparkView
-from dbt.adapters.vcs.sql.row_change import Delete, Merge, Update
-from dbt.adapters.vcs.sql.staging_sql import TargetColumn
+from dbt.adapters.vcs.sql.merge_into import Merge
+from dbt.adapters.vcs.sql.row_change import Delete, TargetColumn, Update
 from dbt.adapters.vcs.sql.syntax.parser import parse
 
 pytestmark = pytest.mark.spark
@@ -47,9 +47,9 @@ def staged(
     """Return the query of the changes; of a merge, with the new values that its clauses choose."""
     statement = parse(text)
     assert isinstance(statement, Update | Delete | Merge)
-    query = statement.staged(located, columns, SOURCE)
     if not isinstance(statement, Merge):
-        return query
+        return statement.staged(located, columns)
+    query = statement.staged(located, columns, SOURCE)
     chosen = []
     for place, clauses in enumerate(statement.givers(columns, SOURCE)):
         new = f"__new_{place}"

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.sql.row_change import Delete, Merge, Update
+from dbt.adapters.vcs.sql.merge_into import Merge
+from dbt.adapters.vcs.sql.row_change import Delete, Update
 from dbt.adapters.vcs.sql.syntax.parser import parse
 from dbt.adapters.vcs.sql.syntax.statement import SparkCommand
 from tests.unit.statements.statement_shapes import told

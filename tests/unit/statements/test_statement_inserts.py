@@ -226,29 +226,6 @@ def test_one_column_is_a_condition_before_a_query_in_parentheses() -> None:
     assert (statement.replace_where, statement.query.text) == ("`flag`", "(select 2)")
 
 
-def test_staged_takes_replacements_and_columns() -> None:
-    statement = parse("with c as (select * from a.u) insert overwrite t select * from c, u x")
-    assert isinstance(statement, Insert)
-    first, second = statement.reads
-    assert statement.staged("s.stage", ["a", "b`"], {first: "m.one", second: "m.two"}) == (
-        "with c as (select * from m.one as `u`) insert into s.stage (`a`, `b```) "
-        "select * from c, m.two x"
-    )
-
-
-def test_a_given_column_list_takes_the_place_of_the_own_one() -> None:
-    statement = parse("insert into t partition (p = 1) (a, b) values (1, 2)")
-    assert isinstance(statement, Insert)
-    assert statement.staged("x", ["c"]) == "insert into x partition (p = 1) (`c`) values (1, 2)"
-
-
-def test_a_column_list_and_by_name_exclude_each_other() -> None:
-    statement = parse("insert into t by name select 1 as a")
-    assert isinstance(statement, Insert)
-    with pytest.raises(InputError, match="by name"):
-        statement.staged("x", ["a"])
-
-
 def test_files_outside_go_to_spark() -> None:
     text = (
         "with c as (select * from u) insert overwrite local directory '/x' using csv "

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.sql.row_change import Delete, Merge, Update
-from dbt.adapters.vcs.sql.staging_sql import TargetColumn
+from dbt.adapters.vcs.sql.merge_into import Merge
+from dbt.adapters.vcs.sql.row_change import Delete, TargetColumn, Update
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
 from dbt.adapters.vcs.sql.syntax.insertion import Insert
 from dbt.adapters.vcs.sql.syntax.parser import parse
-from dbt.adapters.vcs.sql.syntax.statement import Query, SparkCommand
+from dbt.adapters.vcs.sql.syntax.statement import Query, SparkCommand, edited, renames
 from tests.unit.statements.statement_shapes import of, parsed, told
 
 
@@ -410,8 +410,10 @@ def test_statements_read_differences_too(text: str, kind: type, expected: str) -
     assert type(statement) is kind
     (diff,) = statement.diffs
     assert text[diff.start : diff.end] == "snapshot_diff('a', 'b')"
+    statement = parse(edited(text, renames({diff: "X"}, text)))
     arguments = {} if kind is Insert else {"columns": [TargetColumn("n")]}
-    assert expected in statement.staged("L", **arguments, replacements={diff: "X"})
+    assert expected in statement.staged("L", **arguments)
+    statement = parse(text)
     if kind is Insert:
         (inner,) = statement.query.diffs
         assert statement.query.text[inner.start : inner.end] == "snapshot_diff('a', 'b')"

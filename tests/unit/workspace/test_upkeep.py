@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from dbt.adapters.vcs.changes.writes.compaction import put_optimized
 from dbt.adapters.vcs.core.plan import compaction
-from dbt.adapters.vcs.sql.optimize_handler import put_optimized
 from dbt.adapters.vcs.workspace.lines.line_workspace import Upkeep
 from tests.unit.shelf import Shelf
 

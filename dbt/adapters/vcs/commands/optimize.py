@@ -7,6 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final
 
+from dbt.adapters.vcs.changes.writes.compaction import (
+    OPERATION,
+    Rewrite,
+    put_optimized,
+    rewrite_table,
+)
 from dbt.adapters.vcs.commands.layout import Block, Grid, Span, counted, line, short, size
 from dbt.adapters.vcs.commands.options import NameList
 from dbt.adapters.vcs.commands.revisions import parse_relation
@@ -19,7 +25,6 @@ from dbt.adapters.vcs.core.model import Origin, RelationName, Snapshot, TableEnt
 from dbt.adapters.vcs.core.plan.compaction import TARGET_BYTES
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Engine
-from dbt.adapters.vcs.sql.optimize_handler import OPERATION, Rewrite, put_optimized, rewrite_table
 from dbt.adapters.vcs.workspace.overlay import Overlay
 
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)i?b?", re.IGNORECASE)

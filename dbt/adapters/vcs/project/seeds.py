@@ -14,11 +14,11 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dbt.adapters.vcs.changes.writes.append import append_arrow, append_query
 from dbt.adapters.vcs.core.errors import EngineError, InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Field, Origin, RelationName, Schema, Snapshot, TableEntry
 from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.reuse.reuser import Reuse
-from dbt.adapters.vcs.sql.insert_handler import append_arrow, append_query
 from dbt.adapters.vcs.table.quoting import quoted, sql_type
 from dbt.adapters.vcs.table.types import arrow_type
 from dbt.adapters.vcs.workspace.lines.line_workspace import Connection

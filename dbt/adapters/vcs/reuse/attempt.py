@@ -25,7 +25,7 @@ from dbt.adapters.vcs.reuse.statement_keys import (
     written_table,
 )
 from dbt.adapters.vcs.reuse.taken_versions import keep_same_rows
-from dbt.adapters.vcs.sql.row_change import Merge
+from dbt.adapters.vcs.sql.merge_into import Merge
 from dbt.adapters.vcs.sql.syntax.canonical import asks_for_columns, without_margins
 from dbt.adapters.vcs.sql.syntax.excerpts import excerpt
 from dbt.adapters.vcs.sql.syntax.insertion import Insert

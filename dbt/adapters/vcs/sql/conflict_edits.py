@@ -25,9 +25,7 @@ from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import TableEntry
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
-from dbt.adapters.vcs.sql.row_change import Update
-from dbt.adapters.vcs.sql.row_change_handler import reading
-from dbt.adapters.vcs.sql.staging_sql import TargetColumn
+from dbt.adapters.vcs.sql.row_change import TargetColumn, Update, reading
 from dbt.adapters.vcs.sql.syntax.statement import Statement
 from dbt.adapters.vcs.workspace.points import zone_named
 from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope

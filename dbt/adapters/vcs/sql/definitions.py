@@ -17,7 +17,6 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
     ViewColumnDef,
     read_if_exists,
     read_if_not_exists,
-    read_partition,
     read_properties,
 )
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
@@ -30,7 +29,6 @@ from dbt.adapters.vcs.sql.table import (
     CreateTableLike,
     CreateView,
     DropRelation,
-    Truncate,
     read_create_table,
 )
 
@@ -267,16 +265,6 @@ def read_drop(
         cursor.end()
         return DropFunction(target=target, if_exists=if_exists)
     return None
-
-
-@reads("truncate")
-def read_truncate(cursor: TokenCursor) -> Truncate:
-    """Read what follows `truncate`."""
-    cursor.expect("table")
-    target = cursor.target()
-    partition = read_partition(cursor)
-    cursor.end()
-    return Truncate(target=target, partition=partition)
 
 
 @reads("use")

@@ -1,4 +1,4 @@
-"""Statements that change single rows: `update`, `delete from` and `merge into`.
+"""Statements that change single rows: `update`, `delete from`; `merge into` builds on them.
 
 Each can be *staged*: written as a query that says what to do to which physical row. Its
 columns:
@@ -9,45 +9,75 @@ columns:
   insert;
 - `__new_0`, `__new_1`...: the new row; NULL for a delete. They have the types of the
   statement's expressions: the caller casts them to the table's types.
-
-`merge` adds `__vcs_matched` (boolean): true if the target's row matched a row of the source, and
-`__vcs_clause` (int): the place of the clause that applies. Its new values are only those that the
-clause gives: NULL where it gives none. A column to which several clauses give values has them in
-a struct, named by `clause_name`, since each must be cast to the column's type by itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, TypedDict
+from typing import NamedTuple, TypedDict
 
-from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.sql.staging_sql import (
-    Assignment,
-    MergeClause,
-    MergeQuery,
-    MergeSource,
-    Sources,
-    TargetColumn,
-    staged_delete,
-    staged_update,
+import msgspec
+
+from dbt.adapters.vcs.changes.writes import pruning
+from dbt.adapters.vcs.changes.writes.stage import (
+    ACTION,
+    CLAUSE,
+    MATCHED,
+    RowTarget,
+    Stage,
+    staged,
+    target_of,
 )
+from dbt.adapters.vcs.changes.writes.stage_write import Rewritten, rewritten
+from dbt.adapters.vcs.changes.writes.versions import changed
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.model import Block
+from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.sql.handler_registry import handles
+from dbt.adapters.vcs.sql.syntax.conditions import where_clause
 from dbt.adapters.vcs.sql.syntax.conjuncts import (
     Comparison,
-    KeyPair,
     comparisons_of,
-    key_pairs_of,
 )
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
 from dbt.adapters.vcs.sql.syntax.expressions import read_expression
-from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token
-from dbt.adapters.vcs.sql.syntax.names import Reference, Target, qualifiers_of
+from dbt.adapters.vcs.sql.syntax.lexer import Token
+from dbt.adapters.vcs.sql.syntax.literals import quote_name
+from dbt.adapters.vcs.sql.syntax.names import CATALOG, Reference, Target, qualifiers_of
 from dbt.adapters.vcs.sql.syntax.parser import reads
 from dbt.adapters.vcs.sql.syntax.relations import is_name
 from dbt.adapters.vcs.sql.syntax.scan import scan
-from dbt.adapters.vcs.sql.syntax.statement import PlaceT, Slice, Statement
+from dbt.adapters.vcs.sql.syntax.statement import (
+    Edit,
+    Slice,
+    Statement,
+    edited,
+    longer_names,
+    shortened,
+)
+from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
+
+
+class TargetColumn(NamedTuple):
+    """A column of the target table.
+
+    Attributes:
+        name: Its name.
+        default_sql: SQL text of its default, or None.
+    """
+
+    name: str
+    default_sql: str | None = None
+
+
+class Assignment(NamedTuple):
+    """The new value of a column: the place of an expression, or None for the default."""
+
+    column: str
+    value: Slice | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,12 +100,6 @@ class RowChange:
     diffs: tuple[DiffReference, ...]
     with_: Slice | None
 
-    def sources(
-        self, replacements: Mapping[PlaceT, str] | None, source: MergeSource | None = None
-    ) -> Sources:
-        """Return the sources of its pieces, with some relations replaced."""
-        return Sources(self.text, self.target, self.alias, replacements or {}, source)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConditionalChange(RowChange):
@@ -94,6 +118,19 @@ class ConditionalChange(RowChange):
         """
         return comparisons_of(self.text, self.where, self.target.name, self.alias)
 
+    def _query(
+        self, action: str, new: Sequence[str], located: str, columns: Sequence[TargetColumn]
+    ) -> str:
+        """Return the staged query, given the SQL of the new values."""
+        pieces, table = Pieces(self), quote_name(self.alias or self.target.name.identifier)
+        items = [f"'{action}' as {ACTION}", f"{table}.{FILE_COLUMN} as {FILE_COLUMN}"]
+        items.append(f"{table}.{POSITION_COLUMN} as {POSITION_COLUMN}")
+        items += (f"{table}.{quote_name(c.name)} as __old_{n}" for n, c in enumerate(columns))
+        items += (f"{value} as __new_{n}" for n, value in enumerate(new))
+        condition = "" if self.where is None else f"\n{where_clause(pieces.piece(self.where))}"
+        listed = ",\n  ".join(items)
+        return f"{pieces.prefix()}select {listed}\nfrom {located} as {table}{condition}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Update(ConditionalChange, Statement):
@@ -108,26 +145,26 @@ class Update(ConditionalChange, Statement):
 
     assignments: tuple[Assignment, ...]
 
-    def staged(
-        self,
-        located: str,
-        columns: Sequence[TargetColumn],
-        source_columns: Sequence[str] = (),
-        replacements: Mapping[PlaceT, str] | None = None,
-    ) -> str:
+    def staged(self, located: str, columns: Sequence[TargetColumn]) -> str:
         """Return the query of the changed rows, each once, with the old and new values.
 
         Args:
             located: The target's rows as SQL: its columns, and `__vcs_file` and `__vcs_pos`.
             columns: The target's columns, in order.
-            source_columns: Not used: only a merge has a source.
-            replacements: Other relations, as SQL, for some of `reads` and `diffs`.
 
         Raises:
             InputError: The target has no such column.
         """
-        sources = self.sources(replacements)
-        return staged_update(sources, self.with_, self.assignments, self.where, located, columns)
+        pieces, table = Pieces(self), quote_name(self.alias or self.target.name.identifier)
+        values = values_by_place(self.assignments, columns)
+        # `if` makes Spark reject functions that turn one row into several, such as explode.
+        new = [
+            f"if(true, {value_sql(pieces, values[place], column)}, null)"
+            if place in values
+            else f"{table}.{quote_name(column.name)}"
+            for place, column in enumerate(columns)
+        ]
+        return self._query("update", new, located, columns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,149 +174,246 @@ class Delete(ConditionalChange, Statement):
     changes = True
     writes_rows = True
 
-    def staged(
-        self,
-        located: str,
-        columns: Sequence[TargetColumn],
-        source_columns: Sequence[str] = (),
-        replacements: Mapping[PlaceT, str] | None = None,
-    ) -> str:
+    def staged(self, located: str, columns: Sequence[TargetColumn]) -> str:
         """Return the query of the deleted rows, each once; arguments as for `Update.staged`."""
-        sources = self.sources(replacements)
-        return staged_delete(sources, self.with_, self.where, located, columns)
+        table = quote_name(self.alias or self.target.name.identifier)
+        new = [f"if(false, {table}.{quote_name(column.name)}, null)" for column in columns]
+        return self._query("delete", new, located, columns)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Merge(RowChange, Statement):
-    """`merge into t using s on ... when ...`.
+class Pieces:
+    """Pieces of a statement's text, adapted for another query.
 
-    Attributes:
-        source: The other rows.
-        on: Place of the match condition.
-        clauses: At least one: those for matched rows, for rows only in the source, and for
-            rows only in the target, in this order. In each group the first that applies wins.
+    A column may be qualified by schema and name of a relation without an alias. Since another
+    relation replaces it, only its name is kept there.
     """
 
-    changes = True
-    writes_rows = True
+    def __init__(self, statement: RowChange, source: Sequence[str] = ()) -> None:
+        """Take a statement, and the name of a merge's source that has no alias."""
+        self._statement = statement
+        name, text = statement.target.name, statement.text
+        names = longer_names(source)
+        if statement.alias is None and name.schema is not None:
+            names.update(longer_names((CATALOG, name.schema, name.identifier)))
+        self._edits = shortened(text, names)
 
-    source: MergeSource
-    on: Slice
-    clauses: tuple[MergeClause, ...]
-
-    @property
-    def needs_cardinality_check(self) -> bool:
-        """True if it is an error for several rows of the source to match one row of the target.
-
-        That is the case whatever the conditions of the clauses, unless matched rows are only
-        deleted.
-        """
-        matched = [clause for clause in self.clauses if clause.when == "matched"]
-        if len(matched) == 1 and matched[0].action == "delete" and matched[0].condition is None:
-            return False
-        return bool(matched)
-
-    @property
-    def needs_source_columns(self) -> bool:
-        """True if `staged` needs the source's columns, because a clause has `*`."""
-        return any(clause.star for clause in self.clauses)
-
-    def actions(self) -> frozenset[Literal["update", "delete", "insert"]]:
-        """Return the actions of its clauses."""
-        return frozenset(clause.action for clause in self.clauses)
-
-    def source_query(self, replacements: Mapping[PlaceT, str] | None = None) -> str:
-        """Return a query of only the source's rows, as SQL."""
-        return self._query("", (), (), replacements).source_query()
-
-    def staged(
-        self,
-        located: str,
-        columns: Sequence[TargetColumn],
-        source_columns: Sequence[str] = (),
-        replacements: Mapping[PlaceT, str] | None = None,
-    ) -> str:
-        """Return the query of the actions to carry out.
-
-        Rows to which no clause applies are left out. With `needs_cardinality_check`, matched
-        rows are kept, with NULL as the action, so that counting by row finds multiple matches.
-        Otherwise a row to delete occurs once for each match.
-
-        Args:
-            located: The target's rows as SQL: its columns, and `__vcs_file` and `__vcs_pos`.
-            columns: The target's columns, in order.
-            source_columns: The source's columns.
-            replacements: Other relations, as SQL, for some of `reads` and `diffs`.
-
-        Raises:
-            InputError: The target has no such column, or the source lacks one that `*` needs.
-        """
-        return self._query(located, columns, source_columns, replacements).sql(
-            keep_matched=self.needs_cardinality_check
+    def piece(self, place: Slice) -> str:
+        """Return one piece."""
+        inside = (
+            Edit(edit.start - place.start, edit.end - place.start, edit.text)
+            for edit in self._edits
+            if place.start <= edit.start and edit.end <= place.end
         )
+        return edited(self._statement.text[place.start : place.end], inside)
 
-    def givers(
-        self, columns: Sequence[TargetColumn], source_columns: Sequence[str] = ()
-    ) -> list[dict[int, bool]]:
-        """Return the places of the clauses that give each column a value, or keep its value.
-
-        The result has a dict for each column of the target: the place of a clause, and true if
-        the clause gives the column a value, false if the column keeps its own. Arguments and
-        errors are those of `staged`.
-        """
-        return self._query("", columns, source_columns, None).givers
-
-    def conjuncts(self) -> tuple[KeyPair, ...]:
-        """Return equalities that every match meets; uncertain ones are left out."""
-        sources = self.sources(None, self.source)
-        return key_pairs_of(
-            sources.piece(self.on), self.target.name, self.alias, self.source.shown_name
-        )
-
-    def _query(
-        self,
-        located: str,
-        columns: Sequence[TargetColumn],
-        source_columns: Sequence[str],
-        replacements: Mapping[PlaceT, str] | None,
-    ) -> MergeQuery:
-        return MergeQuery(
-            sources=self.sources(replacements, self.source),
-            with_=self.with_,
-            source=self.source,
-            on=self.on,
-            clauses=self.clauses,
-            located=located,
-            columns=columns,
-            source_columns=source_columns,
-        )
+    def prefix(self) -> str:
+        """Return the common table expressions, followed by a line break if there are any."""
+        with_ = self._statement.with_
+        return "" if with_ is None else f"{self.piece(with_)}\n"
 
 
-When = Literal["matched", "not matched", "not matched by source"]
-_WHENS: Final[tuple[When, ...]] = ("matched", "not matched", "not matched by source")
-_SCHEMA_EVOLUTION: Final = (
-    "`merge with schema evolution` is not supported. Add the columns first with "
-    "`alter table ... add columns`, or set on_schema_change in the model."
-)
-
-
-@reads("update", "delete", "merge")
-def read_row_change(cursor: TokenCursor) -> Update | Delete | Merge:
-    """Read what follows `update`, `delete` or `merge`; `with ...` may stand before it.
+def values_by_place(
+    assignments: Sequence[Assignment], columns: Sequence[TargetColumn]
+) -> dict[int, Slice | None]:
+    """Return the assigned values by the index of the column in the table.
 
     Raises:
-        InputError: A column is set twice, or a clause is in the wrong place.
-        UnsupportedError: A merge changes the table's schema, or a field of a column is set.
+        InputError: The table has no such column.
     """
-    prefix = cursor.tokens[: cursor.index - 1]
-    if cursor.last.word == "update":
-        return _update(cursor, prefix)
-    if cursor.last.word == "delete":
-        return _delete(cursor, prefix)
-    return _merge(cursor, prefix)
+    places = {column.name.lower(): place for place, column in enumerate(columns)}
+    values: dict[int, Slice | None] = {}
+    for column, value in assignments:
+        if column.lower() not in places:
+            names = ", ".join(c.name for c in columns)
+            raise InputError(
+                f"The table has no column '{column}', which the statement sets; it has {names}. "
+                "Correct the name, or add the column first."
+            )
+        values[places[column.lower()]] = value
+    return values
 
 
-class _Target(NamedTuple):
+def value_sql(pieces: Pieces, value: Slice | None, column: TargetColumn) -> str:
+    """Return the SQL text of an assigned value, in parentheses if needed."""
+    if value is None:
+        return column.default_sql or "null"
+    return pieces.piece(value)
+
+
+@reads("update")
+def _read_update(cursor: TokenCursor) -> Update:
+    """Read what follows `update`; `with ...` may stand before it.
+
+    Raises:
+        InputError: A column is set twice.
+        UnsupportedError: A field of a column is set.
+    """
+    verb = cursor.index - 1
+    changed = read_target(cursor, "set")
+    first = cursor.index
+    cursor.expect("set")
+    assignments = read_assignments(cursor, changed, lambda: cursor.at("where"))
+    where = _where(cursor)
+    fields = change_fields(cursor, changed, verb, cursor.tokens[first:-1])
+    return Update(**fields, assignments=assignments, where=where)
+
+
+@handles(Update)
+def update(scope: Scope, statement: Update) -> Outcome:
+    """Set columns of the rows that meet a condition.
+
+    Raises:
+        NotFoundError: There is no such table.
+        InputError: It is a view, or a column that can't be NULL gets a NULL.
+        EngineError: A value doesn't fit its column.
+    """
+    target = row_target(scope, statement.target)
+    blocks = pruning.matching(target.blocks, target.snapshot.schema, statement.conjuncts())
+    keys = set(target.snapshot.primary_key)
+    schema = target.snapshot.schema
+    set_ = {found.id for item in statement.assignments if (found := schema.find(item.column))}
+    result = carry_out(scope, target, statement, blocks, sets=set_)
+    return put_changed(scope, target, result, "update", keeps_keys=keys.isdisjoint(set_))
+
+
+@reads("delete")
+def _read_delete(cursor: TokenCursor) -> Delete:
+    """Read what follows `delete`; `with ...` may stand before it."""
+    verb = cursor.index - 1
+    cursor.expect("from")
+    changed = read_target(cursor, "where")
+    first = cursor.index
+    where = _where(cursor)
+    return Delete(**change_fields(cursor, changed, verb, cursor.tokens[first:-1]), where=where)
+
+
+@handles(Delete)
+def delete(scope: Scope, statement: Delete) -> Outcome:
+    """Delete the rows that meet a condition; without one, delete all by manifests only.
+
+    Raises:
+        NotFoundError: There is no such table.
+        InputError: It is a view.
+    """
+    target = row_target(scope, statement.target)
+    if statement.where is None:
+        result = Rewritten((), target.snapshot.rows, bool(target.blocks))
+    else:
+        blocks = pruning.matching(target.blocks, target.snapshot.schema, statement.conjuncts())
+        result = carry_out(scope, target, statement, blocks, sets=())
+    return put_changed(scope, target, result, "delete", keeps_keys=True)
+
+
+def carry_out(
+    scope: Scope,
+    target: RowTarget,
+    statement: Update | Delete,
+    blocks: Sequence[Block],
+    *,
+    sets: Collection[str],
+) -> Rewritten:
+    """Compute what a statement does to some blocks of a table, and write the result.
+
+    Args:
+        scope: The statement's scope.
+        target: The table.
+        statement: The statement.
+        blocks: The blocks in which rows may change.
+        sets: The columns that may get other values, by field id.
+    """
+    fields = target.snapshot.schema.fields
+    changing = frozenset(n for n, field in enumerate(fields) if field.id in sets)
+    query = statement.staged(target.located(scope.session, blocks), columns_of_target(target))
+    with stage_of(scope, target, statement, query, changing) as stage:
+        return rewritten(scope, target, stage, key=None, updates_only=sets, occurs_once=True)
+
+
+def columns_of_target(target: RowTarget) -> list[TargetColumn]:
+    """Return the columns of a table as a staged query needs them."""
+    return [TargetColumn(f.name, f.default) for f in target.snapshot.schema.fields]
+
+
+def stage_of(
+    scope: Scope,
+    target: RowTarget,
+    statement: RowChange,
+    query: str,
+    changing: Collection[int],
+    givers: Sequence[Mapping[int, bool]] | None = None,
+) -> AbstractContextManager[Stage]:
+    """Return the stage of a statement's query, which is computed when the block is entered.
+
+    Args:
+        scope: The statement's scope.
+        target: The table.
+        statement: The statement.
+        query: The staged query.
+        changing: Places of the columns that may get other values.
+        givers: As for `staged`; only a merge has them.
+    """
+    # The stage expects this order.
+    clause = [] if givers is None else [CLAUSE]
+    matched = f"cast(null as boolean) {MATCHED}" if givers is None else MATCHED
+    names = [*clause, ACTION, FILE_COLUMN, POSITION_COLUMN, matched]
+    names += (f"__old_{n}" for n in range(len(target.snapshot.schema.fields)))
+    names += (f"__new_{n}" for n in sorted(changing))
+    return staged(
+        scope,
+        target.name,
+        target.snapshot,
+        f"select {', '.join(names)} from (\n{query}\n)",
+        analysing=lambda: reading(scope, statement),
+        changing=frozenset(changing),
+        givers=givers,
+    )
+
+
+def reading(scope: Scope, statement: RowChange) -> AbstractContextManager[None]:
+    """Make everything that a statement reads, except its target, readable within the block."""
+    return scope.shown(scope.reads(statement.reads))
+
+
+def row_target(scope: Scope, named: Target) -> RowTarget:
+    """Return the table whose rows a statement changes.
+
+    Raises:
+        NotFoundError: There is no such table.
+        InputError: It is a view.
+        UnsupportedError: It is a temporary view, or files outside.
+    """
+    name = scope.name(named.name)
+    if scope.is_temporary(named.name):
+        raise UnsupportedError(
+            f"{named.name} is a temporary view, whose rows can't be changed. Name a table."
+        )
+    if scope.overlay.entry(name) is None and name in scope.externals:
+        raise UnsupportedError(
+            f"{name} stands for files outside the repository, whose rows can't be changed. Copy "
+            f"them into a table first: create table ... as select * from {name}."
+        )
+    return target_of(scope, name)
+
+
+def put_changed(
+    scope: Scope, target: RowTarget, result: Rewritten, operation: str, *, keeps_keys: bool
+) -> Outcome:
+    """Store what changing rows led to, as a version of its table."""
+    if result.is_changed:
+        before = target.snapshot
+        version = msgspec.structs.replace(before, segments=result.segments)
+        changed(scope, target.name, before, version, operation=operation, keeps_keys=keeps_keys)
+    return Outcome(affected=result.affected)
+
+
+def _where(cursor: TokenCursor) -> Slice | None:
+    where = None
+    if cursor.take("where"):
+        where = read_expression(cursor, lambda: False)
+    cursor.end()
+    return where
+
+
+class TargetName(NamedTuple):
     """The target table and its alias."""
 
     target: Target
@@ -303,7 +437,7 @@ class _Target(NamedTuple):
         )
 
 
-def _read_target(cursor: TokenCursor, *ends: str) -> _Target:
+def read_target(cursor: TokenCursor, *ends: str) -> TargetName:
     """Read a table and its alias.
 
     Raises:
@@ -316,10 +450,11 @@ def _read_target(cursor: TokenCursor, *ends: str) -> _Target:
             "restore it first: restore table ... to version as of ..., or create table ... clone "
             "..."
         )
-    return _Target(target, _read_alias(cursor, *ends))
+    return TargetName(target, read_alias(cursor, *ends))
 
 
-def _read_alias(cursor: TokenCursor, *ends: str) -> str | None:
+def read_alias(cursor: TokenCursor, *ends: str) -> str | None:
+    """Read an alias, if there is one: with `as`, or a name that is none of `ends`."""
     if cursor.take("as"):
         return cursor.identifier("an alias")
     if is_name(cursor.token) and cursor.token.word not in ends:
@@ -327,41 +462,40 @@ def _read_alias(cursor: TokenCursor, *ends: str) -> str | None:
     return None
 
 
-def _update(cursor: TokenCursor, prefix: Sequence[Token]) -> Update:
-    changed = _read_target(cursor, "set")
-    first = cursor.index
-    cursor.expect("set")
-    assignments = _assignments(cursor, changed, lambda: cursor.at("where"))
-    where = _where(cursor)
-    said = _said(cursor, changed, prefix, cursor.tokens[first:-1])
-    return Update(**said, assignments=assignments, where=where)
+def read_assignments(
+    cursor: TokenCursor, changed: TargetName, stop: Callable[[], bool]
+) -> tuple[Assignment, ...]:
+    """Read `a = 1, b = default`, up to where `stop` returns true."""
+    assignments = cursor.bare_items(lambda: _assignment(cursor, changed, stop))
+    check_once(assignment.column for assignment in assignments)
+    return assignments
 
 
-def _delete(cursor: TokenCursor, prefix: Sequence[Token]) -> Delete:
-    cursor.expect("from")
-    changed = _read_target(cursor, "where")
-    first = cursor.index
-    where = _where(cursor)
-    return Delete(**_said(cursor, changed, prefix, cursor.tokens[first:-1]), where=where)
+def _assignment(cursor: TokenCursor, changed: TargetName, stop: Callable[[], bool]) -> Assignment:
+    column = changed.column(cursor)
+    cursor.expect_symbol("=")
+    cursor.symbol("=")
+    return Assignment(column, read_value(cursor, stop))
 
 
-def _merge(cursor: TokenCursor, prefix: Sequence[Token]) -> Merge:
-    if cursor.at("with", "schema", "evolution"):
-        raise UnsupportedError(_SCHEMA_EVOLUTION)
-    cursor.expect("into")
-    changed = _read_target(cursor, "using")
-    cursor.expect("using")
-    # The source is written like a relation of a `from` clause.
-    from_ = Token(Kind.WORD, "from", "from", cursor.last.start, cursor.last.end)
-    first = cursor.index
-    source = _source(cursor)
-    cursor.expect("on")
-    on = read_expression(cursor, lambda: _at_when(cursor))
-    said = _said(cursor, changed, prefix, [from_, *cursor.tokens[first:-1]])
-    return Merge(**said, source=source, on=on, clauses=_clauses(cursor, changed))
+def read_value(cursor: TokenCursor, stop: Callable[[], bool]) -> Slice | None:
+    """Read an expression, or `default`, which is None."""
+    place = read_expression(cursor, stop)
+    return None if cursor.text[place.start : place.end].lower() == "default" else place
 
 
-class _Said(TypedDict):
+def check_once(columns: Iterable[str]) -> None:
+    """Check that no column gets two values."""
+    seen: Collection[str] = set()
+    for column in columns:
+        if column.lower() in seen:
+            raise InputError(
+                f"Expected one value for the column '{column}', found two. Remove one of them."
+            )
+        seen = {*seen, column.lower()}
+
+
+class ChangeFields(TypedDict):
     """The fields of `RowChange`."""
 
     target: Target
@@ -372,13 +506,21 @@ class _Said(TypedDict):
     with_: Slice | None
 
 
-def _said(
-    cursor: TokenCursor, changed: _Target, prefix: Sequence[Token], read: Sequence[Token]
-) -> _Said:
-    """Return what every kind of statement says; `read` are the tokens that may read relations."""
+def change_fields(
+    cursor: TokenCursor, changed: TargetName, verb: int, read: Sequence[Token]
+) -> ChangeFields:
+    """Return the fields of every kind of statement.
+
+    Args:
+        cursor: The statement.
+        changed: Its target.
+        verb: The index of `update`, `delete` or `merge`; common table expressions are before it.
+        read: The tokens that may read relations, except those before the verb.
+    """
+    prefix = cursor.tokens[:verb]
     found = scan([*prefix, *read])
     with_ = Slice(prefix[0].start, prefix[-1].end) if prefix else None
-    return _Said(
+    return ChangeFields(
         target=changed.target,
         alias=changed.alias,
         text=cursor.text,
@@ -386,131 +528,3 @@ def _said(
         diffs=found.diffs,
         with_=with_,
     )
-
-
-def _source(cursor: TokenCursor) -> MergeSource:
-    start = cursor.token.start
-    parts: Sequence[str] = ()
-    if cursor.token.word == "(":
-        cursor.skip_group()
-    else:
-        parts = cursor.relation_parts()
-        if cursor.at("with", "("):
-            cursor.index += 1
-            cursor.skip_group()
-    place = Slice(start, cursor.last.end)
-    return MergeSource(place=place, parts=tuple(parts), alias=_read_alias(cursor, "on"))
-
-
-def _clauses(cursor: TokenCursor, changed: _Target) -> tuple[MergeClause, ...]:
-    clauses: list[MergeClause] = []
-    while cursor.take("when"):
-        when = _when(cursor)
-        before = clauses[-1] if clauses else None
-        if before is not None and _WHENS.index(when) < _WHENS.index(before.when):
-            raise InputError(
-                f"Expected the clauses of a merge in the order {', '.join(_WHENS)}; found `when "
-                f"{when}` after `when {before.when}`. Move it before that."
-            )
-        if before is not None and before.when == when and before.condition is None:
-            raise InputError(
-                f"Expected no other clause `when {when}` after one without a condition, which "
-                "applies to all rows. Give that one a condition, or move it to the end."
-            )
-        clauses.append(_clause(cursor, changed, when))
-    if not clauses:
-        cursor.fail("`when matched` or `when not matched`")
-    cursor.end()
-    return tuple(clauses)
-
-
-def _when(cursor: TokenCursor) -> When:
-    if cursor.take("matched"):
-        return "matched"
-    if not cursor.take("!", "matched"):
-        cursor.expect("not", "matched")
-    if cursor.take("by", "source"):
-        return "not matched by source"
-    cursor.take("by", "target")
-    return "not matched"
-
-
-def _clause(cursor: TokenCursor, changed: _Target, when: When) -> MergeClause:
-    condition = None
-    if cursor.take("and"):
-        condition = read_expression(cursor, lambda: cursor.at("then"))
-    cursor.expect("then")
-    if when == "not matched":
-        cursor.expect("insert")
-        return _insert(cursor, changed, condition)
-    if cursor.take("delete"):
-        return MergeClause(when=when, action="delete", condition=condition)
-    if not cursor.take("update", "set"):
-        cursor.fail("`update set` or `delete`")
-    if when == "matched" and cursor.symbol("*"):
-        return MergeClause(when=when, action="update", condition=condition, star=True)
-    assignments = _assignments(cursor, changed, lambda: _at_when(cursor))
-    return MergeClause(when=when, action="update", condition=condition, assignments=assignments)
-
-
-def _insert(cursor: TokenCursor, changed: _Target, condition: Slice | None) -> MergeClause:
-    if cursor.symbol("*"):
-        return MergeClause(when="not matched", action="insert", condition=condition, star=True)
-    columns = cursor.items(lambda: changed.column(cursor))
-    cursor.expect("values")
-    values = cursor.items(lambda: _value(cursor, lambda: False))
-    if len(columns) != len(values):
-        raise InputError(
-            f"Expected one value for each column, found {len(columns)} columns and {len(values)} "
-            "values in the merge's `insert`. Correct one of the lists."
-        )
-    _check_once(columns)
-    return MergeClause(
-        when="not matched",
-        action="insert",
-        condition=condition,
-        assignments=tuple(map(Assignment, columns, values)),
-    )
-
-
-def _assignments(
-    cursor: TokenCursor, changed: _Target, stop: Callable[[], bool]
-) -> tuple[Assignment, ...]:
-    assignments = cursor.bare_items(lambda: _assignment(cursor, changed, stop))
-    _check_once(assignment.column for assignment in assignments)
-    return assignments
-
-
-def _assignment(cursor: TokenCursor, changed: _Target, stop: Callable[[], bool]) -> Assignment:
-    column = changed.column(cursor)
-    cursor.expect_symbol("=")
-    cursor.symbol("=")
-    return Assignment(column, _value(cursor, stop))
-
-
-def _check_once(columns: Iterable[str]) -> None:
-    seen: Collection[str] = set()
-    for column in columns:
-        if column.lower() in seen:
-            raise InputError(
-                f"Expected one value for the column '{column}', found two. Remove one of them."
-            )
-        seen = {*seen, column.lower()}
-
-
-def _value(cursor: TokenCursor, stop: Callable[[], bool]) -> Slice | None:
-    """Read an expression, or `default`, which is None."""
-    place = read_expression(cursor, stop)
-    return None if cursor.text[place.start : place.end].lower() == "default" else place
-
-
-def _where(cursor: TokenCursor) -> Slice | None:
-    where = None
-    if cursor.take("where"):
-        where = read_expression(cursor, lambda: False)
-    cursor.end()
-    return where
-
-
-def _at_when(cursor: TokenCursor) -> bool:
-    return any(cursor.at("when", *words, "matched") for words in ((), ("not",), ("!",)))

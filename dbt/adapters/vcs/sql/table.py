@@ -10,7 +10,6 @@ from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.sql.syntax.clauses import (
     Check,
     ColumnDef,
-    PartitionSpec,
     ViewColumnDef,
     check_properties,
     primary_key_of,
@@ -132,16 +131,6 @@ class AlterViewAs(OnRelation):
 
     target: Target
     query: Query
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Truncate(OnRelation):
-    """`truncate table t [partition (...)]`."""
-
-    changes = True
-
-    target: Target
-    partition: tuple[PartitionSpec, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,8 @@ from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Input, RelationName
 from dbt.adapters.vcs.sql import metadata_tables
 from dbt.adapters.vcs.sql.diff import diff_relations
-from dbt.adapters.vcs.sql.row_change import Delete, Merge, Update
+from dbt.adapters.vcs.sql.merge_into import Merge
+from dbt.adapters.vcs.sql.row_change import Delete, Update
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
 from dbt.adapters.vcs.sql.syntax.insertion import Insert
 from dbt.adapters.vcs.sql.syntax.names import Reference

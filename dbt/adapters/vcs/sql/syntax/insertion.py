@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.sql.syntax.clauses import (
     PartitionSpec,
     read_if_not_exists,
@@ -20,7 +20,6 @@ from dbt.adapters.vcs.sql.syntax.expressions import (
     read_expression,
 )
 from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token
-from dbt.adapters.vcs.sql.syntax.literals import quote_name
 from dbt.adapters.vcs.sql.syntax.mentions import places_of
 from dbt.adapters.vcs.sql.syntax.names import Reference, Target
 from dbt.adapters.vcs.sql.syntax.parser import reads
@@ -29,13 +28,11 @@ from dbt.adapters.vcs.sql.syntax.scan import QUERY_WORDS
 from dbt.adapters.vcs.sql.syntax.statement import (
     Edit,
     OnRelation,
-    PlaceT,
     Query,
     Slice,
     SparkCommand,
     edited,
     joined_query,
-    renames,
 )
 
 
@@ -58,7 +55,6 @@ class Insert(OnRelation):
         replace_where: SQL text of the condition of `replace where`, or None.
         verb: Place of the word `into` or `overwrite`.
         condition: Place of `if not exists` or `replace where ...`.
-        column_list: Place of the column list, parentheses included.
     """
 
     changes = True
@@ -77,40 +73,16 @@ class Insert(OnRelation):
     replace_where: str | None = None
     verb: Slice
     condition: Slice
-    column_list: Slice
 
-    def staged(
-        self,
-        stage: str,
-        columns: Sequence[str] | None = None,
-        replacements: Mapping[PlaceT, str] | None = None,
-    ) -> str:
-        """Return the statement as a plain `insert into` another table.
+    def staged(self, stage: str) -> str:
+        """Return the statement as a plain `insert into` another table, named as SQL.
 
         Run against an empty table with the target's columns and partition columns, it inserts
         what the statement would add to the target.
-
-        Args:
-            stage: The other table, as SQL.
-            columns: Names for a column list, which replaces the statement's own.
-            replacements: Other relations, as SQL, for some of `reads` and `diffs`.
-
-        Raises:
-            InputError: `columns` is given and the statement matches columns by name.
         """
-        edits = renames(replacements or {}, self.text)
-        edits.append(Edit(*self.verb, "into"))
-        edits.append(Edit(self.target.start, self.target.end, stage))
+        edits = [Edit(*self.verb, "into"), Edit(self.target.start, self.target.end, stage)]
         if self.condition.start < self.condition.end:
             edits.append(Edit(*self.condition, ""))
-        if columns is not None:
-            if self.by_name:
-                raise InputError(
-                    "An insert `by name` takes no column list. Leave one of them out."
-                )
-            space = " " if self.column_list.start == self.column_list.end else ""
-            names = ", ".join(map(quote_name, columns))
-            edits.append(Edit(*self.column_list, f"{space}({names})"))
         return edited(self.text, edits)
 
 
@@ -166,7 +138,6 @@ class _Header(NamedTuple):
     if_not_exists: bool
     replace_where: str | None
     condition: Slice
-    column_list: Slice
 
 
 def _header(cursor: TokenCursor) -> _Header:
@@ -179,20 +150,15 @@ def _header(cursor: TokenCursor) -> _Header:
     condition = Slice(condition_start, cursor.last.end if if_not_exists else condition_start)
     by_name = cursor.take("by", "name")
     columns: tuple[str, ...] = ()
-    column_list = Slice(cursor.last.end, cursor.last.end)
     if not by_name and cursor.token.word == "(" and _is_column_list(cursor):
-        start = cursor.token.start
         columns = read_names(cursor)
-        column_list = Slice(start, cursor.last.end)
     replace_where = None
     aliased = cursor.token.word not in QUERY_WORDS and cursor.ahead().word == "replace"
     if cursor.at("replace") or cursor.at("as") or aliased:
         start = cursor.token.start
         replace_where = _replace_where(cursor)
         condition = Slice(start, cursor.last.end)
-    return _Header(
-        columns, by_name, partition, if_not_exists, replace_where, condition, column_list
-    )
+    return _Header(columns, by_name, partition, if_not_exists, replace_where, condition)
 
 
 def _is_column_list(cursor: TokenCursor) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final, TypeVar
 
 from dbt.adapters.vcs.changes.diffs.diff_inputs import diff_in_view
+from dbt.adapters.vcs.changes.writes.compaction import is_table_due, put_optimized, rewrite_table
 from dbt.adapters.vcs.core.errors import ConflictError, EngineError, VcsError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.landing import Landed
@@ -17,11 +18,6 @@ from dbt.adapters.vcs.engines.port import Engine, Session
 from dbt.adapters.vcs.reuse.attempt import Reusing, SessionState
 from dbt.adapters.vcs.reuse.derivation_key import Surroundings
 from dbt.adapters.vcs.reuse.reuser import Reuse
-from dbt.adapters.vcs.sql.optimize_handler import (
-    is_table_due,
-    put_optimized,
-    rewrite_table,
-)
 from dbt.adapters.vcs.sql.property_handler import AUTO_OPTIMIZE
 from dbt.adapters.vcs.sql.syntax.excerpts import excerpt
 from dbt.adapters.vcs.table.quoting import quoted

@@ -41,14 +41,11 @@ from dbt.adapters.vcs.core.plan.compaction import (
 )
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Destination, Rewriter
-from dbt.adapters.vcs.sql.handler_registry import handles
-from dbt.adapters.vcs.sql.optimize_statement import Optimize
 from dbt.adapters.vcs.table.files.footers import WrittenFiles, read_blocks
 from dbt.adapters.vcs.table.files.rewrite import rewrite_blocks
 from dbt.adapters.vcs.table.limits import in_process_first
 from dbt.adapters.vcs.table.quoting import quoted
 from dbt.adapters.vcs.workspace.overlay import Overlay
-from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope
 from dbt.adapters.vcs.workspace.table_version import Version
 
 OPERATION: Final = "optimize"
@@ -67,26 +64,6 @@ class Rewrite:
     inputs: tuple[str, ...]
     outputs: tuple[Block, ...]
     tombstones: tuple[Tombstone, ...]
-
-
-@handles(Optimize)
-def optimize(scope: Scope, statement: Optimize) -> Outcome:
-    """Compact a table; returns one row: `relation, blocks_before, blocks_after, dropped_rows`.
-
-    Raises:
-        NotFoundError: There is no such table.
-        InputError: A column to cluster by doesn't exist, or its type has no ranges.
-    """
-    name = scope.name(statement.target.name)
-    before = scope.overlay.require_table(name)
-    rewrites = rewrite_table(
-        scope.overlay.repository, before, scope.engine, cluster_by=statement.cluster_by
-    )
-    after = put_optimized(scope.overlay, name, rewrites, scope.made_by()) or before
-    row = [str(name), *(str(number) for number in (before.block_count, after.block_count))]
-    gone = sum(stone.rows for item in rewrites for stone in item.tombstones)
-    names = ["relation", "blocks_before", "blocks_after", "dropped_rows"]
-    return Outcome(rows=Listing.of(names, [[*row, str(gone)]]))
 
 
 def is_table_due(repository: Repository, snapshot: Snapshot) -> bool:

@@ -1,10 +1,12 @@
-"""The statement that optimizes a table, and its reader."""
+"""The same rows in fewer files: `optimize`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dbt.adapters.vcs.changes.writes.compaction import put_optimized, rewrite_table
 from dbt.adapters.vcs.core.errors import UnsupportedError
+from dbt.adapters.vcs.sql.handler_registry import handles
 from dbt.adapters.vcs.sql.syntax.clauses import (
     read_names,
 )
@@ -13,6 +15,7 @@ from dbt.adapters.vcs.sql.syntax.names import Target
 from dbt.adapters.vcs.sql.syntax.parser import reads
 from dbt.adapters.vcs.sql.syntax.relations import is_name
 from dbt.adapters.vcs.sql.syntax.statement import Statement
+from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,3 +57,23 @@ def read_optimize(cursor: TokenCursor) -> Optimize:
     cluster_by = read_names(cursor) if cursor.take("cluster", "by") else ()
     cursor.end()
     return Optimize(target=target, cluster_by=cluster_by)
+
+
+@handles(Optimize)
+def optimize(scope: Scope, statement: Optimize) -> Outcome:
+    """Compact a table; returns one row: `relation, blocks_before, blocks_after, dropped_rows`.
+
+    Raises:
+        NotFoundError: There is no such table.
+        InputError: A column to cluster by doesn't exist, or its type has no ranges.
+    """
+    name = scope.name(statement.target.name)
+    before = scope.overlay.require_table(name)
+    rewrites = rewrite_table(
+        scope.overlay.repository, before, scope.engine, cluster_by=statement.cluster_by
+    )
+    after = put_optimized(scope.overlay, name, rewrites, scope.made_by()) or before
+    row = [str(name), *(str(number) for number in (before.block_count, after.block_count))]
+    gone = sum(stone.rows for item in rewrites for stone in item.tombstones)
+    names = ["relation", "blocks_before", "blocks_after", "dropped_rows"]
+    return Outcome(rows=Listing.of(names, [[*row, str(gone)]]))

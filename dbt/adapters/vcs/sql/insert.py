@@ -3,35 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import msgspec
-import pyarrow as pa
 
-from dbt.adapters.vcs.changes.writes.checks import refuse_null
+from dbt.adapters.vcs.changes.writes.append import put_appended, write_query
 from dbt.adapters.vcs.changes.writes.pruning import matching
 from dbt.adapters.vcs.changes.writes.stage import RowTarget, target_of
 from dbt.adapters.vcs.changes.writes.versions import (
-    arrow_blocks,
     changed,
-    folder_of,
     put_segments,
     without_blocks,
 )
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Block, RelationName, SegmentRef, Snapshot
 from dbt.adapters.vcs.core.model.snapshot import fitted
-from dbt.adapters.vcs.engines.port import Analysing, Column, Destination
 from dbt.adapters.vcs.sql.handler_registry import handles
-from dbt.adapters.vcs.sql.row_change import Delete
-from dbt.adapters.vcs.sql.row_change_handler import carried_out, reading
-from dbt.adapters.vcs.sql.staging_sql import TargetColumn
-from dbt.adapters.vcs.sql.syntax.clauses import PartitionSpec
+from dbt.adapters.vcs.sql.row_change import Delete, TargetColumn, carry_out, reading
+from dbt.adapters.vcs.sql.syntax.clauses import (
+    PartitionSpec,
+    read_partition,
+)
+from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.insertion import Insert
-from dbt.adapters.vcs.sql.syntax.parser import parse
-from dbt.adapters.vcs.sql.table import Truncate
-from dbt.adapters.vcs.table.exact_values import fitted_rows
-from dbt.adapters.vcs.table.files.footers import read_blocks
+from dbt.adapters.vcs.sql.syntax.names import Target
+from dbt.adapters.vcs.sql.syntax.parser import parse, reads
+from dbt.adapters.vcs.sql.syntax.statement import (
+    OnRelation,
+)
 from dbt.adapters.vcs.table.quoting import quoted_relation, sql_type
 from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
 from dbt.adapters.vcs.workspace.table_version import Version
@@ -61,9 +61,9 @@ def insert(scope: Scope, statement: Insert) -> Outcome:
     for column in statement.columns:
         snapshot.schema.field(column)
     reading = partial(scope.reading, statement.query)
-    blocks = _write(scope, name, snapshot, statement.staged, reading)
+    blocks = write_query(scope, name, snapshot, statement.staged, reading)
     if not statement.overwrite and statement.replace_where is None:
-        return _appended(scope, name, snapshot, blocks)
+        return put_appended(scope, name, snapshot, blocks)
     added = put_segments(scope.overlay.repository, blocks)
     rows = sum(block.rows for block in blocks)
     if statement.replace_where is not None:
@@ -76,97 +76,6 @@ def insert(scope: Scope, statement: Insert) -> Outcome:
     version = msgspec.structs.replace(snapshot, segments=(*kept, *added))
     changed(scope, name, snapshot, version, operation="overwrite")
     return Outcome(affected=rows)
-
-
-def append_arrow(scope: Scope, name: RelationName, rows: pa.Table) -> Outcome:
-    """Write Arrow rows as blocks, without an engine; columns are found by name.
-
-    Raises:
-        NotFoundError: There is no such table.
-        InputError: A value doesn't fit, or a column that can't be NULL gets a NULL.
-        UnsupportedError: Only Spark can write to the table.
-    """
-    snapshot = scope.overlay.require_table(name)
-    repository = scope.overlay.repository
-    fitted = fitted_rows(name, rows, snapshot.schema)
-    blocks = arrow_blocks(repository, name, snapshot, [fitted])
-    return _appended(scope, name, snapshot, blocks)
-
-
-def append_query(scope: Scope, name: RelationName, query: str) -> Outcome:
-    """Write a query's rows as blocks, as INSERT BY NAME; what it reads is mounted already.
-
-    Raises:
-        NotFoundError: There is no such table.
-        InputError: A column that can't be NULL gets a NULL.
-        EngineError: A value doesn't fit its column.
-    """
-    snapshot = scope.overlay.require_table(name)
-    blocks = _write(
-        scope,
-        name,
-        snapshot,
-        lambda stage: f"insert into {stage} by name {query}",
-        scope.mounts.steady,
-    )
-    return _appended(scope, name, snapshot, blocks)
-
-
-@handles(Truncate)
-def truncate(scope: Scope, statement: Truncate) -> Outcome:
-    """Delete all rows, or all rows of some partitions.
-
-    Raises:
-        NotFoundError: There is no such table.
-    """
-    name = scope.name(statement.target.name)
-    snapshot = scope.overlay.require_table(name)
-    if statement.partition:
-        wanted = _static_values(scope, snapshot, statement.partition)
-        kept = _kept(scope, snapshot, lambda block: _matches(block, wanted))
-    else:
-        kept = ()
-    if kept != snapshot.segments:
-        version = msgspec.structs.replace(snapshot, segments=kept)
-        changed(scope, name, snapshot, version, operation="truncate")
-    return Outcome()
-
-
-def _write(
-    scope: Scope,
-    name: RelationName,
-    snapshot: Snapshot,
-    statement: Callable[[str], str],
-    analysing: Analysing,
-) -> tuple[Block, ...]:
-    fields = snapshot.schema.fields
-    names = {field.id: field.name for field in fields}
-    written = scope.session.insert(
-        statement,
-        Destination(
-            folder=folder_of(snapshot.table),
-            partition_by=[names[id] for id in snapshot.partition_by],
-            cluster_by=[names[id] for id in snapshot.cluster_by],
-            ids=[field.id for field in fields],
-        ),
-        columns=[Column(name=f.name, type=f.type, default=f.default) for f in fields],
-        name=name,
-        analysing=analysing,
-    )
-    blobs, by = scope.overlay.repository.blobs, snapshot.partition_by
-    blocks = read_blocks(blobs, written.files, snapshot.schema, by, written.footers)
-    refuse_null(blobs, blocks, snapshot.schema)
-    return blocks
-
-
-def _appended(
-    scope: Scope, name: RelationName, snapshot: Snapshot, blocks: Sequence[Block]
-) -> Outcome:
-    if blocks:
-        added = put_segments(scope.overlay.repository, blocks)
-        version = msgspec.structs.replace(snapshot, segments=(*snapshot.segments, *added))
-        changed(scope, name, snapshot, version, operation="append")
-    return Outcome(affected=sum(block.rows for block in blocks))
 
 
 def _has_partition(scope: Scope, partition: Sequence[PartitionSpec], snapshot: Snapshot) -> bool:
@@ -263,7 +172,7 @@ def _without_rows(
     target = target_of(scope, name)
     _check_condition(scope, target, statement, condition, written)
     blocks = matching(target.blocks, target.snapshot.schema, statement.conjuncts())
-    return carried_out(scope, target, statement, blocks, sets=()).segments
+    return carry_out(scope, target, statement, blocks, sets=()).segments
 
 
 def _check_condition(
@@ -283,3 +192,43 @@ def _check_condition(
             "rows do not meet the condition. Nothing was changed; filter them out of the "
             "query, or widen the condition."
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Truncate(OnRelation):
+    """`truncate table t [partition (...)]`."""
+
+    changes = True
+
+    target: Target
+    partition: tuple[PartitionSpec, ...] = ()
+
+
+@reads("truncate")
+def read_truncate(cursor: TokenCursor) -> Truncate:
+    """Read what follows `truncate`."""
+    cursor.expect("table")
+    target = cursor.target()
+    partition = read_partition(cursor)
+    cursor.end()
+    return Truncate(target=target, partition=partition)
+
+
+@handles(Truncate)
+def truncate(scope: Scope, statement: Truncate) -> Outcome:
+    """Delete all rows, or all rows of some partitions.
+
+    Raises:
+        NotFoundError: There is no such table.
+    """
+    name = scope.name(statement.target.name)
+    snapshot = scope.overlay.require_table(name)
+    if statement.partition:
+        wanted = _static_values(scope, snapshot, statement.partition)
+        kept = _kept(scope, snapshot, lambda block: _matches(block, wanted))
+    else:
+        kept = ()
+    if kept != snapshot.segments:
+        version = msgspec.structs.replace(snapshot, segments=kept)
+        changed(scope, name, snapshot, version, operation="truncate")
+    return Outcome()

@@ -1,0 +1,105 @@
+"""Adding rows to a table: those of a query, or of an Arrow table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+import pyarrow as pa
+
+from dbt.adapters.vcs.changes.writes.checks import refuse_null
+from dbt.adapters.vcs.changes.writes.versions import (
+    arrow_blocks,
+    changed,
+    folder_of,
+    put_segments,
+)
+from dbt.adapters.vcs.core.model import Block, RelationName, Snapshot
+from dbt.adapters.vcs.engines.port import Analysing, Column, Destination
+from dbt.adapters.vcs.table.exact_values import fitted_rows
+from dbt.adapters.vcs.table.files.footers import read_blocks
+from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
+
+
+def append_arrow(scope: Scope, name: RelationName, rows: pa.Table) -> Outcome:
+    """Write Arrow rows as blocks, without an engine; columns are found by name.
+
+    Raises:
+        NotFoundError: There is no such table.
+        InputError: A value doesn't fit, or a column that can't be NULL gets a NULL.
+        UnsupportedError: Only Spark can write to the table.
+    """
+    snapshot = scope.overlay.require_table(name)
+    repository = scope.overlay.repository
+    fitted = fitted_rows(name, rows, snapshot.schema)
+    blocks = arrow_blocks(repository, name, snapshot, [fitted])
+    return put_appended(scope, name, snapshot, blocks)
+
+
+def append_query(scope: Scope, name: RelationName, query: str) -> Outcome:
+    """Write a query's rows as blocks, as INSERT BY NAME; what it reads is mounted already.
+
+    Raises:
+        NotFoundError: There is no such table.
+        InputError: A column that can't be NULL gets a NULL.
+        EngineError: A value doesn't fit its column.
+    """
+    snapshot = scope.overlay.require_table(name)
+    blocks = write_query(
+        scope,
+        name,
+        snapshot,
+        lambda stage: f"insert into {stage} by name {query}",
+        scope.mounts.steady,
+    )
+    return put_appended(scope, name, snapshot, blocks)
+
+
+def write_query(
+    scope: Scope,
+    name: RelationName,
+    snapshot: Snapshot,
+    statement: Callable[[str], str],
+    analysing: Analysing,
+) -> tuple[Block, ...]:
+    """Write the rows of an INSERT as blocks, in the columns and types of a table.
+
+    Args:
+        scope: The statement's scope.
+        name: The table.
+        snapshot: Its version.
+        statement: Returns the INSERT into a table with the name that it is given.
+        analysing: Makes readable what the INSERT reads.
+
+    Raises:
+        InputError: A column that can't be NULL gets a NULL.
+    """
+    fields = snapshot.schema.fields
+    names = {field.id: field.name for field in fields}
+    written = scope.session.insert(
+        statement,
+        Destination(
+            folder=folder_of(snapshot.table),
+            partition_by=[names[id] for id in snapshot.partition_by],
+            cluster_by=[names[id] for id in snapshot.cluster_by],
+            ids=[field.id for field in fields],
+        ),
+        columns=[Column(name=f.name, type=f.type, default=f.default) for f in fields],
+        name=name,
+        analysing=analysing,
+    )
+    blobs, by = scope.overlay.repository.blobs, snapshot.partition_by
+    blocks = read_blocks(blobs, written.files, snapshot.schema, by, written.footers)
+    refuse_null(blobs, blocks, snapshot.schema)
+    return blocks
+
+
+def put_appended(
+    scope: Scope, name: RelationName, snapshot: Snapshot, blocks: Sequence[Block]
+) -> Outcome:
+    """Store a version of a table with more blocks, if there are any."""
+    if blocks:
+        added = put_segments(scope.overlay.repository, blocks)
+        version = msgspec.structs.replace(snapshot, segments=(*snapshot.segments, *added))
+        changed(scope, name, snapshot, version, operation="append")
+    return Outcome(affected=sum(block.rows for block in blocks))

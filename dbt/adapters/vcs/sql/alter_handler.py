@@ -60,8 +60,8 @@ def add_columns(scope: Scope, statement: AddColumns) -> Outcome:
 def _added(scope: Scope, name: RelationName, snapshot: Snapshot, column: ColumnDef) -> Field:
     initial = None
     if column.default is not None:
-        check_default(scope.session, column.name, column.default, column.type)
-        initial = initial_value(scope.session, column) if snapshot.rows else None
+        check_default(scope.engine, column.name, column.default, column.type)
+        initial = initial_value(scope.engine, column) if snapshot.rows else None
     if snapshot.rows and initial is None and not column.nullable:
         raise InputError(
             f"The column {column.name} can't be NOT NULL: {name} holds {snapshot.rows} rows "
@@ -155,7 +155,7 @@ def alter_column(scope: Scope, statement: AlterColumn) -> Outcome:
         field = _retyped(name, field, statement.type)
     if statement.default is not None:
         if statement.default:
-            check_default(scope.session, field.name, statement.default, field.type)
+            check_default(scope.engine, field.name, statement.default, field.type)
         field = msgspec.structs.replace(field, default=statement.default or None)
     if statement.comment is not None:
         field = msgspec.structs.replace(field, comment=statement.comment or None)

@@ -65,7 +65,7 @@ def create_table(scope: Scope, statement: CreateTable) -> Outcome:
     if statement.query is None:
         for column in statement.columns:
             if column.default is not None:
-                check_default(scope.session, column.name, column.default, column.type)
+                check_default(scope.engine, column.name, column.default, column.type)
         schema = _schema_of(_declared(statement), statement, before)
     else:
         schema, segments = _written(scope, statement, statement.query, table, before)

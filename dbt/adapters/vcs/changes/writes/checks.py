@@ -517,14 +517,14 @@ _KEPT: Final = (
 """Types of which a text is one value, whatever the session's time zone and the reader."""
 
 
-def check_default(session: Queries, column: str, default: str, type_: str) -> None:
+def check_default(sessions: Readers, column: str, default: str, type_: str) -> None:
     """Refuse a default that Spark would refuse in one of its own tables.
 
     It must be an expression that uses no row, reads no table, and has a type that can be stored as
     the column's. Otherwise no row could be inserted at all, not even with a value.
 
     Args:
-        session: The engine's session.
+        sessions: Provides the engine's session.
         column: What errors call the column.
         default: An expression in SQL.
         type_: The column's type.
@@ -533,7 +533,7 @@ def check_default(session: Queries, column: str, default: str, type_: str) -> No
         InputError: It is not such an expression.
     """
     try:
-        session.check_default(default, type_)
+        sessions().check_default(default, type_)
     except EngineError as error:
         raise InputError(
             f"The default of the column {column} is not an expression of type {type_} without "
@@ -541,7 +541,7 @@ def check_default(session: Queries, column: str, default: str, type_: str) -> No
         ) from error
 
 
-def initial_value(session: Queries, column: ColumnDef) -> str | None:
+def initial_value(sessions: Readers, column: ColumnDef) -> str | None:
     """Return the present value of a column's default, as stored in `Field.initial`; None for NULL.
 
     Raises:
@@ -555,5 +555,5 @@ def initial_value(session: Queries, column: ColumnDef) -> str | None:
             "a default, fill it (update ... set), then alter the column: set default ..."
         )
     text = f"select cast(cast({column.default} as {sql_type(column.type)}) as string)"
-    found = session.query(text).fetch()[0][0]
+    found = sessions().query(text).fetch()[0][0]
     return None if found is None else fitted(str(found), column.type)

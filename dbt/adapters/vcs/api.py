@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from dbt.adapters.vcs import variables
-from dbt.adapters.vcs.client.given_frames import rows_of
-from dbt.adapters.vcs.client.lazy_table import LazyTable, open_table, relation_of_text
+from dbt.adapters.vcs.client.frames import rows_of
+from dbt.adapters.vcs.client.lazy_table import LazyTable, open_table, relation_of_text, show_tables
 from dbt.adapters.vcs.client.write_rows import WriteMode, WriteReport, WriteRequest, write_rows
 from dbt.adapters.vcs.core.errors import NotFoundError
 from dbt.adapters.vcs.core.model import Origin
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import duckdb
     from pyspark.sql import SparkSession
 
-    from dbt.adapters.vcs.client.given_frames import Frame
+    from dbt.adapters.vcs.client.frames import Frame
     from dbt.adapters.vcs.commands.diff_report import DiffReport
     from dbt.adapters.vcs.commands.log import LogEntry
     from dbt.adapters.vcs.commands.merge import MergeReport
@@ -196,8 +196,6 @@ class Client:
         Returns:
             The names of the tables.
         """
-        from dbt.adapters.vcs.client.duck_views import show_tables
-
         shown = show_tables(connection, self.repository, self._workspace.line.head())
         return tuple(map(str, shown))
 

@@ -1,4 +1,4 @@
-"""A lazy table: one version of a table, read in this process when its rows are asked for."""
+"""A lazy table: one version of a table, read in this process, also as a view of DuckDB's."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from dbt.adapters.vcs.core.model import (
     ColumnStats,
     Field,
     RelationName,
+    TableEntry,
     Tombstone,
     ViewEntry,
 )
@@ -35,6 +36,7 @@ from dbt.adapters.vcs.table.types import arrow_type
 from dbt.adapters.vcs.workspace.table_version import Version
 
 if TYPE_CHECKING:
+    import duckdb
     import pandas as pd
     import polars as pl
 
@@ -73,6 +75,7 @@ def open_table(
         NotFoundError: There is no such table or version.
         UnsupportedError: It is a view, which only Spark can compute.
     """
+    # A named snapshot or a version's id is no commit, so only a revision shows what is a view.
     commit = head if at is None else repository.resolve(at) if repository.is_known(at) else None
     entry = None if commit is None else repository.tree(commit).entry(name)
     if isinstance(entry, ViewEntry):
@@ -228,6 +231,7 @@ class LazyTable:
         files = Files(self._repository.blobs)
         read = tuple(dict.fromkeys([*self.fields, *self._filtered]))
         names = [field.name for field in read]
+        # Of the tombstones, each block opens those that delete from it.
         stones: dict[str, list[Tombstone]] = {}
         for stone in self._stored.tombstones:
             for path in stone.targets:
@@ -257,6 +261,7 @@ def _blocks_for(
         fields: The columns that the filter reads.
         filter: An expression over the columns' names.
     """
+    # Arrow simplifies a filter by what is promised of each file: its planner, on our bounds.
     dataset = ds.FileSystemDataset.from_paths(
         [block.path for block in blocks],
         schema=pa.schema([pa.field(field.name, arrow_type(field.type)) for field in fields]),
@@ -287,6 +292,7 @@ def _terms(
     if stats.nulls == 0:
         yield column.is_valid()
     type_ = type_of(field.type)
+    # Bounds of floats promise nothing of NaN.
     if type_.kind not in (*INTEGERS, *TIMESTAMPS, "date", "decimal") and not type_.is_plain_text:
         return
     for bound, low in ((stats.min, True), (stats.max, False)):
@@ -304,3 +310,82 @@ def _scalar(bound: Any, kind: str, type_: pa.DataType) -> pa.Scalar:
     return (
         pa.scalar(bound, pa.int64()).cast(type_) if kind in TIMESTAMPS else pa.scalar(bound, type_)
     )
+
+
+class TableDataset(ds.Dataset):  # type: ignore[misc]
+    """A version of a table as Arrow's dataset, of which only `schema` and `scanner` are used.
+
+    DuckDB hands down the columns and the conditions that it knows how to write in Arrow, and
+    computes the rest itself.
+    """
+
+    def __init__(self, table: LazyTable) -> None:
+        """Take a table; nothing is read yet."""
+        self._table = table
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns."""
+        return self._table.schema
+
+    def scanner(
+        self,
+        columns: Sequence[str] | None = None,
+        filter: pc.Expression | None = None,
+        **_: Any,
+    ) -> ds.Scanner:
+        """Return the rows of some columns that pass a filter, read when they are consumed."""
+        # A count asks for no column, and needs rows all the same.
+        wanted = None if columns is None else list(columns) or self.schema.names[:1]
+        found = self._table.scan(wanted, filter)
+        return ds.Scanner.from_batches(found.to_batches(), schema=found.schema)
+
+
+def show_tables(
+    connection: duckdb.DuckDBPyConnection, repository: Repository, commit: CommitId
+) -> tuple[RelationName, ...]:
+    """Make a view of each table of a commit, in a schema of its name; return the tables.
+
+    Views that were made before are replaced. Views of the branch, and columns of types that Arrow
+    lacks, are left out.
+    """
+    tree = repository.tree(commit)
+    shown = []
+    for schema in sorted(tree.schemas()):
+        connection.execute(f"create schema if not exists {_quoted(schema)}")
+        for identifier, entry in sorted(tree.relations(schema).items()):
+            if isinstance(entry, TableEntry):
+                name = RelationName(schema, identifier)
+                table = open_table(repository, name, commit)
+                readable = [field.name for field in table.fields if is_readable(field)]
+                if readable:
+                    _show(connection, name, table.scan(readable))
+                    shown.append(name)
+    return tuple(shown)
+
+
+def _show(connection: duckdb.DuckDBPyConnection, name: RelationName, table: LazyTable) -> None:
+    # DuckDB looks up registered names without a schema, so a view with one stands before it.
+    connection.register(f"vcs {name}", TableDataset(table))
+    held = "temp." + _quoted(f"vcs {name}")
+    view = f"{_quoted(name.schema)}.{_quoted(name.identifier)}"
+    columns = ", ".join(f"{_value(field)} as {_quoted(field.name)}" for field in table.schema)
+    connection.execute(f"create or replace view {view} as select {columns} from {held}")
+
+
+def _value(field: pa.Field) -> str:
+    """Return a column's expression: one whose filters DuckDB keeps, if it may hold NaN.
+
+    DuckDB hands `x > 1` down as it is, and for Arrow NaN is not above 1.
+    """
+    column = _quoted(field.name)
+    if pa.types.is_floating(field.type):
+        kind = "float" if field.type == pa.float32() else "double"
+        return f"case when isnan({column}) then 'nan'::{kind} else {column} end"
+    if pa.types.is_nested(field.type):
+        return f"case when {column} is null then null else {column} end"
+    return column
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

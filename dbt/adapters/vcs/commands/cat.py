@@ -47,8 +47,8 @@ def cat_command(
     Neither Spark nor Java is needed. CONDITION is comparisons of columns with constants, joined
     by `and`, `or`, `not`. A view can't be read: use `dbt-vcs sql`.
     """
+    from dbt.adapters.vcs.client.frames import write_output
     from dbt.adapters.vcs.client.lazy_table import open_table, relation_of_text
-    from dbt.adapters.vcs.client.row_output import write_output
 
     if output is None and format in ("arrow", "parquet") and sys.stdout.isatty():
         raise click.UsageError(f"--format {format} is not for terminals. Add --output FILE.")

@@ -232,7 +232,8 @@ class LocalRows:
     @property
     def columns(self) -> tuple[Column, ...]:
         """Names and types."""
-        schema = self.arrow().schema
+        with self.session.streamed(self.text) as (schema, _):
+            pass
         return tuple(Column(name=f.name, type=declared_type(f.name, f.type)) for f in schema)
 
     def fetch(self, limit: int | None = None) -> list[tuple[Any, ...]]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.model import Entry, RelationName
 from dbt.adapters.vcs.engines.port import Column, Rows, TemporaryDefinition
+from dbt.adapters.vcs.reuse.answer_rows import WatchedRows, encoded_rows
 from dbt.adapters.vcs.reuse.audit import check_answer, check_table
 from dbt.adapters.vcs.reuse.circumstances import SessionFacts, setting_of
 from dbt.adapters.vcs.reuse.contents import NotReusableError
@@ -17,7 +19,7 @@ from dbt.adapters.vcs.reuse.derivation_key import (
     KeyMaker,
     Surroundings,
 )
-from dbt.adapters.vcs.reuse.reuser import Reuse, result_columns, watched
+from dbt.adapters.vcs.reuse.reuser import Reuse, result_columns
 from dbt.adapters.vcs.reuse.statement_keys import (
     columns_key,
     has_key,
@@ -253,24 +255,23 @@ class _Run:
             return outcome
         columns = result_columns(outcome.rows.columns)
 
-        def tell(text: str | None, seconds: float) -> None:
-            if text is None:
-                # A result with rows says more than one without.
-                if self.using.reuse.known(self.key) is not None:
-                    return
-            elif self.using.reuse.mode == "verify":
+        def tell(found: Sequence[tuple[Any, ...]] | None) -> None:
+            text = None if found is None else encoded_rows(found)
+            if text is not None and self.using.reuse.mode == "verify":
                 check_answer(self.using.reuse.known(self.key), text)
+            # Rows without a text aren't kept. A result with rows says more than one without.
+            if text is None and (found is not None or self.using.reuse.known(self.key)):
+                return
             if self._is_repeatable():
                 self.using.reuse.note(
-                    self.scope, self.key, columns=columns, rows=text, seconds=seconds
+                    self.scope, self.key, columns=columns, rows=text, seconds=self._seconds()
                 )
 
         if isinstance(self.settled, Query) and asks_for_columns(self.settled.text):
             # Whoever asks for columns may fetch no rows.
-            tell("[]", self._seconds())
+            tell([])
             return outcome
-        rows = watched(outcome.rows, tell, self._seconds)
-        return Outcome(rows=rows, warnings=outcome.warnings)
+        return Outcome(rows=WatchedRows(outcome.rows, tell), warnings=outcome.warnings)
 
     def made_temporary(self) -> None:
         """Note the columns of a temporary view."""

@@ -14,9 +14,7 @@ from dbt.adapters.vcs.core.origins.results import Result, ResultColumn, Results
 from dbt.adapters.vcs.engines.port import Column, Rows
 from dbt.adapters.vcs.reuse.answer_rows import (
     KeptRows,
-    WatchedRows,
     decoded_rows,
-    encoded_rows,
 )
 from dbt.adapters.vcs.reuse.derivation_key import DerivationKey
 from dbt.adapters.vcs.reuse.taken_versions import GoneError, put_taken
@@ -233,19 +231,3 @@ def result_columns(columns: Sequence[Column]) -> tuple[ResultColumn, ...]:
         ResultColumn(name=c.name, type=c.type, nullable=c.nullable, comment=c.comment)
         for c in columns
     )
-
-
-def watched(
-    rows: Rows, tell: Callable[[str | None, float], None], seconds: Callable[[], float]
-) -> Rows:
-    """Return rows that are told as text, with the seconds that they took, once all are known.
-
-    Instead of the text, None is told of a query that ran to its end without being fetched.
-    """
-
-    def known(found: Sequence[tuple[Any, ...]] | None) -> None:
-        text = None if found is None else encoded_rows(found)
-        if found is None or text is not None:
-            tell(text, seconds())
-
-    return WatchedRows(rows, known)

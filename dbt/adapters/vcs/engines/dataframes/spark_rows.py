@@ -79,39 +79,31 @@ class SparkRows:
 
     def arrow(self) -> pa.Table:
         """Return all rows as one Arrow table."""
-        from pyspark.sql.types import VariantType
-
         with sending(self._text), self._jobs.run():
-            frame = self._frame
-            functions = functions_for(frame)
-            if any(isinstance(field.dataType, VariantType) for field in frame.schema.fields):
-                names = frame.columns
-                # Names may repeat, or have dots in them: `col` could not tell columns apart.
-                frame = frame.toDF(*_unique(names))
-                frame = frame.select(
-                    *(
-                        functions.to_json(functions.col(field.name)).alias(field.name)
-                        if isinstance(field.dataType, VariantType)
-                        else functions.col(field.name)
-                        for field in frame.schema.fields
-                    )
-                )
-                frame = frame.toDF(*names)
-            return _cast(frame, _arrow_readable_type).toArrow()
+            return _cast(self._frame, _arrow_readable_type, is_json=True).toArrow()
 
 
-def _cast(frame: DataFrame, wanted: Any) -> DataFrame:
-    """Return the frame with columns cast where `wanted` gives another type, names unchanged."""
+def _cast(frame: DataFrame, wanted: Any, *, is_json: bool = False) -> DataFrame:
+    """Return the frame with columns cast where `wanted` gives another type, names unchanged.
+
+    With `is_json`, columns of type VARIANT become their JSON text.
+    """
     functions = functions_for(frame)
     types = [field.dataType for field in frame.schema.fields]
     targets = [wanted(type_) for type_ in types]
-    if targets == types:
+    is_text = [is_json and type_.typeName() == "variant" for type_ in types]
+    if targets == types and not any(is_text):
         return frame
+    # Names may repeat, or have dots in them: `col` could not tell columns apart.
     names = _unique(frame.columns)
-    columns = [
-        functions.col(name) if target == type_ else functions.col(name).cast(target)
-        for name, type_, target in zip(names, types, targets, strict=True)
-    ]
+    columns = []
+    for name, type_, target, as_text in zip(names, types, targets, is_text, strict=True):
+        column = functions.col(name)
+        if as_text:
+            column = functions.to_json(column)
+        elif target != type_:
+            column = column.cast(target)
+        columns.append(column)
     return frame.toDF(*names).select(*columns).toDF(*frame.columns)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dbt.adapters.vcs.core.errors import EngineError, InputError, VcsError
 from dbt.adapters.vcs.core.ids import field_number
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN, RESERVED
-from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
+from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.dataframes.hadoop_storage import SHARE
 from dbt.adapters.vcs.engines.dataframes.spark_rows import (
     columns_of_schema,
@@ -219,7 +219,7 @@ def _settle(
         # Spark writes a file without rows for the schema of an empty result.
         kept = {path: footers[path] for path in sorted(footers) if footers[path].rows}
         _check_rows(kept, rows, place)
-        list(pool.map(blobs.delete, _others(found, kept)))
+        list(pool.map(blobs.delete, [info.path for info in found if info.path not in kept]))
     # Before a manifest names them.
     blobs.sync(tuple(kept))
     return kept
@@ -237,10 +237,6 @@ def _is_block(path: str, folder: str, partition_by: Sequence[str]) -> bool:
         and [name for name, _ in folders] == list(partition_by)
         and not path.rpartition("/")[2].startswith(("_", "."))
     )
-
-
-def _others(found: Sequence[BlobInfo], kept: Mapping[str, Footer]) -> list[str]:
-    return [info.path for info in found if info.path not in kept]
 
 
 def _check_rows(files: Mapping[str, Footer], rows: int, place: str) -> None:
@@ -310,7 +306,8 @@ def _with_numbers(field: StructField, path: tuple[str, ...], numbers: list[int])
     numbers.append(number)
     inner: Any = field.dataType
     if _is_struct(inner):
-        inner = _struct([_with_numbers(part, (*path, part.name), numbers) for part in inner])
+        parts = [_with_numbers(part, (*path, part.name), numbers) for part in inner]
+        inner = type(inner)(parts)
     return _field_with(field, inner, {**field.metadata, _KEY: number})
 
 
@@ -320,17 +317,18 @@ def _plain(field: StructField) -> StructField:
     return _field_with(field, _plain_type(field.dataType), metadata)
 
 
-def _plain_type(type_: DataType) -> DataType:
-    from pyspark.sql.types import ArrayType, MapType, StructType
-
-    if isinstance(type_, StructType):
-        return _struct(list(map(_plain, type_)))
-    if isinstance(type_, ArrayType):
-        return ArrayType(_plain_type(type_.elementType), type_.containsNull)
-    if isinstance(type_, MapType):
+# Types are made by their own classes: to import these would be to load PySpark before it is used.
+def _plain_type(type_: Any) -> DataType:
+    kind, plain = type_.typeName(), type(type_)
+    if kind == "struct":
+        type_ = plain(list(map(_plain, type_)))
+    elif kind == "array":
+        type_ = plain(_plain_type(type_.elementType), type_.containsNull)
+    elif kind == "map":
         key, value = _plain_type(type_.keyType), _plain_type(type_.valueType)
-        return MapType(key, value, type_.valueContainsNull)
-    return type_
+        type_ = plain(key, value, type_.valueContainsNull)
+    kept: DataType = type_
+    return kept
 
 
 def _holds_elements(type_: Any) -> bool:
@@ -340,18 +338,8 @@ def _holds_elements(type_: Any) -> bool:
 
 
 def _is_struct(type_: Any) -> bool:
-    from pyspark.sql.types import StructType
-
-    return isinstance(type_, StructType)
-
-
-def _struct(parts: list[StructField]) -> DataType:
-    from pyspark.sql.types import StructType
-
-    return StructType(parts)
+    return bool(type_.typeName() == "struct")
 
 
 def _field_with(field: StructField, type_: DataType, metadata: dict[str, Any]) -> StructField:
-    from pyspark.sql.types import StructField
-
-    return StructField(field.name, type_, field.nullable, metadata)
+    return type(field)(field.name, type_, field.nullable, metadata)

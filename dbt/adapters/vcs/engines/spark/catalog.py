@@ -155,24 +155,20 @@ class Catalog:
                     self._watch(spark).begin(schema)
             self._schemas.add(schema)
 
-    def mount_physical(self, reader: Reader, mount: TableMount) -> str:
-        """Make a version readable by its own name, once, and return that name."""
-        name = RelationName(PRIVATE, f"s_{mount.id}")
-        with self._version(reader, mount) as version:
-            if name.identifier not in version.complete:
-                query = self._query(reader.spark, mount, version)
-                self._mounting(reader.spark, mount, version).create(query)
-                version.complete.add(name.identifier)
-        self._drop_unused()
-        return quoted_relation(name)
+    def mount_rows(self, reader: Reader, mount: TableMount, *, located: bool) -> str:
+        """Make a version readable by its own name, once, and return that name.
 
-    def mount_located(self, reader: Reader, mount: TableMount) -> str:
-        """Do what `mount_physical` does, with the rows' positions as two more columns."""
-        name = RelationName(PRIVATE, f"l_{mount.id}")
+        With `located`, the rows' positions are two more columns, under another name.
+        """
+        name = RelationName(PRIVATE, f"{'l' if located else 's'}_{mount.id}")
         with self._version(reader, mount) as version:
             if name.identifier not in version.complete:
-                self._footers.check(mount, self.root)
-                self._mounting(reader.spark, mount, version).create_located(name)
+                mounting = self._mounting(reader.spark, mount, version)
+                if located:
+                    self._footers.check(mount, self.root)
+                    mounting.create_located(name)
+                else:
+                    mounting.create(self._query(reader.spark, mount, version))
                 version.complete.add(name.identifier)
         self._drop_unused()
         return quoted_relation(name)

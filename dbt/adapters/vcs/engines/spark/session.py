@@ -179,12 +179,12 @@ class SparkView(FrameSession):
     def mount_physical(self, mount: TableMount) -> str:
         """Return the quoted name of a version's own relation."""
         with self._jobs.run():
-            return self._catalog.mount_physical(self, mount)
+            return self._catalog.mount_rows(self, mount, located=False)
 
     def mount_located(self, mount: TableMount) -> str:
         """Return the quoted name of a version's relation, with the positions of its rows."""
         with self._jobs.run():
-            return self._catalog.mount_located(self, mount)
+            return self._catalog.mount_rows(self, mount, located=True)
 
     def mount_version(self, mount: TableMount) -> str:
         """Return the quoted name of a version's own relation, with the table's column names."""

@@ -33,9 +33,9 @@ from dbt.adapters.vcs.core.model import (
     ViewColumn,
     ViewEntry,
 )
-from dbt.adapters.vcs.reuse.circumstances import Circumstances, SessionFacts
 from dbt.adapters.vcs.reuse.contents import NotReusableError
-from dbt.adapters.vcs.reuse.derivation_key import Surroundings
+from dbt.adapters.vcs.reuse.derivation_key import KeyContext
+from dbt.adapters.vcs.reuse.engine_context import EngineContext, SessionFacts
 from dbt.adapters.vcs.reuse.statement_keys import statement_key
 from dbt.adapters.vcs.sql.syntax.parser import read
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
@@ -121,7 +121,7 @@ class Place:
         )
         scope = workspace.connect("test").scope(text, workspace.begin(), Origin())
         statement, scope.calls = read(text)
-        return statement_key(scope, statement, self._around()).id
+        return statement_key(scope, statement, self._context()).id
 
     def _text(self, form: str) -> str:
         text = form.format(
@@ -142,13 +142,13 @@ class Place:
         partition = self.pick("partition", "", "partitioned by (rate)")
         return f"{partition} tblproperties ({', '.join(pairs)})"
 
-    def _around(self) -> Surroundings:
+    def _context(self) -> KeyContext:
         settings = {"spark.sql.ansi.enabled": self.pick("setting", "true", "false")}
         if self.pick("speed", False, True):
             settings["spark.sql.shuffle.partitions"] = "7"
             settings["spark.driver.memory"] = "1g"
-        return Surroundings(
-            circumstances=Circumstances(
+        return KeyContext(
+            engine=EngineContext(
                 settings=settings,
                 engine_version=self.pick("spark", "4.0", "4.1"),
                 server=self.pick("server", "", "sc://a"),

@@ -17,8 +17,8 @@ from dbt.adapters.vcs.engines.port import (
     Analysing,
     Column,
     Destination,
+    Placeholder,
     Session,
-    Sign,
     TableMount,
     Written,
 )
@@ -75,7 +75,9 @@ class FakeSession:
         pass
 
     def post(
-        self, versions: Mapping[RelationName, str], sign: Callable[[RelationName], Sign]
+        self,
+        versions: Mapping[RelationName, str],
+        placeholder: Callable[[RelationName], Placeholder],
     ) -> None:
         pass
 
@@ -128,7 +130,7 @@ class FakeSession:
     def is_repeatable(self, query_text: str) -> bool:
         return False
 
-    insert = relation_columns = check_default = signed = redacted = _lacking
+    insert = relation_columns = check_default = with_placeholders = redacted = _lacking
     mount_view = mount_files = mount_physical = mount_located = mount_version = _lacking
     mount_arrow = mount_deleted = unmount = mount_function = unmount_function = _lacking
     temporary_view = temporary_function = frames = cancel = _lacking

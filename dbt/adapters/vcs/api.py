@@ -21,8 +21,8 @@ from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.engines.factory import make_engine
 from dbt.adapters.vcs.engines.methods import REMOTE, method_of
 from dbt.adapters.vcs.engines.port import Engine
-from dbt.adapters.vcs.reuse.circumstances import Circumstances
-from dbt.adapters.vcs.reuse.derivation_key import Surroundings
+from dbt.adapters.vcs.reuse.derivation_key import KeyContext
+from dbt.adapters.vcs.reuse.engine_context import EngineContext
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace, landed, landed_commit
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine, Line, PinnedLine
 from dbt.adapters.vcs.workspace.overlay import Overlay
@@ -83,11 +83,11 @@ def connect(
             owner=f"{opened.id}@{branch}",
         )
 
-    around = None
+    context = None
     if given is None:
         server = (settings or {}).get(REMOTE, "")
-        around = Surroundings(circumstances=Circumstances.of(settings or {}, server))
-    client = Client.on(opened, branch, engine, schema=schema, author=author, around=around)
+        context = KeyContext(engine=EngineContext.of(settings or {}, server))
+    client = Client.on(opened, branch, engine, schema=schema, author=author, context=context)
     if given is not None:
         client.open()
     return client
@@ -119,7 +119,7 @@ class Client:
         *,
         schema: str,
         author: str,
-        around: Surroundings | None = None,
+        context: KeyContext | None = None,
     ) -> Client:
         """Return a client on a branch or another revision.
 
@@ -129,14 +129,14 @@ class Client:
             engine: Makes the engine for a branch, when it is needed.
             schema: The schema of unqualified names.
             author: The author of commits.
-            around: The settings of new sessions; None if they are Spark's own.
+            context: The settings of new sessions; None if they are Spark's own.
 
         Raises:
             NotFoundError: There is no such branch or revision.
         """
         line = _line(repository, branch, author)
         workspace = Workspace(
-            repository, line, lambda: engine(branch), schema=schema, around=around
+            repository, line, lambda: engine(branch), schema=schema, context=context
         )
         return cls(workspace, branch, author, engine)
 
@@ -271,7 +271,7 @@ class Client:
             self._engine,
             schema=self._connection.schema,
             author=self._author,
-            around=self._workspace.around,
+            context=self._workspace.context,
         )
 
     def merge(

@@ -14,8 +14,8 @@ from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, rows_limit, verb
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.engines.methods import named_server
-from dbt.adapters.vcs.reuse.circumstances import Circumstances
-from dbt.adapters.vcs.reuse.derivation_key import Surroundings
+from dbt.adapters.vcs.reuse.derivation_key import KeyContext
+from dbt.adapters.vcs.reuse.engine_context import EngineContext
 from dbt.adapters.vcs.sql.syntax.parser import split
 from dbt.adapters.vcs.workspace.lines.dispatch import may_change
 
@@ -49,7 +49,7 @@ def sql_command(
         lambda _: session.engine(),
         schema=schema or session.schema,
         author=session.author,
-        around=Surroundings(circumstances=Circumstances.of(settings, server)),
+        context=KeyContext(engine=EngineContext.of(settings, server)),
     ) as client:
         for text in texts:
             # Only then: a query must not write the project's rules to the branch.

@@ -63,7 +63,7 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sign:
+class Placeholder:
     """What a shared catalog shows others of a relation of the branch.
 
     Attributes:
@@ -462,7 +462,7 @@ class Functions(Protocol):
         """Return whether an unqualified name calls a built-in or temporary function."""
 
 
-class Showcase(Protocol):
+class Placeholders(Protocol):
     """What others see of a branch in a catalog that its session shares with them."""
 
     @property
@@ -477,24 +477,28 @@ class Showcase(Protocol):
         """
 
     def post(
-        self, versions: Mapping[RelationName, str], sign: Callable[[RelationName], Sign]
+        self,
+        versions: Mapping[RelationName, str],
+        placeholder: Callable[[RelationName], Placeholder],
     ) -> None:
-        """Show signs under all known names, until they are mounted again.
+        """Show placeholders under all known names, until they are mounted again.
 
         Args:
-            versions: Every relation that others may know, with an id of its sign's version; a
-                sign that is already shown is left as it is.
-            sign: Returns the sign of one of them.
+            versions: Every relation that others may know, with an id of its placeholder's
+                version; a placeholder that is already shown is left as it is.
+            placeholder: Returns the placeholder of one of them.
         """
 
-    def signed(self, signs: Mapping[RelationName, Sign]) -> AbstractContextManager[None]:
-        """Show signs under names within a block, and remove them after it."""
+    def with_placeholders(
+        self, placeholders: Mapping[RelationName, Placeholder]
+    ) -> AbstractContextManager[None]:
+        """Show placeholders under names within a block, and remove them after it."""
 
     def redacted(self, properties: Mapping[str, str]) -> dict[str, str]:
         """Return properties in their order, with the values that the engine redacts hidden."""
 
 
-class Session(Rewriter, NamedMounts, Functions, SessionTemporaries, Showcase, Protocol):
+class Session(Rewriter, NamedMounts, Functions, SessionTemporaries, Placeholders, Protocol):
     """One thread's view of one catalog, with all protocols.
 
     All sessions of the engine see what is mounted; functions, temporary views and settings

@@ -31,7 +31,7 @@ from dbt.adapters.vcs.project.operations import (
     only_reads,
     statements_of,
 )
-from dbt.adapters.vcs.project.reuse_modes import credentials_around
+from dbt.adapters.vcs.project.reuse_modes import credentials_context
 from dbt.adapters.vcs.project.run import RunLife, is_hook, is_node, outdated_warning
 from dbt.adapters.vcs.reuse.reuser import Reuse
 from dbt.adapters.vcs.sql.show_handler import columns_of
@@ -350,7 +350,7 @@ class Environment:
             lambda: self.make_engine(repository.blobs),
             schema=credentials.schema,
             externals=self.externals,
-            around=credentials_around(credentials),
+            context=credentials_context(credentials),
         )
         if run_line is not None:
             self._life = RunLife(

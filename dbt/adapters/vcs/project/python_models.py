@@ -18,7 +18,7 @@ import pyarrow as pa
 from dbt.adapters.vcs.core.errors import EngineError, InputError
 from dbt.adapters.vcs.core.model import Origin, RelationName
 from dbt.adapters.vcs.engines.port import Frames
-from dbt.adapters.vcs.reuse.circumstances import machine_zone
+from dbt.adapters.vcs.reuse.engine_context import machine_zone
 from dbt.adapters.vcs.reuse.python_purity import reads_itself, unrepeatable
 from dbt.adapters.vcs.reuse.reuser import Reuse
 from dbt.adapters.vcs.sql.syntax.names import Name, split_name

@@ -9,8 +9,8 @@ from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.origins.results import Results
 from dbt.adapters.vcs.credentials import VcsCredentials
 from dbt.adapters.vcs.engines.methods import named_server
-from dbt.adapters.vcs.reuse.circumstances import Circumstances
-from dbt.adapters.vcs.reuse.derivation_key import Surroundings
+from dbt.adapters.vcs.reuse.derivation_key import KeyContext
+from dbt.adapters.vcs.reuse.engine_context import EngineContext
 from dbt.adapters.vcs.reuse.reuser import Reuse, ReuseMode
 
 VARIABLE: Final = "vcs_reuse"
@@ -124,11 +124,11 @@ def mode_of(value: Any, what: str) -> ReuseMode:
     return found
 
 
-def credentials_around(credentials: VcsCredentials) -> Surroundings:
+def credentials_context(credentials: VcsCredentials) -> KeyContext:
     """Return what results depend on besides a branch, as a profile says it."""
     server = credentials.host or named_server(credentials.engine_settings)
     is_there = credentials.method == "connect"
-    return Surroundings(
-        circumstances=Circumstances.of(credentials.spark_config, server if is_there else ""),
+    return KeyContext(
+        engine=EngineContext.of(credentials.spark_config, server if is_there else ""),
         storage_options=credentials.storage_options,
     )

@@ -12,13 +12,13 @@ from dbt.adapters.vcs.core.model import Entry, RelationName
 from dbt.adapters.vcs.engines.port import Column, Rows, TemporaryDefinition
 from dbt.adapters.vcs.reuse.answer_rows import WatchedRows, encoded_rows
 from dbt.adapters.vcs.reuse.audit import check_answer, check_table
-from dbt.adapters.vcs.reuse.circumstances import SessionFacts, setting_of
 from dbt.adapters.vcs.reuse.contents import NotReusableError
 from dbt.adapters.vcs.reuse.derivation_key import (
     DerivationKey,
+    KeyContext,
     KeyMaker,
-    Surroundings,
 )
+from dbt.adapters.vcs.reuse.engine_context import SessionFacts, setting_of
 from dbt.adapters.vcs.reuse.reuser import Reuse, result_columns
 from dbt.adapters.vcs.reuse.statement_keys import (
     columns_key,
@@ -74,13 +74,13 @@ class Reusing:
     Attributes:
         reuse: The results that may be taken.
         state: What the connection knows of its session.
-        around: What keys depend on.
+        context: What keys depend on.
         has_session: Returns whether the session is open.
     """
 
     reuse: Reuse
     state: SessionState
-    around: Surroundings
+    context: KeyContext
     has_session: Callable[[], bool]
 
     def carried_out(self, scope: Scope, statement: Statement, carry: Carry) -> Outcome:
@@ -120,7 +120,7 @@ class Reusing:
             depends_on_target: False if it replaces what the table was.
         """
         try:
-            maker = KeyMaker(scope, self.around)
+            maker = KeyMaker(scope, self.context)
             maker.fact(*told)
             maker.calls(scope.calls)
             for read in reads:
@@ -147,7 +147,7 @@ class Reusing:
     ) -> list[_ColumnText]:
         """Return name, type and comment of a relation's columns, computed only if unknown."""
         try:
-            key = columns_key(scope, name, self.around)
+            key = columns_key(scope, name, self.context)
         except NotReusableError:
             return compute()
         result = self.reuse.find(key)
@@ -180,7 +180,7 @@ class Reusing:
         if not has_key(statement):
             return None
         try:
-            return statement_key(scope, statement, self.around)
+            return statement_key(scope, statement, self.context)
         except NotReusableError as error:
             self.reuse.refuse(f"`{excerpt(without_margins(scope.text), 40)}`: {error}")
             return None
@@ -313,7 +313,7 @@ class _Run:
         if self.using.reuse.is_always:
             return True
         try:
-            if _is_repeatable(self.scope, self.settled, self.using.around.own_text):
+            if _is_repeatable(self.scope, self.settled, self.using.context.own_text):
                 return True
         except VcsError:
             # The engine can't tell, so nobody can.

@@ -37,7 +37,7 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.core.store.opening import CLOUD_SCHEMES, open_blobs
 from dbt.adapters.vcs.engines.port import PRIVATE
-from dbt.adapters.vcs.reuse.circumstances import machine_zone
+from dbt.adapters.vcs.reuse.engine_context import machine_zone
 from dbt.adapters.vcs.sql.syntax.names import At, Reference
 from dbt.adapters.vcs.workspace.mounts import (
     External,

@@ -23,12 +23,12 @@ from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.model import FunctionEntry, Input, RelationName, TableEntry
 from dbt.adapters.vcs.core.origins.results import ResultKind
 from dbt.adapters.vcs.engines.port import GLOBAL_TEMPORARY
-from dbt.adapters.vcs.reuse.circumstances import Circumstances, SessionFacts, user_name
 from dbt.adapters.vcs.reuse.contents import (
     NameContents,
     NotReusableError,
     entry_digest,
 )
+from dbt.adapters.vcs.reuse.engine_context import EngineContext, SessionFacts, user_name
 from dbt.adapters.vcs.sql.syntax.calls import calls_of
 from dbt.adapters.vcs.sql.syntax.canonical import (
     Meant,
@@ -74,18 +74,18 @@ class DerivationKey:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class KeyContext:
     """What a key depends on besides a statement and its branch.
 
     Attributes:
-        circumstances: The engine's settings.
+        engine: The engine's settings.
         facts: What earlier statements did to the session.
         storage_options: Options of object stores, to look at files there.
         is_always: True if what depends on the moment or on chance counts as one result.
         own_text: The text to search for moments, if that is not the statement's own.
     """
 
-    circumstances: Circumstances
+    engine: EngineContext
     facts: SessionFacts = field(default_factory=SessionFacts)
     storage_options: Mapping[str, str] = field(default_factory=dict)
     is_always: bool = False
@@ -95,22 +95,22 @@ class Surroundings:
 class KeyMaker:
     """Collects what one statement's result depends on."""
 
-    def __init__(self, scope: Scope, around: Surroundings, *, shapes: bool = False) -> None:
+    def __init__(self, scope: Scope, context: KeyContext, *, shapes: bool = False) -> None:
         """With `shapes`, what is read counts by its columns only, as for a definition.
 
         Raises:
             NotReusableError: The session is in a state that nobody knows.
         """
-        if around.facts.doubt is not None:
-            raise NotReusableError(around.facts.doubt)
+        if context.facts.doubt is not None:
+            raise NotReusableError(context.facts.doubt)
         # They hide functions of the branch and of Spark, and may do anything.
         if scope.temporaries.has_functions():
             raise NotReusableError("the session has temporary functions")
         self._scope = scope
-        self._around = around
+        self._context = context
         self._is_definition = shapes
         self._contents = NameContents(
-            scope.overlay, scope.externals, around.storage_options, self._zone, shapes=shapes
+            scope.overlay, scope.externals, context.storage_options, self._zone, shapes=shapes
         )
         self._parts: list[Any] = []
         self._texts: list[str] = []
@@ -204,7 +204,7 @@ class KeyMaker:
                 in.
         """
         texts = [*self._texts, *self._contents.texts]
-        if self._around.is_always:
+        if self._context.is_always:
             # A result that was taken for what it is not must not be found without being asked for.
             self._add("always", "true")
         else:
@@ -216,9 +216,9 @@ class KeyMaker:
             self._add("user", user_name())
         if any(map(names_place, texts)):
             self.schema()
-        changed = self._around.facts.changed
-        self._add("settings", self._around.circumstances.digest(changed))
-        for name, value in self._around.circumstances.counted(changed):
+        changed = self._context.facts.changed
+        self._add("settings", self._context.engine.digest(changed))
+        for name, value in self._context.engine.counted(changed):
             # Their values may be secret, and this is stored.
             self._shown[SETTING + name] = digest_of_values(value)[:12]
         told = repr((kind, self._parts)).encode()
@@ -238,7 +238,7 @@ class KeyMaker:
 
     def _refuse_moments(self) -> None:
         # A node's own text decides, not what dbt writes around it.
-        own = self._around.own_text
+        own = self._context.own_text
         texts: Sequence[str] = self._texts if own is None else [own]
         for text in (*texts, *self._contents.texts):
             word = moment_in(text)
@@ -323,7 +323,7 @@ class KeyMaker:
         self._parts.append((name.partition(" ")[0], value))
 
     def _zone(self) -> str:
-        facts, settings = self._around.facts, self._around.circumstances
+        facts, settings = self._context.facts, self._context.engine
         return facts.changed.get(_ZONE) or settings.setting(_ZONE) or "UTC"
 
 

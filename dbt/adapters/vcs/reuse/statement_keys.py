@@ -12,8 +12,8 @@ from dbt.adapters.vcs.core.origins.results import ResultKind
 from dbt.adapters.vcs.reuse.contents import NotReusableError
 from dbt.adapters.vcs.reuse.derivation_key import (
     DerivationKey,
+    KeyContext,
     KeyMaker,
-    Surroundings,
     facts_of,
 )
 from dbt.adapters.vcs.sql.alter import (
@@ -60,7 +60,7 @@ def has_key(statement: Statement) -> bool:
     return type(statement) in _MAKERS
 
 
-def statement_key(scope: Scope, statement: Statement, around: Surroundings) -> DerivationKey:
+def statement_key(scope: Scope, statement: Statement, context: KeyContext) -> DerivationKey:
     """Return the key of a statement; no engine is needed.
 
     Raises:
@@ -69,7 +69,7 @@ def statement_key(scope: Scope, statement: Statement, around: Surroundings) -> D
     maker = _MAKERS.get(type(statement))
     if maker is None:
         raise NotReusableError("results of such statements are not kept")
-    return maker(scope, statement, around)
+    return maker(scope, statement, context)
 
 
 def written_table(scope: Scope, statement: Statement) -> RelationName | None:
@@ -81,43 +81,43 @@ def written_table(scope: Scope, statement: Statement) -> RelationName | None:
     return None
 
 
-def columns_key(scope: Scope, name: Any, around: Surroundings) -> DerivationKey:
+def columns_key(scope: Scope, name: Any, context: KeyContext) -> DerivationKey:
     """Return the key of the columns of a relation.
 
     Raises:
         NotReusableError: They have to be computed.
     """
-    maker = KeyMaker(scope, around, shapes=True)
+    maker = KeyMaker(scope, context, shapes=True)
     maker.relation(name)
     maker.fact("columns")
     return maker.made("columns")
 
 
-def _answer(scope: Scope, query: Query, around: Surroundings) -> DerivationKey:
-    maker = KeyMaker(scope, around, shapes=asks_for_columns(query.text))
+def _answer(scope: Scope, query: Query, context: KeyContext) -> DerivationKey:
+    maker = KeyMaker(scope, context, shapes=asks_for_columns(query.text))
     _add_query(scope, maker, query)
     return maker.made("answer")
 
 
 def _properties(
-    scope: Scope, statement: ShowTableProperties, around: Surroundings
+    scope: Scope, statement: ShowTableProperties, context: KeyContext
 ) -> DerivationKey:
     name = scope.name(statement.target.name)
     if scope.overlay.entry(name) is None:
         raise NotReusableError(f"{name} does not exist")
-    maker = KeyMaker(scope, around, shapes=True)
+    maker = KeyMaker(scope, context, shapes=True)
     maker.fact("show tblproperties", facts_of(statement, frozenset({"target"})))
     maker.present(name)
     return maker.made("answer")
 
 
-def _table(scope: Scope, statement: CreateTable, around: Surroundings) -> DerivationKey:
+def _table(scope: Scope, statement: CreateTable, context: KeyContext) -> DerivationKey:
     assert statement.query is not None
     name = scope.name(statement.target.name)
     existing = scope.overlay.entry(name)
     if existing is not None and not (statement.replace and isinstance(existing, TableEntry)):
         raise NotReusableError(f"{name} exists")
-    maker = KeyMaker(scope, around)
+    maker = KeyMaker(scope, context)
     _add_query(scope, maker, statement.query)
     left = frozenset({"target", "query", "replace", "if_not_exists"})
     maker.fact("create table", facts_of(statement, left))
@@ -128,17 +128,17 @@ def _table(scope: Scope, statement: CreateTable, around: Surroundings) -> Deriva
 
 
 def _change(
-    scope: Scope, statement: Insert | Update | Delete | Merge, around: Surroundings
+    scope: Scope, statement: Insert | Update | Delete | Merge, context: KeyContext
 ) -> DerivationKey:
     name = scope.name(statement.target.name)
     if not isinstance(scope.overlay.entry(name), TableEntry):
         raise NotReusableError(f"{name} is not a table")
     # Spark is asked about queries only, and conditions and values are none.
-    if not isinstance(statement, Insert) and not around.is_always:
+    if not isinstance(statement, Insert) and not context.is_always:
         word = choice_in(statement.text)
         if word is not None:
             raise NotReusableError(f"it may give another result each time: {word}")
-    maker = KeyMaker(scope, around)
+    maker = KeyMaker(scope, context)
     maker.text(statement.text, statement.reads, statement.diffs, target=statement.target)
     if isinstance(statement, Insert):
         maker.files(statement.query.files)
@@ -149,23 +149,23 @@ def _change(
     return maker.made("table", name)
 
 
-def _alter(scope: Scope, statement: Any, around: Surroundings) -> DerivationKey:
+def _alter(scope: Scope, statement: Any, context: KeyContext) -> DerivationKey:
     name = scope.name(statement.target.name)
     entry = scope.overlay.entry(name)
     if entry is None:
         raise NotReusableError(f"{name} does not exist")
-    maker = KeyMaker(scope, around, shapes=True)
+    maker = KeyMaker(scope, context, shapes=True)
     maker.fact(type(statement).__name__, facts_of(statement, frozenset({"target"})))
     maker.present(name)
     return maker.made(_kind(entry), name)
 
 
-def _view(scope: Scope, statement: CreateView, around: Surroundings) -> DerivationKey:
+def _view(scope: Scope, statement: CreateView, context: KeyContext) -> DerivationKey:
     name = scope.name(statement.target.name)
     existing = scope.overlay.entry(name)
     if existing is not None and not (statement.replace and isinstance(existing, ViewEntry)):
         raise NotReusableError(f"{name} exists")
-    maker = KeyMaker(scope, around, shapes=True)
+    maker = KeyMaker(scope, context, shapes=True)
     _add_query(scope, maker, statement.query)
     left = frozenset({"target", "query", "replace", "if_not_exists"})
     maker.fact("create view", statement.query.text, facts_of(statement, left))
@@ -173,27 +173,25 @@ def _view(scope: Scope, statement: CreateView, around: Surroundings) -> Derivati
     return maker.made("view", name)
 
 
-def _temporary(
-    scope: Scope, statement: CreateTemporaryView, around: Surroundings
-) -> DerivationKey:
+def _temporary(scope: Scope, statement: CreateTemporaryView, context: KeyContext) -> DerivationKey:
     query = statement.query
     if query is None or statement.global_:
         raise NotReusableError("only a temporary view that a query makes can wait")
     if query.diffs or query.files or any(read.at is not None for read in query.reads):
         raise NotReusableError("a temporary view that names versions or files can't wait")
-    maker = KeyMaker(scope, around, shapes=True)
+    maker = KeyMaker(scope, context, shapes=True)
     maker.text(statement.text, query.reads, target=statement.target, shift=statement.query_start)
     maker.calls(scope.calls)
     maker.fact("temporary view")
     return maker.made("columns")
 
 
-def _function(scope: Scope, statement: CreateFunction, around: Surroundings) -> DerivationKey:
+def _function(scope: Scope, statement: CreateFunction, context: KeyContext) -> DerivationKey:
     name = scope.name(statement.target.name)
     existing = scope.overlay.entry(name)
     if existing is not None and not (statement.replace and existing.noun == "function"):
         raise NotReusableError(f"{name} exists")
-    maker = KeyMaker(scope, around, shapes=True)
+    maker = KeyMaker(scope, context, shapes=True)
     if statement.language == "sql":
         _add_query(scope, maker, statement.body)
     left = frozenset({"target", "body", "replace", "if_not_exists"})
@@ -214,7 +212,7 @@ def _kind(entry: Entry) -> ResultKind:
     return "view" if isinstance(entry, ViewEntry) else "function"
 
 
-_Maker = Callable[[Scope, Any, Surroundings], DerivationKey]
+_Maker = Callable[[Scope, Any, KeyContext], DerivationKey]
 
 _MAKERS: Final[dict[type[Statement], _Maker]] = {
     Query: _answer,

@@ -29,7 +29,7 @@ from dbt.adapters.vcs.sql.show_handler import columns_of, like, redacted
 from dbt.adapters.vcs.sql.syntax.literals import quote_name
 from dbt.adapters.vcs.sql.syntax.names import CATALOG, Target
 from dbt.adapters.vcs.table.python_values import date_text, moment_text
-from dbt.adapters.vcs.workspace.mounts import answering, shown_versions, sign_of_table
+from dbt.adapters.vcs.workspace.mounts import answering, shown_versions, table_placeholder
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope
 from dbt.adapters.vcs.workspace.table_version import Version
@@ -122,7 +122,7 @@ def show_create_table(scope: Scope, statement: ShowCreateTable) -> Outcome:
     if not snapshot.cluster_by:
         return told
     # Spark writes clustering as a partitioning, in a form that no reader accepts.
-    names = ", ".join(quote_name(name) for name in sign_of_table(snapshot).cluster_by)
+    names = ", ".join(quote_name(name) for name in table_placeholder(snapshot).cluster_by)
     text = str(told.rows.fetch()[0][0])
     text = text.replace(_USING, f"{_USING}CLUSTER BY ({names})\n", 1)
     return Outcome(rows=Listing(told.rows.columns, ((text,),)))
@@ -164,7 +164,7 @@ def _with_size(scope: Scope, name: RelationName, told: Outcome) -> Outcome:
 
 
 def _with_signs(scope: Scope, *names: RelationName, clustered: bool = True) -> Outcome:
-    """Send the statement to the engine while the catalog shows complete signs."""
+    """Send the statement to the engine while the catalog shows complete placeholders."""
     found = {}
     for name in names:
         columns: tuple[Column, ...] = ()
@@ -173,9 +173,9 @@ def _with_signs(scope: Scope, *names: RelationName, clustered: bool = True) -> O
                 Column(name=column, type=type_, comment=comment)
                 for column, type_, comment in columns_of(scope, name)
             )
-        sign = answering(scope.overlay, name, columns)
-        found[name] = sign if clustered else replace(sign, cluster_by=())
-    with scope.mounts.signed(found, scope.session):
+        placeholder = answering(scope.overlay, name, columns)
+        found[name] = placeholder if clustered else replace(placeholder, cluster_by=())
+    with scope.mounts.with_placeholders(found, scope.session):
         return Outcome(rows=scope.session.query(scope.text))
 
 

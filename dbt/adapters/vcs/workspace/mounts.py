@@ -24,7 +24,7 @@ from dbt.adapters.vcs.core.model import (
     View,
     ViewEntry,
 )
-from dbt.adapters.vcs.engines.port import Column, NamedMounts, Session, Showcase, Sign
+from dbt.adapters.vcs.engines.port import Column, NamedMounts, Placeholder, Placeholders, Session
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
 from dbt.adapters.vcs.sql.syntax.excerpts import excerpt
 from dbt.adapters.vcs.sql.syntax.lexer import tokenize
@@ -125,15 +125,17 @@ class Mounts:
             # Empty ones, too: a table that somebody creates in one has to be refused.
             for schema in overlay.schema_names():
                 session.ensure_schema(schema)
-            session.post(shown_versions(overlay), lambda name: sign(overlay, name))
+            session.post(shown_versions(overlay), lambda name: placeholder_of(overlay, name))
 
     @contextmanager
-    def signed(self, answers: Mapping[RelationName, Sign], session: Showcase) -> Iterator[None]:
-        """Show signs under names within a block, then make them readable again."""
+    def with_placeholders(
+        self, answers: Mapping[RelationName, Placeholder], session: Placeholders
+    ) -> Iterator[None]:
+        """Show placeholders under names within a block, then make them readable again."""
         with self._lock:
             for name in answers:
                 self._shown.pop(name, None)
-            with session.signed(answers):
+            with session.with_placeholders(answers):
                 yield
 
     def is_shown(self, name: RelationName) -> bool:
@@ -300,25 +302,27 @@ def shown_versions(overlay: Overlay) -> dict[RelationName, str]:
     return found
 
 
-def sign(overlay: Overlay, name: RelationName) -> Sign:
-    """Return the sign of a table or view of a branch.
+def placeholder_of(overlay: Overlay, name: RelationName) -> Placeholder:
+    """Return the placeholder of a table or view of a branch.
 
     Raises:
         NotFoundError: There is no such relation.
     """
     entry = overlay.require(name)
     if isinstance(entry, TableEntry):
-        return sign_of_table(overlay.snapshot(entry.snapshot))
+        return table_placeholder(overlay.snapshot(entry.snapshot))
     view = overlay.view(entry.view)
     columns = tuple(
         Column(name=column.name, type=column.type, comment=column.comment)
         for column in view.columns
     )
-    return Sign(kind="view", columns=columns, comment=view.comment)
+    return Placeholder(kind="view", columns=columns, comment=view.comment)
 
 
-def answering(overlay: Overlay, name: RelationName, columns: tuple[Column, ...] = ()) -> Sign:
-    """Return the sign of a table or view with everything that the engine reports on it.
+def answering(
+    overlay: Overlay, name: RelationName, columns: tuple[Column, ...] = ()
+) -> Placeholder:
+    """Return the placeholder of a table or view with everything that the engine reports on it.
 
     Args:
         overlay: The branch.
@@ -332,24 +336,24 @@ def answering(overlay: Overlay, name: RelationName, columns: tuple[Column, ...] 
     if isinstance(entry, TableEntry):
         snapshot = overlay.snapshot(entry.snapshot)
         return replace(
-            sign_of_table(snapshot),
+            table_placeholder(snapshot),
             properties=snapshot.properties,
             created_at=snapshot.created_at,
         )
     view = overlay.view(entry.view)
     return replace(
-        sign(overlay, name), columns=columns, properties=view.properties, text=view.text
+        placeholder_of(overlay, name), columns=columns, properties=view.properties, text=view.text
     )
 
 
-def sign_of_table(snapshot: Snapshot) -> Sign:
-    """Return the sign of a version of a table."""
+def table_placeholder(snapshot: Snapshot) -> Placeholder:
+    """Return the placeholder of a version of a table."""
     schema = snapshot.schema
     names = {field.id: field.name for field in schema.fields}
     # Spark lists partition columns last, in the order of the partitioning.
     last = [field for id in snapshot.partition_by if (field := schema.by_id(id))]
     fields = [field for field in schema.fields if field not in last]
-    return Sign(
+    return Placeholder(
         kind="table",
         columns=tuple(
             Column(

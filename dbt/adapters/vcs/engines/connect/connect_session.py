@@ -42,7 +42,7 @@ from dbt.adapters.vcs.engines.port import (
     Analysing,
     Column,
     Destination,
-    Sign,
+    Placeholder,
     TableMount,
     TableParts,
     whole_table,
@@ -248,21 +248,25 @@ class ConnectView(FrameSession):
         """Do nothing: nobody else has the session."""
 
     def post(
-        self, versions: Mapping[RelationName, str], sign: Callable[[RelationName], Sign]
+        self,
+        versions: Mapping[RelationName, str],
+        placeholder: Callable[[RelationName], Placeholder],
     ) -> None:
         """Do nothing: nobody else has the session."""
 
     @contextmanager
-    def signed(self, signs: Mapping[RelationName, Sign]) -> Iterator[None]:
+    def with_placeholders(
+        self, placeholders: Mapping[RelationName, Placeholder]
+    ) -> Iterator[None]:
         """Refuse: the branch's relations aren't in the server's catalog, which would answer.
 
         Raises:
             UnsupportedError: Always.
         """
         raise UnsupportedError(
-            f"What a catalog says of {', '.join(map(str, signs))} needs method: session: on a "
-            "Spark Connect server nothing of a branch is in the catalog. `describe table`, `show "
-            "columns`, `show tblproperties` and dbt docs answer here."
+            f"What a catalog says of {', '.join(map(str, placeholders))} needs method: session: "
+            "on a Spark Connect server nothing of a branch is in the catalog. `describe table`, "
+            "`show columns`, `show tblproperties` and dbt docs answer here."
         )
         yield
 

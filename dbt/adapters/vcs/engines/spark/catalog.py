@@ -23,13 +23,18 @@ from dbt.adapters.vcs.engines.dataframes.mounting import (
     column_list,
     requiring_files,
 )
-from dbt.adapters.vcs.engines.port import PRIVATE, Sign, TableMount
+from dbt.adapters.vcs.engines.port import PRIVATE, Placeholder, TableMount
+from dbt.adapters.vcs.engines.spark.catalog_placeholders import (
+    SHOWN,
+    Bypassed,
+    CatalogPlaceholders,
+    sentence,
+)
 from dbt.adapters.vcs.engines.spark.catalog_relations import (
     CatalogRelations,
     Lists,
     MountedVersion,
 )
-from dbt.adapters.vcs.engines.spark.catalog_signs import SHOWN, Bypassed, Signs, sentence
 from dbt.adapters.vcs.engines.spark.function_registry import SharedArrays
 from dbt.adapters.vcs.engines.spark.jobs import translated
 from dbt.adapters.vcs.table.quoting import literal, options_clause, quoted, quoted_relation
@@ -95,7 +100,7 @@ class Catalog:
         self._shown: dict[RelationName, str | None] = {}
         self._texts: dict[RelationName, str] = {}
         self._functions: dict[RelationName, str] = {}
-        self._signs: Signs | None = None
+        self._placeholders: CatalogPlaceholders | None = None
         self._bypassed: Bypassed | None = None
         self._posted: dict[RelationName, str] = {}
         # The owner's other sessions read an adopted catalog as well.
@@ -150,7 +155,7 @@ class Catalog:
             spark.sql(f"create database if not exists {quoted(schema)}{location}")
             if schema != PRIVATE:
                 # Decision 16: a table that a DataFrame saved here would never be committed.
-                self._signboard(spark).wall(schema)
+                self._placeholders_of(spark).wall(schema)
                 if self._adopted:
                     self._watch(spark).begin(schema)
             self._schemas.add(schema)
@@ -354,31 +359,33 @@ class Catalog:
         self,
         spark: SparkSession,
         versions: Mapping[RelationName, str],
-        sign: Callable[[RelationName], Sign],
+        placeholder: Callable[[RelationName], Placeholder],
     ) -> None:
-        """Show signs under the given names and all names that show something else now."""
+        """Show placeholders under the given names and all names that show something else now."""
         for name in self.shown:
             self.unmount(spark, name)
-        signs = self._signboard(spark)
+        placeholders = self._placeholders_of(spark)
         # Of relations that the branch no longer has.
         for name in [name for name in self._posted if name not in versions]:
-            signs.take_down(name)
+            placeholders.take_down(name)
             del self._posted[name]
         for name, version in versions.items():
             if self._posted.get(name) != version:
                 self.ensure_schema(spark, PRIVATE)
                 self.ensure_schema(spark, name.schema)
-                signs.put_up(name, sign(name))
+                placeholders.put_up(name, placeholder(name))
                 self._posted[name] = version
 
     @contextmanager
-    def signed(self, spark: SparkSession, signs: Mapping[RelationName, Sign]) -> Iterator[None]:
-        """Show signs under names within a block, and remove them after it."""
-        board = self._signboard(spark)
+    def with_placeholders(
+        self, spark: SparkSession, placeholders: Mapping[RelationName, Placeholder]
+    ) -> Iterator[None]:
+        """Show placeholders under names within a block, and remove them after it."""
+        board = self._placeholders_of(spark)
         self.ensure_schema(spark, PRIVATE)
-        # Asked before the views go: signs must show the columns as their queries name them.
-        queried = {name: board.query_columns(name) for name in signs}
-        for name in signs:
+        # Asked before the views go: placeholders must show the columns as their queries name them.
+        queried = {name: board.query_columns(name) for name in placeholders}
+        for name in placeholders:
             self.ensure_schema(spark, name.schema)
             self._posted.pop(name, None)
             board.take_down(name)
@@ -386,11 +393,11 @@ class Catalog:
                 self._require_free(spark, name)
             self.unmount(spark, name)
         try:
-            for name, sign in signs.items():
-                board.put_up(name, sign, queried[name])
+            for name, placeholder in placeholders.items():
+                board.put_up(name, placeholder, queried[name])
             yield
         finally:
-            for name in signs:
+            for name in placeholders:
                 board.take_down(name)
 
     def require_own(self, spark: SparkSession) -> None:
@@ -404,12 +411,12 @@ class Catalog:
             raise InputError(sentence(made))
 
     def give_back(self, spark: SparkSession) -> None:
-        """Remove all signs, and allow tables in every database again.
+        """Remove all placeholders, and allow tables in every database again.
 
         Relations made bypassing the connections stay, and a warning names them.
         """
         made = self._watch(spark).found()
-        self._signboard(spark).unwall()
+        self._placeholders_of(spark).unwall()
         self._posted.clear()
         if made:
             warnings.warn(sentence(made), stacklevel=2)
@@ -436,7 +443,7 @@ class Catalog:
         if self._adopted:
             mark = f"tblproperties ({literal(SHOWN)} = 'true')"
             self._posted.pop(name, None)
-            self._signboard(spark).take_down(name)
+            self._placeholders_of(spark).take_down(name)
             self._require_free(spark, name)
         spark.sql(f"create or replace view {quoted_relation(name)} {columns} {mark} as {query}")
         self._shown[name] = id
@@ -457,11 +464,11 @@ class Catalog:
                 self._bypassed = Bypassed(spark)
             return self._bypassed
 
-    def _signboard(self, spark: SparkSession) -> Signs:
+    def _placeholders_of(self, spark: SparkSession) -> CatalogPlaceholders:
         with self._lock:
-            if self._signs is None:
-                self._signs = Signs(spark, PRIVATE)
-            return self._signs
+            if self._placeholders is None:
+                self._placeholders = CatalogPlaceholders(spark, PRIVATE)
+            return self._placeholders
 
     def _lock_of(self, key: str) -> threading.Lock:
         """Return the lock of a key, which is forgotten when nobody holds it or waits for it."""

@@ -24,14 +24,14 @@ from dbt.adapters.vcs.engines.port import (
     Analysing,
     Column,
     Destination,
-    Sign,
+    Placeholder,
     TableMount,
     TableParts,
     TemporaryDefinition,
 )
 from dbt.adapters.vcs.engines.spark.carried_rows import CarriedRows
 from dbt.adapters.vcs.engines.spark.catalog import Catalog
-from dbt.adapters.vcs.engines.spark.catalog_signs import hidden
+from dbt.adapters.vcs.engines.spark.catalog_placeholders import hidden
 from dbt.adapters.vcs.engines.spark.context import java_class
 from dbt.adapters.vcs.engines.spark.function_registry import builder, identifier, register
 from dbt.adapters.vcs.engines.spark.jobs import Jobs, words_of
@@ -231,20 +231,24 @@ class SparkView(FrameSession):
                 self._catalog.require_own(self._spark)
 
     def post(
-        self, versions: Mapping[RelationName, str], sign: Callable[[RelationName], Sign]
+        self,
+        versions: Mapping[RelationName, str],
+        placeholder: Callable[[RelationName], Placeholder],
     ) -> None:
-        """Show signs under all known names, until they are mounted again."""
+        """Show placeholders under all known names, until they are mounted again."""
         with self._jobs.run():
-            # Functions have no signs: one that stayed would answer for a version of another
+            # Functions have no placeholders: one that stayed would answer for a version of another
             # moment.
             for name in self._catalog.functions:
                 self._functions.unmount(name)
-            self._catalog.post(self._spark, versions, sign)
+            self._catalog.post(self._spark, versions, placeholder)
 
     @contextmanager
-    def signed(self, signs: Mapping[RelationName, Sign]) -> Iterator[None]:
-        """Show signs under names within a block, and remove them after it."""
-        with self._jobs.run(), self._catalog.signed(self._spark, signs):
+    def with_placeholders(
+        self, placeholders: Mapping[RelationName, Placeholder]
+    ) -> Iterator[None]:
+        """Show placeholders under names within a block, and remove them after it."""
+        with self._jobs.run(), self._catalog.with_placeholders(self._spark, placeholders):
             yield
 
     def redacted(self, properties: Mapping[str, str]) -> dict[str, str]:

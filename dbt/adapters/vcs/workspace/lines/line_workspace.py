@@ -16,7 +16,7 @@ from dbt.adapters.vcs.core.model import Origin, RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Engine, Session
 from dbt.adapters.vcs.reuse.attempt import Reusing, SessionState
-from dbt.adapters.vcs.reuse.derivation_key import Surroundings
+from dbt.adapters.vcs.reuse.derivation_key import KeyContext
 from dbt.adapters.vcs.reuse.reuser import Reuse
 from dbt.adapters.vcs.sql.property_handler import AUTO_OPTIMIZE
 from dbt.adapters.vcs.sql.syntax.excerpts import excerpt
@@ -46,11 +46,11 @@ class Workspace:
         *,
         schema: str,
         externals: Callable[[], Externals] = dict,
-        around: Surroundings | None = None,
+        context: KeyContext | None = None,
     ) -> None:
         """Take a line, a function that makes the engine, and the schema of unqualified names.
 
-        `around` is what results depend on besides the branch; None if no results are taken, and
+        `context` is what results depend on besides the branch; None if no results are taken, and
         if new sessions are as Spark's own.
         """
         self.repository = repository
@@ -59,7 +59,7 @@ class Workspace:
         # Decision 4: a name means one branch's relation, so each workspace has its own catalog.
         self.mounts = Mounts(diff_in_view)
         self.externals = externals
-        self.around = around
+        self.context = context
         self._make_engine = engine
         self._engine: Engine | None = None
         self._lock = threading.Lock()
@@ -206,14 +206,14 @@ class Connection:
 
     def reusing(self, reuse: Reuse | None) -> Reusing | None:
         """Return what takes results on this connection; None if none are taken."""
-        around = self.workspace.around
-        if reuse is None or around is None:
+        context = self.workspace.context
+        if reuse is None or context is None:
             return None
         return Reusing(
             reuse=reuse,
             state=self._state,
-            around=replace(
-                around,
+            context=replace(
+                context,
                 facts=self._state.facts,
                 is_always=reuse.is_always,
                 own_text=reuse.own_text,
@@ -230,7 +230,7 @@ class Connection:
 
         No session is opened for that, except on a server, which may have settings of its own.
         """
-        known = None if self.workspace.around is None else self.workspace.around.circumstances
+        known = None if self.workspace.context is None else self.workspace.context.engine
         if self._session is not None or (known is not None and known.server):
             value = self.session().setting(_TIMESTAMP)
         else:

@@ -1,4 +1,4 @@
-"""Circumstances: the settings of an engine on which the results of statements depend."""
+"""Engine context: the settings of an engine on which the results of statements depend."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _WITHOUT_EFFECT: Final = re.compile(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Circumstances:
+class EngineContext:
     """What an engine is like, as far as results depend on it; known before it starts.
 
     Attributes:
@@ -73,7 +73,7 @@ class Circumstances:
     server: str = ""
 
     @classmethod
-    def of(cls, settings: Mapping[str, str], server: str = "") -> Circumstances:
+    def of(cls, settings: Mapping[str, str], server: str = "") -> EngineContext:
         """Return those of the Spark that is installed here, with the settings of a profile.
 
         A server's own defaults aren't known from here: they count through its address.

@@ -10,13 +10,13 @@ import pytest
 
 from dbt.adapters.vcs.core.model import Function, FunctionEntry, RelationName
 from dbt.adapters.vcs.credentials import VcsCredentials
-from dbt.adapters.vcs.project.reuse_modes import credentials_around
-from dbt.adapters.vcs.reuse.circumstances import Circumstances
+from dbt.adapters.vcs.project.reuse_modes import credentials_context
 from dbt.adapters.vcs.reuse.contents import NameContents
+from dbt.adapters.vcs.reuse.engine_context import EngineContext
 
 
 def digest(settings=None, changed=None, server=""):
-    return Circumstances.of(settings or {}, server).digest(changed or {})
+    return EngineContext.of(settings or {}, server).digest(changed or {})
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_a_server_that_the_environment_names_counts_as_well(monkeypatch):
     found = set()
     for url in ("sc://a", "sc://b"):
         monkeypatch.setenv("SPARK_REMOTE", url)
-        found.add(credentials_around(profile).circumstances.server)
+        found.add(credentials_context(profile).engine.server)
     assert found == {"sc://a", "sc://b"}
 
 

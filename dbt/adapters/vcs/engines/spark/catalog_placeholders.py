@@ -1,11 +1,11 @@
-"""Signs: what a session's catalog shows of a branch to readers without a connection.
+"""Placeholders: what a session's catalog shows of a branch to readers without a connection.
 
 Spark has no hook for resolving a name. Stale contents of an earlier statement would be read as
 the branch's own, and a table created under a name would be a folder that nobody commits. So
-while no statement runs, names of tables and views show signs: relations with columns, but
-without rows or a place to write any. The locations of signs and of schemas are paths of a file
-system that rejects every path. Spark's error quotes the path, so the path says what to do
-instead.
+while no statement runs, names of tables and views show placeholders: relations with columns, but
+without rows or a place to write any. The locations of placeholders and of schemas are paths of a
+file system that rejects every path. Spark's error quotes the path, so the path says what to do
+instead (decision 16).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.engines.dataframes.frame_session import DEFAULTS
-from dbt.adapters.vcs.engines.port import Sign
+from dbt.adapters.vcs.engines.port import Placeholder
 from dbt.adapters.vcs.engines.spark.context import java_class
 from dbt.adapters.vcs.table.quoting import literal, quoted, quoted_relation, sql_type
 
@@ -31,15 +31,15 @@ _FILE_SYSTEM: Final = "org.apache.hadoop.fs.RawLocalFileSystem"
 # Property of a database: its location before it was walled off.
 _PLACE: Final = "dbt-vcs.place"
 
-# Property of a view that is a sign; Spark hides properties with this prefix.
+# Property of a view that is a placeholder; Spark hides properties with this prefix.
 _SIGN: Final = "view.dbt-vcs.sign"
 
 
-class Signs:
-    """The signs in one catalog. Not safe to use from several threads at once."""
+class CatalogPlaceholders:
+    """The placeholders in one catalog. Not safe to use from several threads at once."""
 
     def __init__(self, spark: SparkSession, private: str) -> None:
-        """Take a session of the catalog, and a database for the templates of signs."""
+        """Take a session of the catalog, and a database for the templates of placeholders."""
         self._spark = spark
         self._private = private
         self._shapes: dict[str, dict[str, Any]] = {}
@@ -64,7 +64,7 @@ class Signs:
             self._relocate(database, self._uri(_way_round(f"the schema {schema}")), properties)
 
     def unwall(self) -> None:
-        """Remove all signs, and give every database its previous location back."""
+        """Remove all placeholders, and give every database its previous location back."""
         for schema in _list(self._catalog.listDatabases()):
             database = self._catalog.getDatabase(schema)
             properties = _dict(database.properties())
@@ -82,37 +82,45 @@ class Signs:
             _list(self._catalog.getTable(name.schema, name.identifier).viewQueryColumnNames())
         )
 
-    def put_up(self, name: RelationName, sign: Sign, queried: Sequence[str] = ()) -> None:
-        """Show a sign under a name, unless the session has something of its own there.
+    def put_up(
+        self, name: RelationName, placeholder: Placeholder, queried: Sequence[str] = ()
+    ) -> None:
+        """Show a placeholder under a name, unless the session has something of its own there.
 
         Args:
             name: The name.
-            sign: The sign.
+            placeholder: The placeholder.
             queried: The column names of a view's query; empty if they are the view's own.
         """
         self.take_down(name)
-        shape = self._shape(sign.kind)
+        shape = self._shape(placeholder.kind)
         changes = {
             "identifier": self._identifier(name),
-            "schema": self._columns(sign),
-            "comment": self._option(sign.comment) if sign.comment else self._often(None),
+            "schema": self._columns(placeholder),
+            "comment": self._option(placeholder.comment)
+            if placeholder.comment
+            else self._often(None),
         }
-        if sign.created_at is not None:
-            changes["createTime"] = sign.created_at // 1000
-        if sign.kind == "view":
-            changes |= self._view(name, sign, queried, _dict(shape["properties"]))
+        if placeholder.created_at is not None:
+            changes["createTime"] = placeholder.created_at // 1000
+        if placeholder.kind == "view":
+            changes |= self._view(name, placeholder, queried, _dict(shape["properties"]))
         else:
-            changes |= self._table_parts(name, sign, self._storage(sign.kind))
+            changes |= self._table_parts(name, placeholder, self._storage(placeholder.kind))
         # The catalog itself takes what no statement could make: a table at a place that no file
         # system has.
         self._catalog.createTable(self._table({**shape, **changes}), True)
 
     def _view(
-        self, name: RelationName, sign: Sign, queried: Sequence[str], shape: Mapping[str, str]
+        self,
+        name: RelationName,
+        placeholder: Placeholder,
+        queried: Sequence[str],
+        shape: Mapping[str, str],
     ) -> dict[str, Any]:
-        names = [column.name for column in sign.columns]
-        text = self._option(sign.text or _failing_query(name, sign))
-        properties = {**sign.properties, **_view_properties(shape, name, queried or names)}
+        names = [column.name for column in placeholder.columns]
+        text = self._option(placeholder.text or _failing_query(name, placeholder))
+        properties = {**placeholder.properties, **_view_properties(shape, name, queried or names)}
         return {
             "viewText": text,
             "viewOriginalText": text,
@@ -120,24 +128,24 @@ class Signs:
         }
 
     def _table_parts(
-        self, name: RelationName, sign: Sign, storage: Mapping[str, Any]
+        self, name: RelationName, placeholder: Placeholder, storage: Mapping[str, Any]
     ) -> dict[str, Any]:
         place = self._option(self._uri(_way_round(str(name))))
         stored = {**storage, "locationUri": place}
         return {
             "storage": self._spark_class("CatalogStorageFormat")(*stored.values()),
-            "partitionColumnNames": self._sequence(sign.partition_by),
+            "partitionColumnNames": self._sequence(placeholder.partition_by),
             # As of a table that Spark made, for `show table extended` and the like.
-            "tracksPartitionsInCatalog": bool(sign.partition_by),
-            "properties": self._map({**sign.properties, **_clustering(sign)}),
+            "tracksPartitionsInCatalog": bool(placeholder.partition_by),
+            "properties": self._map({**placeholder.properties, **_clustering(placeholder)}),
         }
 
     def take_down(self, name: RelationName) -> None:
-        """Remove the sign under a name, if there is one."""
+        """Remove the placeholder under a name, if there is one."""
         if not self._catalog.tableExists(name.schema, name.identifier):
             return
         found = self._catalog.getTable(name.schema, name.identifier)
-        if not is_sign(found):
+        if not is_placeholder(found):
             return
         if found.viewText().isEmpty():
             # Spark would delete the files of a managed table.
@@ -146,7 +154,7 @@ class Signs:
         self._catalog.dropTable(name.schema, name.identifier, True, True)
 
     def _shape(self, kind: str) -> dict[str, Any]:
-        """Return the template for signs of a kind, with everything else that Spark records."""
+        """Return the template for a kind, with everything else that Spark records."""
         if kind not in self._shapes:
             name = RelationName(self._private, f"sign_{kind}")
             what = "as select 1 a" if kind == "view" else "(a int) using parquet"
@@ -175,23 +183,23 @@ class Signs:
         catalog = self._often("spark_catalog")
         return made(name.identifier, self._often(name.schema), catalog)
 
-    def _columns(self, sign: Sign) -> Any:
+    def _columns(self, placeholder: Placeholder) -> Any:
         """Return the columns as Spark's catalog keeps them."""
         made = self._member("org.apache.spark.sql.types.StructType", "fromDDL")(
             ", ".join(
                 f"{quoted(column.name)} {sql_type(column.type)}"
                 + ("" if column.nullable else " not null")
                 + (f" comment {literal(column.comment)}" if column.comment else "")
-                for column in sign.columns
+                for column in placeholder.columns
             )
         )
-        if any(column.default is not None for column in sign.columns):
+        if any(column.default is not None for column in placeholder.columns):
             written = json.loads(made.json())
-            for field, column in zip(written["fields"], sign.columns, strict=True):
+            for field, column in zip(written["fields"], placeholder.columns, strict=True):
                 if column.default is not None:
                     field["metadata"] |= dict.fromkeys(DEFAULTS, column.default)
             made = self._class("org.apache.spark.sql.types.DataType").fromJson(json.dumps(written))
-        if any(_has_length(column.type) for column in sign.columns):
+        if any(_has_length(column.type) for column in placeholder.columns):
             lengths = self._class("org.apache.spark.sql.catalyst.util.CharVarcharUtils")
             # Spark keeps them as strings, with the length in the metadata of the column.
             made = lengths.replaceCharVarcharWithStringInSchema(made)
@@ -204,7 +212,7 @@ class Signs:
         return self._member("scala.Option", "apply")(value)
 
     def _often(self, value: str | None) -> Any:
-        """Return a Scala option, cached, since most signs share its value."""
+        """Return a Scala option, cached, since most placeholders share its value."""
         if value not in self._options:
             self._options[value] = self._option(value)
         return self._options[value]
@@ -252,18 +260,19 @@ def hidden(spark: SparkSession, properties: Mapping[str, str]) -> dict[str, str]
     return {key: shown.apply(key) for key in properties}
 
 
-def is_sign(found: Any) -> bool:
-    """Return whether a relation in the catalog is a sign, by its location or a view's mark."""
+def is_placeholder(found: Any) -> bool:
+    """Return whether a relation is a placeholder, by its location or a view's mark."""
     if found.viewText().isDefined():
         return bool(found.properties().contains(_SIGN))
     place = found.storage().locationUri()
     return bool(place.isDefined() and place.get().getScheme() == _SCHEME)
 
 
-def _failing_query(name: RelationName, sign: Sign) -> str:
+def _failing_query(name: RelationName, placeholder: Placeholder) -> str:
     """Return a query with the view's columns that fails whenever it is run."""
     columns = ", ".join(
-        f"cast(null as {sql_type(column.type)}) {quoted(column.name)}" for column in sign.columns
+        f"cast(null as {sql_type(column.type)}) {quoted(column.name)}"
+        for column in placeholder.columns
     )
     return f"select {columns} where raise_error({literal(_way_round(str(name)))}) is null"
 
@@ -282,11 +291,11 @@ def _view_properties(
     }
 
 
-def _clustering(sign: Sign) -> dict[str, str]:
+def _clustering(placeholder: Placeholder) -> dict[str, str]:
     """Return the property in which Spark stores the clustering columns."""
-    if not sign.cluster_by:
+    if not placeholder.cluster_by:
         return {}
-    return {"clusteringColumns": json.dumps([[name] for name in sign.cluster_by])}
+    return {"clusteringColumns": json.dumps([[name] for name in placeholder.cluster_by])}
 
 
 def _elements(value: Any) -> dict[str, Any]:
@@ -350,7 +359,7 @@ class Bypassed:
         if not self._catalog.tableExists(name.schema, name.identifier):
             return None
         table = self._catalog.getTable(name.schema, name.identifier)
-        if is_sign(table) or table.properties().contains(SHOWN):
+        if is_placeholder(table) or table.properties().contains(SHOWN):
             return None
         return "view" if table.viewText().isDefined() else "table"
 

@@ -15,7 +15,7 @@ from chaos.storms import Storm
 from dbt.adapters.vcs.commands import purge
 from dbt.adapters.vcs.core.maintenance import Maintenance, Swept
 from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
-from dbt.adapters.vcs.core.store.condemned import Condemned
+from dbt.adapters.vcs.core.store.objects import Condemned
 
 
 @pytest.fixture

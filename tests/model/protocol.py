@@ -133,11 +133,11 @@ def _create_or_renew(file: str, off: frozenset[str]) -> Request:
         files = world.files - {(file, was)} | {(file, world.now)}
         return [(world._replace(files=files), None)]
 
-    return Request("core.store.condemned:Condemned.store", act)
+    return Request("core.store.objects:Condemned.store", act)
 
 
 def _lists() -> Request:
-    return _told("core.store.condemned:Condemned.refresh", lambda world: world.listed)
+    return _told("core.store.objects:Condemned.refresh", lambda world: world.listed)
 
 
 def _free(file: str, listed: frozenset[str]) -> str:
@@ -328,7 +328,7 @@ def collector(name: str, off: frozenset[str] = frozenset()) -> Program:
         garbage = [file for file, at in listed if _stem(file) not in kept and at < before]
         if "condemn before the first delete" not in off:
             yield Request(
-                "core.store.condemned:Condemned.condemn",
+                "core.store.objects:Condemned.condemn",
                 lambda world: [(_condemned(world, name, garbage), None)],
             )
         if "read the refs again" not in off:
@@ -339,7 +339,7 @@ def collector(name: str, off: frozenset[str] = frozenset()) -> Program:
                 spared.append(file)
         if spared:
             yield Request(
-                "core.store.condemned:Condemned.spare",
+                "core.store.objects:Condemned.spare",
                 lambda world: [(_condemned(world, name, set(garbage) - {*spared}), None)],
             )
         yield _end(name)

@@ -35,8 +35,8 @@ from dbt.adapters.vcs.core.retention import (
     read_retention,
 )
 from dbt.adapters.vcs.core.store.blobs import BlobInfo
-from dbt.adapters.vcs.core.store.condemned import Condemned
 from dbt.adapters.vcs.core.store.lease import Lease
+from dbt.adapters.vcs.core.store.objects import Condemned
 from dbt.adapters.vcs.iceberg.metadata_files import FOLDER
 from dbt.adapters.vcs.workspace.run_branch import is_expired, runs
 

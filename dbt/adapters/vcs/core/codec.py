@@ -10,17 +10,17 @@ import msgspec
 import zstandard
 
 from dbt.adapters.vcs.core.errors import DamagedError, InputError
-from dbt.adapters.vcs.core.model import (
+from dbt.adapters.vcs.core.model.snapshot import Schema, Segment, Snapshot
+from dbt.adapters.vcs.core.model.tree import (
+    EARLIEST,
+    LATEST,
     Commit,
     Function,
-    Schema,
     SchemaTree,
-    Segment,
-    Snapshot,
     Tree,
+    Value,
     View,
 )
-from dbt.adapters.vcs.core.model.tree import EARLIEST, LATEST, Value
 
 _TIMES: Final = ("at", "committed_at", "created_at")
 

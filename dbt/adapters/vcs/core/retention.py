@@ -34,9 +34,8 @@ from dbt.adapters.vcs.core.plan.collect import (
 )
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.branch_names import is_name
-from dbt.adapters.vcs.core.store.condemned import Condemned
 from dbt.adapters.vcs.core.store.lease import is_running, seems_running
-from dbt.adapters.vcs.core.store.objects import object_path
+from dbt.adapters.vcs.core.store.objects import Condemned, object_path
 from dbt.adapters.vcs.core.store.refs import Ref, Space
 from dbt.adapters.vcs.core.turns import attempts
 

@@ -12,7 +12,7 @@ import msgspec
 
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.core.store.condemned import Condemned
+from dbt.adapters.vcs.core.store.objects import Condemned
 
 FOLDER: Final = "iceberg"
 """Everything made for other engines lies below it, and can be deleted and made again."""

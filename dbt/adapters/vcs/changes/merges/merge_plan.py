@@ -159,7 +159,7 @@ def plan_merge(
     date. Tables that were merged for an earlier plan, and have not changed since, are as they were
     merged then.
 
-    Each relation follows the rule of `core.plan.tree_merge`. A table that both sides changed is
+    Each relation follows the rule of `core.tree_changes`. A table that both sides changed is
     merged row by row, and its definition attribute by attribute; anything else that both changed
     is decided as a whole by the policy. All conflicts are found before anything is written that a
     reader could see.

@@ -19,8 +19,7 @@ from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError, RetryError
 from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.model import RefMove
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.core.store.condemned import Condemned
-from dbt.adapters.vcs.core.store.objects import next_name, object_path
+from dbt.adapters.vcs.core.store.objects import Condemned, next_name, object_path
 from dbt.adapters.vcs.core.store.refs import Forwards, is_same_file, opened, sealed
 
 LOST: Final = "lost"

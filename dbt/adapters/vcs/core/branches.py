@@ -219,6 +219,7 @@ class Names:
                     f"{last.move.commit[:12]}. "
                     "Give another name, or delete it first."
                 )
+            # The log of a deleted name goes on, so that its moves can still be named.
             move = self.follow(
                 last, name, at, author=author, action="create", note=note, state=state
             )
@@ -328,6 +329,7 @@ class Names:
         move = RefMove(
             name=name,
             commit=commit,
+            # A clock that was set back must not show: `RefStore.before` searches a log by time.
             at=max(self._clock(), earliest),
             by=author,
             action=action,
@@ -337,8 +339,10 @@ class Names:
             pid=os.getpid(),
             version=version,
         )
+        # Blocks, manifests, then the ref: a ref never names what a crash could lose.
         self._objects.flush()
         gate = self._gate
+        # Decision 36: a purge may be about to replace what the move names.
         with gate.move(self._space, name, last, commit, state) if gate else nullcontext():
             made = self._refs.advance(self._space, move, after=seq)
         if made is None:
@@ -358,8 +362,8 @@ class Names:
             if last.move.note.startswith(RENAMED):
                 return f"{gone[:-1]}, {last.move.note}."
             return f"{gone} To have it back, type dbt-vcs branch undelete {shlex.quote(name)}."
-        near = self._near(name)
-        names = self._first(_SHOWN + 1)
+        near = self._near_names(name)
+        names = self._first_names(_SHOWN + 1)
         if near:
             hint = f"Did you mean {' or '.join(map(repr, near))}?"
         elif names:
@@ -378,12 +382,13 @@ class Names:
                 f"the protection first: dbt-vcs {self._word} unprotect {named}"
             )
 
-    def _near(self, name: str) -> list[str]:
+    def _near_names(self, name: str) -> list[str]:
         known = self._refs.names(self._space)
+        # Twice as many: names that were deleted are known, too, and drop out below.
         found = difflib.get_close_matches(name, known, n=2 * _NEAR)
         return [near for near in found if self._is_there(near)][:_NEAR]
 
-    def _first(self, count: int) -> list[str]:
+    def _first_names(self, count: int) -> list[str]:
         there = (name for name in self._refs.names(self._space) if self._is_there(name))
         return list(islice(there, count))
 
@@ -391,6 +396,7 @@ class Names:
         try:
             return self.find(name) is not None
         except DamagedError:
+            # Its log is damaged, but there is such a name.
             return True
 
 
@@ -443,12 +449,12 @@ class SnapshotNames:
 
     def of(self, relation: RelationName) -> list[NamedSnapshot]:
         """Return the named snapshots of a relation, sorted by name."""
-        return [_named(relation, *found) for found in self._names(relation).all()]
+        return [_named_snapshot(relation, *found) for found in self._names(relation).all()]
 
     def find(self, relation: RelationName, name: str) -> NamedSnapshot | None:
         """Return a named snapshot, None if it doesn't exist."""
         found = self._names(relation).find(name)
-        return None if found is None else _named(relation, *found)
+        return None if found is None else _named_snapshot(relation, *found)
 
     def create(
         self,
@@ -469,10 +475,11 @@ class SnapshotNames:
         """
         self._objects.snapshot(snapshot)
         self._objects.commit(at)
+        # A move points to a commit, so the version is in its state.
         ref = self._names(relation).create(
             name, at, author=author, note=note, state={_SNAPSHOT: snapshot}
         )
-        return _named(relation, at, ref)
+        return _named_snapshot(relation, at, ref)
 
     def delete(self, relation: RelationName, name: str, *, author: str) -> NamedSnapshot:
         """Delete a name and return the named snapshot.
@@ -482,7 +489,7 @@ class SnapshotNames:
             ProtectedError: It is protected.
         """
         names = self._names(relation)
-        found = _named(relation, *names.get(name))
+        found = _named_snapshot(relation, *names.get(name))
         names.change(name, author=author, action="delete", note="", delete=True)
         return found
 
@@ -496,7 +503,7 @@ class SnapshotNames:
         """
         names = self._names(relation)
         ref = names.protect(name, Protection() if is_protected else None, author=author)
-        return _named(relation, names.get(name)[0], ref)
+        return _named_snapshot(relation, names.get(name)[0], ref)
 
     def made(self, item: NamedSnapshot) -> RefMove:
         """Return the move that created a named snapshot."""
@@ -534,5 +541,5 @@ def _space(relation: RelationName) -> str:
     return f"{ROOT}/{relation.schema}/{relation.identifier}"
 
 
-def _named(relation: RelationName, commit: CommitId, ref: Ref) -> NamedSnapshot:
+def _named_snapshot(relation: RelationName, commit: CommitId, ref: Ref) -> NamedSnapshot:
     return NamedSnapshot(relation, ref.name, snapshot_of(ref), commit, ref)

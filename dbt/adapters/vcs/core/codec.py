@@ -42,6 +42,7 @@ UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _KINDS: Final[dict[type[Value], str]] = {
     Commit: "commit",
+    # Both levels are trees in the store; the empty one is a single object.
     Tree: "tree",
     SchemaTree: "tree",
     Snapshot: "snapshot",

@@ -84,6 +84,7 @@ def merge_bases(left: N, right: N, parents_of: ParentsOf[N], age_of: AgeOf[N] = 
     candidates = _paint_down(left, right, parents_of, age_of)
     if len(candidates) < 2:
         return candidates
+    # The walk stops early, so a candidate may still be an ancestor of another one.
     redundant = set()
     for node in candidates:
         below = ancestors(parents_of(node), parents_of, age_of)

@@ -35,6 +35,7 @@ def micros_of(moment: datetime) -> Micros:
     """Return an instant in microseconds; a naive datetime is taken as UTC."""
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=timezone.utc)
+    # Not `timestamp()`: a float loses microseconds in distant years.
     delta = moment - datetime(1970, 1, 1, tzinfo=timezone.utc)
     return Micros((delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds)
 

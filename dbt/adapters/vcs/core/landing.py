@@ -112,18 +112,19 @@ class Lander:
             ReplacedError: A purge has replaced what it was made from; nothing was changed.
             RetryError: Others were first every time; nothing was changed.
         """
+        # What is missing is found here, and not when a branch names it.
         base = self._objects.commit(proposal.base)
         self._objects.tree(proposal.tree)
         for parent in proposal.parents:
             self._objects.commit(parent)
         with self._turns.on(proposal.branch) as turn:
             for _ in turn.attempts(f"land on the branch {proposal.branch!r}"):
-                landed = self._attempt(proposal, base.tree)
+                landed = self._landed(proposal, base.tree)
                 if landed is not None:
                     return landed
         raise AssertionError("attempts raises when it ends")
 
-    def _attempt(self, proposal: Proposal, base: TreeId) -> Landed | None:
+    def _landed(self, proposal: Proposal, base: TreeId) -> Landed | None:
         """Put a proposal on its branch as it is now; None if another writer was first."""
         head, ref = self._heads.get(proposal.branch)
         branch = Branch(proposal.branch, head, ref)
@@ -132,9 +133,10 @@ class Lander:
                 f"The branch {branch.name!r} moved after this work was checked against it. "
                 "Nothing was changed. Check it again."
             )
-        tree = self._merged(proposal, base, branch)
+        tree = self._merged_tree(proposal, base, branch)
         parents = self._new_parents(proposal, branch)
         changes = tree != self._objects.commit(head).tree or parents
+        # A parent that is new counts as a change: it says that a merge needn't be done again.
         if not (changes or proposal.allow_empty):
             kept = self._keep(proposal, branch)
             return Landed(head, False, head, "up_to_date") if kept else None
@@ -145,8 +147,9 @@ class Lander:
             return Landed(commit, True, head, "fast_forward" if simple else "merge")
         return None
 
-    def _merged(self, proposal: Proposal, base: TreeId, branch: Branch) -> TreeId:
+    def _merged_tree(self, proposal: Proposal, base: TreeId, branch: Branch) -> TreeId:
         ours = self._objects.commit(branch.head).tree
+        # Nobody else changed anything, or they made the same change.
         if ours in (base, proposal.tree):
             return proposal.tree
         if proposal.tree == base:
@@ -204,24 +207,24 @@ class Lander:
 
 
 def _conflict_message(branch: str, merge: TreeMerge) -> str:
-    found = [f"{name} ({_described(triple)})" for name, triple in merge.conflicts.items()]
+    found = [f"{name} ({_sides_text(triple)})" for name, triple in merge.conflicts.items()]
     found += [
-        f"schema {name} ({_described(triple)})" for name, triple in merge.schema_conflicts.items()
+        f"schema {name} ({_sides_text(triple)})" for name, triple in merge.schema_conflicts.items()
     ]
     return (
         f"The branch {branch!r} moved since this work began, and both sides changed: "
-        f"{_joined(found)}. Nothing was changed on {branch!r}. Build these again from its new "
+        f"{_list_text(found)}. Nothing was changed on {branch!r}. Build these again from its new "
         "head, or merge it first and choose a side."
     )
 
 
-def _joined(found: Iterable[str]) -> str:
+def _list_text(found: Iterable[str]) -> str:
     items = list(found)
     more = f" and {len(items) - _SHOWN} more" if len(items) > _SHOWN else ""
     return ", ".join(items[:_SHOWN]) + more
 
 
-def _described(triple: Sides[Any]) -> str:
+def _sides_text(triple: Sides[Any]) -> str:
     words = []
     for side, value in (("there", triple.ours), ("here", triple.theirs)):
         if value is Absent:

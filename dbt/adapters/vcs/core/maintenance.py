@@ -193,7 +193,7 @@ class Maintenance:
                 raise
             for commit in commits:
                 if self.current(commit) != commit:
-                    raise _replaced(f"commit {commit[:12]}") from error
+                    raise _replaced_error(f"commit {commit[:12]}") from error
             raise
 
     @contextmanager
@@ -412,12 +412,12 @@ class Maintenance:
         ):
             swept.objects += sum(delete_object(kind, id) for id in ids)
         swept.files += sum(each(delete, files))
-        each(delete, list(self._told(files, state)))
+        each(delete, list(self._files_to_delete(files, state)))
         for kind, others in (("tree", replaced.trees), ("segment", replaced.segments)):
             swept.objects += sum(each(partial(delete_object, kind), others))
         return swept
 
-    def _told(self, files: Collection[str], state: dict[str, str]) -> Iterator[str]:
+    def _files_to_delete(self, files: Collection[str], state: dict[str, str]) -> Iterator[str]:
         """Yield the files that the record says to delete, and those of the tables set aside."""
         for folder in state.get("folders", "").split():
             yield from (info.path for info in self._blobs.walk(folder))
@@ -466,10 +466,10 @@ class Maintenance:
         self._require("snapshot", versions)
         shown = [objects.snapshot(id) for id in versions]
         self._require("segment", {ref.id for version in shown for ref in version.segments})
-        self._check_current(_made_from(shown))
+        self._check_current(_origins(shown))
         missing = missing_file(self._blobs, newly_named(objects, old, new))
         if missing is not None:
-            raise _replaced(f"data file {missing}")
+            raise _replaced_error(f"data file {missing}")
 
     def _check_current(self, read: Iterable[str]) -> None:
         """Check that no purge has replaced commits or versions that something was made from."""
@@ -477,14 +477,14 @@ class Maintenance:
         # What a collection let go of is gone, too.
         for id in (id for id in read if self._forwards.of(id) != id):
             if not any(has_object(self._blobs, kind, id) for kind in ("commit", "snapshot")):
-                raise _replaced(f"commit or version {id[:12]}")
+                raise _replaced_error(f"commit or version {id[:12]}")
 
     def _require(self, kind: str, ids: Iterable[str]) -> None:
         wanted = list(ids)
         there = each(lambda id: has_object(self._blobs, kind, id), wanted)
         for id, is_there in zip(wanted, there, strict=True):
             if not is_there:
-                raise _replaced(f"{kind} {id[:12]}")
+                raise _replaced_error(f"{kind} {id[:12]}")
 
 
 @dataclass(slots=True)
@@ -532,7 +532,7 @@ class Purging:
         return self._maintenance.complete(record, self._lease)
 
 
-def _made_from(versions: Iterable[Snapshot]) -> set[str]:
+def _origins(versions: Iterable[Snapshot]) -> set[str]:
     """Return the ids of what versions came from, and what their statements read."""
     found: set[str] = set()
     for version in versions:
@@ -550,7 +550,7 @@ def _newest_first(ids: Iterable[str], when: Callable[..., int]) -> list[str]:
     return [id for _, id in sorted(found, reverse=True)]
 
 
-def _replaced(what: str) -> ReplacedError:
+def _replaced_error(what: str) -> ReplacedError:
     return ReplacedError(
         f"This work needs the {what}, which is not in the repository any more: a purge has "
         "replaced it since the work began. Nothing was changed. Run it again."

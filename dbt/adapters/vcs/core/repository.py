@@ -129,10 +129,13 @@ class Repository(CommitGraph):
             committed_at=clock(),
             message="Create the repository",
         )
+        # Another process may be creating it, too, or has died on the way.
         if new.find_branch(default_branch) is None:
             first_id = CommitId(new.objects.put(first))
+            # Without the gate: there is no purge where there is no repository.
             heads = Names(new.objects, new.refs, clock, "heads")
             heads.follow(None, default_branch, first_id, author=author, action="create")
+        # Before anybody relies on it: a store that ignores put-if-absent loses commits.
         new.objects.check_write_once(Tree())
         write_header(blobs, header)
         return cls.open(blobs, clock=clock)

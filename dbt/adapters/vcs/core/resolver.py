@@ -141,6 +141,7 @@ def parse_moment(text: str, now: Micros) -> Micros | None:
     if ago := _AGO.fullmatch(words):
         return Micros(now - int(ago[1]) * _SECONDS[ago[2]] * 1_000_000)
     try:
+        # Python 3.10 reads offsets, and not Z.
         return micros_of(datetime.fromisoformat(re.sub(r"\s*[zZ]$", "+00:00", text.strip())))
     except ValueError:
         return None
@@ -194,12 +195,13 @@ class Resolver:
             NotFoundError: It names no commit.
             InputError: It is not a revision, or names several commits.
         """
+        # Names of earlier versions may look like revisions with steps.
         whole = self.find_name(text)
         if whole is not None:
             return whole
         revision = parse_revision(text, self._clock())
         if revision.selector is not None:
-            start = self._selected(revision.name, revision.selector)
+            start = self._selected_commit(revision.name, revision.selector)
         elif revision.name == text:
             raise NotFoundError(self._unknown(text))
         else:
@@ -257,19 +259,19 @@ class Resolver:
             return None
         ids = self._objects.with_prefix("commit", prefix)
         if len(ids) > 1:
-            shown = "; ".join(self._described(CommitId(id)) for id in ids[:5])
+            shown = "; ".join(self._commit_text(CommitId(id)) for id in ids[:5])
             raise InputError(
                 f"The commit id {prefix!r} is ambiguous, {len(ids)} commits start with it: "
                 f"{shown}. Give more digits."
             )
         return CommitId(ids[0]) if ids else None
 
-    def _described(self, id: CommitId) -> str:
+    def _commit_text(self, id: CommitId) -> str:
         commit = self._objects.commit(id)
         moment = f"{datetime_of(commit.committed_at):%Y-%m-%d %H:%M}"
         return f"{id[:12]} ({moment}, {commit.summary})"
 
-    def _selected(self, name: str, selector: Selector) -> CommitId:
+    def _selected_commit(self, name: str, selector: Selector) -> CommitId:
         last = self._refs.read("heads", name)
         if last is None:
             raise NotFoundError(self._heads.unknown(name))
@@ -317,6 +319,7 @@ class Resolver:
                 case Back(count=count):
                     for done in range(count):
                         id = self._parent(revision, id, 1, f" after {done} of {count} steps")
+                # As in git, `^0` asks for nothing but a commit.
                 case Parent(number=0):
                     self._objects.commit(id)
                 case Parent(number=number):

@@ -215,7 +215,7 @@ def _check(
         gone = next(filter(condemned.is_gone, (*manifests, *sorted(files))), None)
         gone = gone or missing_file(repository.blobs, files)
         if gone is not None:
-            raise NotFoundError(_gone(repository, id, gone))
+            raise NotFoundError(_gone_message(repository, id, gone))
 
 
 def _is_kept(repository: Repository, commit: CommitId, known: CommitId) -> bool:
@@ -239,7 +239,7 @@ def _is_in_history(repository: Repository, commit: CommitId, head: CommitId) -> 
         return False
 
 
-def _gone(repository: Repository, id: SnapshotId, path: str) -> str:
+def _gone_message(repository: Repository, id: SnapshotId, path: str) -> str:
     found = read_retention(repository)
     horizon = f"{datetime_of(found.horizon):%Y-%m-%d %H:%M} UTC"
     made = f"{datetime_of(repository.objects.snapshot(id).created_at):%Y-%m-%d %H:%M} UTC"

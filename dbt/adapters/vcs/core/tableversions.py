@@ -49,14 +49,15 @@ def find_version(repository: Repository, relation: RelationName, version: str) -
     try:
         commit = repository.resolve(version)
     except InputError as error:
-        reason = _unknown(repository, relation, version, error)
+        reason = _unknown_version(repository, relation, version, error)
     else:
         try:
             where = "at this version" if version == commit else f"at {version!r}"
-            return TableVersion(_shown(repository, relation, commit, where), commit)
+            return TableVersion(_version_at(repository, relation, commit, where), commit)
         except InputError as error:
             reason = error
-    found = _by_id(repository, version)
+    # The version's own id comes last: names from earlier versions may look like one.
+    found = _version_by_id(repository, version)
     if found is None:
         raise reason
     return TableVersion(found, None)
@@ -87,7 +88,7 @@ def find_version_at(
         if found is not None and found.move.commit is not None:
             where = f"on {branch!r} at {when}"
             return TableVersion(
-                _shown(repository, relation, found.move.commit, where), found.move.commit
+                _version_at(repository, relation, found.move.commit, where), found.move.commit
             )
         start = repository.refs.at("heads", branch, 1).move.commit or head
     commit = _first_parent_at(repository, start, moment)
@@ -96,7 +97,7 @@ def find_version_at(
             f"The history begins after {when}, so there is no {relation} of that time. "
             f"Give a later one; dbt-vcs log --relation {relation} lists its versions."
         )
-    return TableVersion(_shown(repository, relation, commit, f"at {when}"), commit)
+    return TableVersion(_version_at(repository, relation, commit, f"at {when}"), commit)
 
 
 def _first_parent_at(repository: Repository, start: CommitId, moment: Micros) -> CommitId | None:
@@ -110,7 +111,7 @@ def _first_parent_at(repository: Repository, start: CommitId, moment: Micros) ->
         id = commit.parents[0]
 
 
-def _shown(
+def _version_at(
     repository: Repository, relation: RelationName, commit: CommitId, where: str
 ) -> SnapshotId:
     tree = repository.tree(commit)
@@ -130,7 +131,7 @@ def _shown(
     )
 
 
-def _by_id(repository: Repository, version: str) -> SnapshotId | None:
+def _version_by_id(repository: Repository, version: str) -> SnapshotId | None:
     prefix = version.lower()
     if not _DIGITS.fullmatch(prefix):
         return None
@@ -144,7 +145,7 @@ def _by_id(repository: Repository, version: str) -> SnapshotId | None:
     return SnapshotId(ids[0]) if ids else None
 
 
-def _unknown(
+def _unknown_version(
     repository: Repository, relation: RelationName, version: str, error: InputError
 ) -> InputError:
     """Return the error for a version that is neither a snapshot, a revision nor an id."""

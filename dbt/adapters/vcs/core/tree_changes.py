@@ -136,14 +136,14 @@ def _merge_schema(schema: str, refs: Sides[SchemaRef], load: LoadSchema) -> Tree
     for identifier in _differing(loaded[0], loaded[2]):
         name = RelationName(schema, identifier)
         entries: Sides[Entry] = Sides(*(known.get(identifier, Absent) for known in loaded))
-        chosen = _merged(entries)
+        chosen = _chosen_entry(entries)
         if chosen is None:
             conflicts[name] = entries
         elif chosen != entries.ours:
             relations[name] = chosen
             (left.discard if chosen is Absent else left.add)(identifier)
     infos = Sides(info_of(refs.base), info_of(refs.ours), info_of(refs.theirs))
-    info = _merged(infos)
+    info = _chosen_entry(infos)
     if info is Absent and left:
         info = infos.theirs if infos.ours is Absent else infos.ours
     return TreeMerge(
@@ -154,7 +154,7 @@ def _merge_schema(schema: str, refs: Sides[SchemaRef], load: LoadSchema) -> Tree
     )
 
 
-def _merged(triple: Sides[T]) -> T | AbsentType | None:
+def _chosen_entry(triple: Sides[T]) -> T | AbsentType | None:
     """Return the entry chosen by the rule, None for a conflict."""
     if triple.theirs in (triple.ours, triple.base):
         return triple.ours
@@ -255,9 +255,10 @@ def edit_tree(objects: ObjectStore, base: TreeId, changes: TreeChanges) -> TreeI
         InputError: Spark's catalog does not accept a name.
         NotFoundError: A relation is put into a schema that doesn't exist.
     """
+    # First of all: nothing is written of a change that is refused.
     _check_names(changes)
     before = objects.tree(base).schemas
-    infos = _infos(before, changes.schemas)
+    infos = _schema_infos(before, changes.schemas)
     touched = set(changes.schemas)
     for name, entry in changes.relations.items():
         if name.schema not in infos and entry is not Absent:
@@ -279,7 +280,7 @@ def edit_tree(objects: ObjectStore, base: TreeId, changes: TreeChanges) -> TreeI
     return TreeId(objects.put(Tree(schemas=after)))
 
 
-def _infos(
+def _schema_infos(
     before: Mapping[str, SchemaRef], changes: Mapping[str, SchemaInfo | AbsentType]
 ) -> dict[str, SchemaInfo]:
     infos = {name: SchemaInfo(ref.comment, ref.properties) for name, ref in before.items()}

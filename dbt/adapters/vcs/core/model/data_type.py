@@ -140,6 +140,7 @@ def first_word(text: str) -> str:
     return OTHER_NAMES.get(word, word)
 
 
+# The same few texts come back with every column of every block.
 @lru_cache(maxsize=10_000)
 def type_of(text: str) -> Type:
     """Parse the text of a type.
@@ -152,6 +153,7 @@ def type_of(text: str) -> Type:
 
 def decimal_type(size: tuple[int, ...]) -> Type:
     """Return the decimal type for the given numbers: none, one or both."""
+    # Spark's `decimal` is decimal(10,0), and decimal(12) has no digits after the point.
     precision, scale = (*size, 10, 0)[:2] if not size else (*size, 0)[:2]
     return Type("decimal", (precision, scale))
 
@@ -221,8 +223,10 @@ class _Parser:
                 self._expect(",")
             name = self._next()
             names.append(name[1:-1].replace("``", "`") if name.startswith("`") else name)
+            # Spark shows `a:int`, and also reads `a int`.
             self._take(":")
             parts.append(self._type())
+            # Both say nothing about values, and equal types have equal values.
             self._take("not", "null")
             if self._take("comment"):
                 self._next()

@@ -47,6 +47,7 @@ class Schema(Value, frozen=True, kw_only=True):
     """
 
     fields: tuple[Field, ...]
+    # Old files may hold a column of that name: under a new column its values would come back.
     retired: tuple[str, ...] = ()
 
     @classmethod
@@ -246,7 +247,9 @@ class Tombstone(Value, frozen=True, kw_only=True):
 
     path: str
     bytes: int
+    # Decision 9: counts by block, so that a manifest alone says how many rows a version has.
     targets: dict[str, int]
+    # Decision 19: Spark writes most files, and nobody else sees all of their bytes.
     footer: str = ""
     whole: str = ""
 
@@ -304,6 +307,8 @@ class Derivation(Value, frozen=True, kw_only=True):
     """
 
     outputs: tuple[str, ...]
+    # Decision 10: only all outputs together hold the rows of the inputs, so nothing is said of
+    # one block.
     inputs: tuple[str, ...]
     tombstones: tuple[Tombstone, ...] = ()
 
@@ -323,6 +328,7 @@ class Replacement(Value, frozen=True, kw_only=True):
 
     blocks: tuple[str, ...]
     tombstones: tuple[str, ...]
+    # Decision 29: with these, a diff of an update scans its files and compares nothing.
     rows: int
     columns: tuple[str, ...]
 
@@ -443,6 +449,7 @@ class Snapshot(Value, frozen=True, kw_only=True):
     comment: str | None = None
     properties: dict[str, str] = {}
     origin: Origin = Origin()
+    # Decision 32: in the version itself, so that rows and record can never come apart.
     consumption: Consumption | None = None
 
     @property

@@ -89,6 +89,8 @@ class TableEntry(Value, frozen=True, kw_only=True, tag_field="kind", tag="table"
 class ViewEntry(Value, frozen=True, kw_only=True, tag_field="kind", tag="view"):
     """A relation that is a view, at one version."""
 
+    # Decision 3: an object by itself, so that trees stay small and a rebuild with the same text
+    # changes nothing.
     noun: ClassVar[str] = "view"
 
     view: ViewId
@@ -121,6 +123,7 @@ Entry: TypeAlias = Readable | FunctionEntry
 class SchemaTree(Value, frozen=True, kw_only=True):
     """The relations of one schema, by identifier."""
 
+    # msgspec copies an empty container, so no two values share a default.
     relations: dict[str, Entry] = {}
 
 
@@ -275,6 +278,7 @@ class Run(Value, frozen=True, kw_only=True):
     started_at: Moment = Micros(0)
     seconds: float = 0.0
     head: CommitId | None = None
+    # Decision 6: published runs are one commit, so what each node did is told here.
     nodes: tuple[NodeRun, ...] = ()
 
 

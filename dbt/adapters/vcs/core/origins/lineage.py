@@ -212,6 +212,7 @@ def has_name(sides: Consumptions) -> bool:
     way, so its rows don't add up with those of a side that has one.
     """
     base, ours, theirs = sides
+    # Decision 32: two sums that each gained 10 may have counted different rows.
     return ours == theirs or (base is not None and base in (ours, theirs))
 
 

@@ -104,6 +104,7 @@ class Results:
         try:
             return decode_record(Result, self._blobs.get(_path(key)), f"result {key}")
         except (NotFoundError, DamagedError, *UNREADABLE):
+            # Damage costs one computation, so it is not worth an error.
             return None
 
     def put(self, key: str, result: Result, *, replace: bool = False) -> None:

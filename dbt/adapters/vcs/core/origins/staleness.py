@@ -266,6 +266,7 @@ class _Finder:
         left = [id]
         while left and len(seen) <= MAX_BACK:
             snapshot = self._past(left.pop())
+            # A clone has the rows of one named version, whatever a branch shows.
             if snapshot is None or snapshot.operation == "clone":
                 continue
             own = [item for item in snapshot.origin.inputs if _counts(item, name)]

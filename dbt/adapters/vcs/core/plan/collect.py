@@ -288,6 +288,7 @@ def missing_file(blobs: Blobs, paths: Iterable[str]) -> str | None:
 
     def missing(folder: str) -> str | None:
         files = folders[folder]
+        # A listing also shows files of other versions, so it has to be worth it.
         if len(files) < _MANY:
             return next((path for path in files if not blobs.exists(path)), None)
         there = {info.path for info in blobs.walk(folder)}

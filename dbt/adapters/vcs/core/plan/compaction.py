@@ -21,6 +21,7 @@ MUCH_DELETED: Final = 0.1
 DUE_BLOCKS: Final = 64
 """A table with more small blocks than this is due for compaction."""
 
+# Each composition is one more entry in a segment; what is further back is compared by value.
 _MOST_COMPOSED: Final = 32
 
 
@@ -87,12 +88,13 @@ def plan_compaction(
             groups.setdefault(tuple(sorted(block.partition.items())), []).append(block)
     bins: list[Bin] = []
     for blocks in groups.values():
-        bins += _packed(sorted(blocks, key=order) if order else blocks, contents, target_bytes)
+        bins += _bins(sorted(blocks, key=order) if order else blocks, contents, target_bytes)
     return tuple(item for item in bins if _is_useful(item, contents.deleted))
 
 
 def is_due(contents: Contents, target_bytes: int = TARGET_BYTES) -> bool:
     """Return whether a table has enough small blocks or deletions to slow down reads."""
+    # Many small blocks are not enough: alone in their partitions they can't be packed.
     small = sum(_is_small(block, target_bytes) for block in contents.blocks)
     rows = sum(block.rows for block in contents.blocks)
     gone = sum(contents.deleted.values())
@@ -148,17 +150,17 @@ def _is_riddled(block: Block, deleted: Mapping[str, int]) -> bool:
     return deleted.get(block.path, 0) > MUCH_DELETED * block.rows
 
 
-def _left(block: Block, deleted: Mapping[str, int]) -> int:
+def _bytes_left(block: Block, deleted: Mapping[str, int]) -> int:
     """Return the approximate size of a block's remaining rows."""
     return block.bytes * (block.rows - deleted.get(block.path, 0)) // max(block.rows, 1)
 
 
-def _packed(blocks: Iterable[Block], contents: Contents, target_bytes: int) -> list[Bin]:
+def _bins(blocks: Iterable[Block], contents: Contents, target_bytes: int) -> list[Bin]:
     bins: list[Bin] = []
     held: list[Block] = []
     size = 0
     for block in blocks:
-        left = _left(block, contents.deleted)
+        left = _bytes_left(block, contents.deleted)
         if held and size + left > target_bytes:
             bins.append(Bin(tuple(held), size))
             held, size = [], 0

@@ -126,10 +126,13 @@ def delta(
     new = {ref.id for ref in after.segments} if after else set()
     gone = _Side([read(ref.id) for ref in before.segments if ref.id not in new] if before else [])
     come = _Side([read(ref.id) for ref in after.segments if ref.id not in old] if after else [])
+    # A write that replaces some blocks of a segment writes the others into a new one.
     for path in gone.blocks.keys() & come.blocks.keys():
         del gone.blocks[path], come.blocks[path]
+    # Decision 9: pairs are compared, since an entry that lost a target deletes the same rows.
     for key in gone.deletions.keys() & come.deletions.keys():
         del gone.deletions[key], come.deletions[key]
+    # Decision 10: a compaction is no change of rows.
     copied: set[str] = set()
     if not with_moves:
         copied = _cancel_derived(come, gone) | _cancel_derived(gone, come)
@@ -231,6 +234,7 @@ def known_changes(
     come = _Changed.of(delta.added, delta.deleted, delta.updates)
     go = _Changed.of(delta.removed, delta.restored, delta.undone)
     found: list[KnownChange] = []
+    # Decision 29: only a key that no update set pairs old rows with new ones.
     if unique and key:
         columns = frozenset(compared).difference(key)
         found += come.updated(columns, new="update_postimage", old="update_preimage")

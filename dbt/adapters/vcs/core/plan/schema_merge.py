@@ -219,7 +219,7 @@ class _Merger:
         if old is None and (our.name.lower(), our.initial) != (their.name.lower(), their.initial):
             if self._prefer is None:
                 self._conflicts.append(
-                    SchemaConflict("add", our.name, None, _shown(our), _shown(their))
+                    SchemaConflict("add", our.name, None, _column_text(our), _column_text(their))
                 )
             return self._preferred(our, their)
         name = our.name
@@ -259,17 +259,19 @@ class _Merger:
             if id in other.retired:
                 # The other side's files may still hold the column it dropped.
                 self._conflicts.append(
-                    SchemaConflict("add", left.name, None, _shown(our), _shown(their))
+                    SchemaConflict("add", left.name, None, _column_text(our), _column_text(their))
                 )
             return left
-        is_changed = _essence(left) != _essence(old) or self._has_new_use(id, is_ours=bool(our))
+        is_changed = _meaning(left) != _meaning(old) or self._has_new_use(id, is_ours=bool(our))
         if not is_changed and id not in self._edited:
             return None
         if self._prefer is not None:
             return self._preferred(our, their)
         values = "" if is_changed else " with other values"
-        shown = [None if field is None else f"{_shown(field)}{values}" for field in (our, their)]
-        conflict = SchemaConflict("drop", left.name, _shown(old), *shown)
+        shown = [
+            None if field is None else f"{_column_text(field)}{values}" for field in (our, their)
+        ]
+        conflict = SchemaConflict("drop", left.name, _column_text(old), *shown)
         self._conflicts.append(conflict._replace(rows=self._edited.get(id)))
         return left
 
@@ -323,7 +325,7 @@ class _Merger:
             if first is not field:
                 shown = (
                     ", ".join(
-                        _shown(found) or ""
+                        _column_text(found) or ""
                         for id in (first.id, field.id)
                         if (found := side.by_id(id)) is not None
                     )
@@ -355,7 +357,7 @@ class _Merger:
         )
         main, other = (ours, theirs) if chosen == orders["ours"] else (theirs, ours)
         order = [field.id for field in main.fields if field.id in merged]
-        return _inserted(order, [field.id for field in other.fields if field.id in merged])
+        return _merged_order(order, [field.id for field in other.fields if field.id in merged])
 
     def _ids(
         self, kind: Literal["primary_key", "partition_by", "cluster_by"], schema: Schema
@@ -400,7 +402,7 @@ class _Merger:
         return found
 
 
-def _inserted(order: list[str], other: Sequence[str]) -> list[str]:
+def _merged_order(order: list[str], other: Sequence[str]) -> list[str]:
     """Return an order with the other side's new ids, at the end or after their neighbour."""
     known = set(order)
     last = max((number for number, id in enumerate(other) if id in known), default=-1)
@@ -422,11 +424,11 @@ def _nullable(old: Field | None, our: Field, their: Field) -> bool:
     return our.nullable if their.nullable == old.nullable else their.nullable
 
 
-def _essence(field: Field) -> tuple[object, ...]:
+def _meaning(field: Field) -> tuple[object, ...]:
     return field.name, field.type, field.nullable, field.default
 
 
-def _shown(field: Field | None) -> str | None:
+def _column_text(field: Field | None) -> str | None:
     if field is None:
         return None
     initial = "" if field.initial is None else f" default {field.initial}"

@@ -104,8 +104,8 @@ class Triple(NamedTuple):
             deleted_from: Blocks from which more rows will be deleted.
         """
         final = State(
-            _applied(self.settled.blocks, self.ours.blocks, result.blocks),
-            _applied(self.settled.deletions, self.ours.deletions, result.deletions),
+            _with_change(self.settled.blocks, self.ours.blocks, result.blocks),
+            _with_change(self.settled.deletions, self.ours.deletions, result.deletions),
         )
         for item in self.undone:
             is_of_ours = self.stored.blocks.keys() >= set(item.outputs)
@@ -130,8 +130,10 @@ def compare(base: Snapshot | None, ours: Snapshot, theirs: Snapshot, read: ReadS
         (item.outputs, item.inputs): item for part in loaded for item in part.derivations
     }
     states = [part.state for part in loaded]
+    # Without a base nothing counts as deleted, so what both have stands for it.
     if base is None:
         states.insert(0, _common(*states))
+    # The edit of ours starts from what its segments say, whatever is settled for the merge.
     stored = states[1].copy()
     undone = [item for item in derivations.values() if _settle(item, states)]
     settled = states[1].copy()
@@ -160,6 +162,7 @@ def graft(triple: Triple) -> State:
         for path, block in theirs.blocks.items()
         if path not in base.blocks and path not in ours.blocks
     }
+    # Theirs never saw the blocks that ours added, and can say nothing about rows of them.
     own = ours.blocks.keys() - base.blocks.keys()
     gone = ours.blocks.keys() - blocks.keys()
     lost = base.blocks.keys() - ours.blocks.keys()
@@ -255,7 +258,7 @@ def _deletions_of(item: Derivation) -> dict[DeletionKey, int]:
     }
 
 
-def _applied(whole: Mapping[K, V], before: Mapping[K, V], after: Mapping[K, V]) -> dict[K, V]:
+def _with_change(whole: Mapping[K, V], before: Mapping[K, V], after: Mapping[K, V]) -> dict[K, V]:
     """Return a mapping with part of it changed."""
     kept = {key: value for key, value in whole.items() if key not in before or key in after}
     return {**kept, **{key: value for key, value in after.items() if key not in before}}

@@ -192,6 +192,7 @@ class Parallel:
 
     def __init__(self) -> None:
         self._here = threading.local()
+        # A fork copies this object, and none of its threads.
         self._pool = self._started()
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=partial(_renew, weakref.ref(self)))

@@ -179,6 +179,7 @@ class ObjectStore:
         with self._flushing:
             with self._lock:
                 waiting, files = dict(self._waiting), list(self._files)
+            # Blocks before the manifests that name them: no manifest survives without its rows.
             if files:
                 self._blobs.sync(files)
             self._condemned.store(waiting)

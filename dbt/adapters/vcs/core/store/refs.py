@@ -119,11 +119,11 @@ class RefStore:
         before: tuple[str, bytes] | None = None
         for number, path in enumerate(names, 1):
             if path != _move(folder, number):
-                yield _broken(folder, number, path)
+                yield _broken_log(folder, number, path)
                 return
             try:
                 data = self._blobs.get(path)
-                move = _named(opened(data, path), name, path)
+                move = _move_of(opened(data, path), name, path)
                 if before is not None:
                     check_follows(move, path, before[1], before[0], self._forwards.latest)
             except (DamagedError, NotFoundError) as error:
@@ -163,13 +163,15 @@ class RefStore:
         folder = _folder(space, move.name)
         path, beyond = _move(folder, after + 1), _move(folder, after + 2)
         data = encode_record(new)
+        # A file after a gap is a lost move, which writing in the gap would hide.
         if self._blobs.exists(beyond) and not self._blobs.exists(path):
-            raise DamagedError(_broken(folder, after + 1, beyond))
+            raise DamagedError(_broken_log(folder, after + 1, beyond))
         try:
             created = self._blobs.create(path, data)
         except StorageError as error:
             created = self._landed_anyway(path, data, move.name, error)
         else:
+            # A client that repeats a request finds the file that it wrote itself.
             created = created or self._blobs.get(path) == data
         if not created:
             return None
@@ -304,7 +306,7 @@ class RefStore:
             if behind is None:
                 return low
             if not self._exists(folder, low + 1):
-                raise DamagedError(_broken(folder, low + 1, behind))
+                raise DamagedError(_broken_log(folder, low + 1, behind))
             low = self._bisected(folder, low)
         return low
 
@@ -348,7 +350,7 @@ class RefStore:
     def _opened(self, space: Space, name: str, seq: int) -> tuple[RefMove, bytes]:
         data = self._bytes_of(space, name, seq)
         path = _path(space, name, seq)
-        return _named(opened(data, path), name, path), data
+        return _move_of(opened(data, path), name, path), data
 
     def _bytes_of(self, space: Space, name: str, seq: int) -> bytes:
         known = self._remembered(space, name)
@@ -374,7 +376,7 @@ class RefStore:
                 self._seen[space, name] = seen
 
 
-def _named(move: RefMove, name: str, path: str) -> RefMove:
+def _move_of(move: RefMove, name: str, path: str) -> RefMove:
     if move.name != name:
         raise DamagedError(
             f"The file {path} belongs to the ref {move.name!r}; expected {name!r}. "
@@ -383,7 +385,7 @@ def _named(move: RefMove, name: str, path: str) -> RefMove:
     return move
 
 
-def _broken(folder: str, seq: int, found: str) -> str:
+def _broken_log(folder: str, seq: int, found: str) -> str:
     """Return what to say of a log in which another file comes where a move should."""
     return (
         f"The log {folder} is broken: the file {found} comes where move {seq} should. If moves "
@@ -410,7 +412,7 @@ _SEAL: Final = re.compile(rb'"digest":"([0-9a-f]{64})",')
 def sealed(move: RefMove, before: bytes | None) -> RefMove:
     """Return a move with its digests; `before` is the file of the move before it."""
     previous = "" if before is None else digest_of(before)
-    return _digested(msgspec.structs.replace(move, previous=previous))
+    return _with_digest(msgspec.structs.replace(move, previous=previous))
 
 
 def redacted(move: RefMove, change: Callable[[str], str]) -> RefMove:
@@ -419,7 +421,7 @@ def redacted(move: RefMove, change: Callable[[str], str]) -> RefMove:
     new = msgspec.structs.replace(move, note=change(move.note), state=state)
     if new == move:
         return move
-    return _digested(new) if move.digest else new
+    return _with_digest(new) if move.digest else new
 
 
 def digest_of(data: bytes) -> str:
@@ -427,7 +429,7 @@ def digest_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _digested(move: RefMove) -> RefMove:
+def _with_digest(move: RefMove) -> RefMove:
     bare = msgspec.structs.replace(move, digest="")
     return msgspec.structs.replace(bare, digest=digest_of(encode_record(bare)))
 
@@ -544,6 +546,7 @@ class Forwards:
     def _now(self, id: str) -> str:
         if id not in self._next:
             return id
+        # While the old object is there, the purge may still be undone.
         is_there = any(has_object(self._blobs, kind, id) for kind in ("commit", "snapshot"))
         return id if is_there else self.of(id)
 

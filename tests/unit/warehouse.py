@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dbt.adapters.vcs.changes.diffs.row_diff import diff
+from dbt.adapters.vcs.commands.merge import MergeReport, MergeRequest, merge
 from dbt.adapters.vcs.core.ids import CommitId, Micros, SegmentId, SnapshotId, TableId, ViewId
 from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import (
@@ -41,6 +42,19 @@ SECOND = 1_000_000
 
 BYTES = 100
 """Size of a block, whatever its rows."""
+
+
+def promote(
+    repository: Repository,
+    source: str,
+    target: str,
+    request: MergeRequest | None = None,
+    **more: Any,
+) -> MergeReport:
+    """Merge as `dbt-vcs promote` does."""
+    request = request or MergeRequest()
+    promotes = replace(request, terms=replace(request.terms, promotes=True))
+    return merge(repository, source, target, promotes, **more)
 
 
 class Clock:

@@ -9,9 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 from dbt.adapters.vcs.cli import main
-from dbt.adapters.vcs.commands.merge import merge, promote
+from dbt.adapters.vcs.commands.merge import merge
 from dbt.adapters.vcs.core.errors import ConflictError
 from tests.functional.life.shop import Shop, make_shop
+from tests.unit.warehouse import promote
 
 pytestmark = pytest.mark.spark
 

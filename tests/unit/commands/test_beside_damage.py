@@ -11,7 +11,7 @@ from dbt.adapters.vcs.commands.clone import clone_from_snapshot
 from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.commands.gc import collect
 from dbt.adapters.vcs.commands.log import read_log
-from dbt.adapters.vcs.commands.merge import merge, promote
+from dbt.adapters.vcs.commands.merge import merge
 from dbt.adapters.vcs.commands.restore import restore_branch, restore_relation
 from dbt.adapters.vcs.commands.revert import revert
 from dbt.adapters.vcs.commands.status import read_status
@@ -24,7 +24,7 @@ from dbt.adapters.vcs.core.store import MemoryBlobs
 from dbt.adapters.vcs.sql.metadata_tables import table_of
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from tests.unit.tables import Tables
-from tests.unit.warehouse import Clock, Warehouse
+from tests.unit.warehouse import Clock, Warehouse, promote
 
 DAMAGES = ("move", "edited move", "gap", "commit", "tree", "schema", "snapshot", "segment", "data")
 

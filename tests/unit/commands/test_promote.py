@@ -5,14 +5,14 @@ import pytest
 from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import RowChoice
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import Terms
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice, Mode, Policy
-from dbt.adapters.vcs.commands.merge import MergeReport, MergeRequest, continue_merge, promote
+from dbt.adapters.vcs.commands.merge import MergeReport, MergeRequest, continue_merge
 from dbt.adapters.vcs.commands.resolve import resolve
 from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Input, NodeRun, Run, TableEntry
 from dbt.adapters.vcs.workspace.run_branch import Status
-from tests.unit.warehouse import Warehouse
+from tests.unit.warehouse import Warehouse, promote
 
 
 @pytest.fixture

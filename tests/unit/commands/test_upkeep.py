@@ -12,7 +12,7 @@ from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.commands.gc import collect, gc_text, set_retention
 from dbt.adapters.vcs.commands.layout import plain_lines
 from dbt.adapters.vcs.commands.log import read_log
-from dbt.adapters.vcs.commands.merge import merge, promote
+from dbt.adapters.vcs.commands.merge import merge
 from dbt.adapters.vcs.commands.restore import restore_branch, restore_relation
 from dbt.adapters.vcs.commands.snapshot import create_snapshot
 from dbt.adapters.vcs.commands.tag import create_tag
@@ -33,7 +33,7 @@ from dbt.adapters.vcs.core.retention import DAY, hold_commit, read_retention
 from dbt.adapters.vcs.core.store import MemoryBlobs
 from dbt.adapters.vcs.workspace.run_branch import Status
 from tests.unit.tables import Tables
-from tests.unit.warehouse import Clock, Warehouse
+from tests.unit.warehouse import Clock, Warehouse, promote
 
 MAIN = {"branch": "main", "author": "bob"}
 

@@ -15,20 +15,14 @@ from dbt.adapters.vcs.changes.merges.conflicts.open_merges import (
     open_merge_of,
 )
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
-from dbt.adapters.vcs.commands.merge import (
-    MergeRequest,
-    abort_merge,
-    continue_merge,
-    merge,
-    promote,
-)
+from dbt.adapters.vcs.commands.merge import MergeRequest, abort_merge, continue_merge, merge
 from dbt.adapters.vcs.commands.resolve import resolve
 from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.errors import ConflictError, NotFoundError, ProtectedError
 from dbt.adapters.vcs.core.model import NodeRun, Run, TableEntry
 from dbt.adapters.vcs.workspace.run_branch import Status, find_run
 from tests.unit.commands.test_promote import seen_by_test
-from tests.unit.warehouse import SECOND, Warehouse
+from tests.unit.warehouse import SECOND, Warehouse, promote
 
 TESTS = Protection(("tests",))
 

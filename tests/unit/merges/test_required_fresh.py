@@ -6,7 +6,7 @@ import pytest
 
 from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import RowChoice
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
-from dbt.adapters.vcs.commands.merge import MergeReport, MergeRequest, continue_merge, promote
+from dbt.adapters.vcs.commands.merge import MergeReport, MergeRequest, continue_merge
 from dbt.adapters.vcs.commands.resolve import resolve
 from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.errors import ConflictError
@@ -14,7 +14,7 @@ from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.core.store import MemoryBlobs
 from dbt.adapters.vcs.workspace.run_branch import Status
 from tests.unit.tables import Tables
-from tests.unit.warehouse import Clock, Warehouse
+from tests.unit.warehouse import Clock, Warehouse, promote
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import RowChoice
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice, Mode, Policy
 from dbt.adapters.vcs.changes.merges.table_merge import merge_tables
 from dbt.adapters.vcs.commands import revert as revert_module
-from dbt.adapters.vcs.commands.merge import MergeRequest, continue_merge, merge, promote
+from dbt.adapters.vcs.commands.merge import MergeRequest, continue_merge, merge
 from dbt.adapters.vcs.commands.resolve import resolve
 from dbt.adapters.vcs.commands.revert import revert
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
@@ -26,7 +26,7 @@ from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.engines.factory import ENGINE
 from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.table.limits import Limits
-from tests.unit.warehouse import Warehouse
+from tests.unit.warehouse import Warehouse, promote
 
 Make = Callable[[], Engine]
 

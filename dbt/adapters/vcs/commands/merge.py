@@ -139,7 +139,9 @@ def merge(
     fast-forwarded if it has no commits of its own, and otherwise there is a commit with both as
     parents. Tables that both sides changed are merged row by row. The branch of a dbt run is
     published instead: its steps become one commit, and once that is on the run's target branch,
-    the run counts as published.
+    the run counts as published. A promotion is the only kind of merge that a protected branch
+    accepts; if the branch requires tests, they must have passed on exactly the versions that are
+    published (`workspace.evidence`).
 
     Args:
         repository: The repository.
@@ -334,27 +336,6 @@ def _as_changed(item: Merged, change: ChangeSummary | None) -> Merged:
         modified=change.rows_modified,
         is_exact=change.is_exact,
     )
-
-
-def promote(
-    repository: Repository,
-    source: str,
-    target: str,
-    request: MergeRequest | None = None,
-    *,
-    author: str,
-    engine: Callable[[], Engine] | None = None,
-) -> MergeReport:
-    """Publish everything that a branch changed to another branch, in one step or not at all.
-
-    This is the only kind of merge that a protected branch accepts. If the branch requires tests,
-    they must have passed on exactly the versions that are published (`workspace.run_branch`);
-    otherwise it is a ConflictError. A run that did not succeed can't be promoted. The rest is as
-    for `merge`.
-    """
-    request = request or MergeRequest()
-    promotes = replace(request, terms=replace(request.terms, promotes=True))
-    return merge(repository, source, target, promotes, author=author, engine=engine)
 
 
 def continue_merge(

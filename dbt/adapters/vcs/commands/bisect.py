@@ -188,7 +188,7 @@ class _Bisection:
         return first_bad(suspects, parents_of, twins, self._look)
 
     def _suspect(self, commit: CommitId) -> Suspect:
-        return suspect_of(self._repository, self._probes, commit, self._bad_steps(commit))
+        return _suspect_of(self._repository, self._probes, commit, self._bad_steps(commit))
 
     def _bad_steps(self, commit: CommitId) -> list[CommitId]:
         """Return the step of the commit's run that broke it, several if that is open.
@@ -379,7 +379,7 @@ class Suspect:
     changed: tuple[Changed, ...]
 
 
-def suspect_of(
+def _suspect_of(
     repository: Repository, probes: Probes, id: CommitId, steps: Sequence[CommitId]
 ) -> Suspect:
     """Return a commit as a suspect; `steps` are the steps of its run that may have broken it."""
@@ -415,7 +415,6 @@ def _nodes_of(commit: Commit) -> dict[str, str]:
 def _changes(
     repository: Repository, probes: Probes, id: CommitId, nodes: dict[str, str]
 ) -> Iterator[Changed]:
-    """Yield what a commit changed of what the condition reads, by name."""
     parents = repository.objects.commit(id).parents
     new, old = probes.versions(id), probes.versions(parents[0]) if parents else None
     after = dict(new.entries) if new is not None else {}

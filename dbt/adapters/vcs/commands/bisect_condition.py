@@ -217,7 +217,7 @@ class Probes:
         self._condition = condition
         self._repository = repository
         self._versions = ReadVersions(repository, condition.text, schema)
-        self._plain = plain_query(self._versions.query)
+        self._plain = _plain_query(self._versions.query)
         self._read: dict[CommitId, VersionsRead | None] = {}
         self._answers: dict[str, Answer] = {}
         self._workspace = Workspace(
@@ -358,7 +358,7 @@ class PlainQuery(NamedTuple):
     compared: tuple[str, int] | None
 
 
-def plain_query(query: Query) -> PlainQuery | None:
+def _plain_query(query: Query) -> PlainQuery | None:
     """Return a query as a plain one; None if it is more than that."""
     if len(query.reads) != 1 or query.files or query.diffs or query.reads[0].at is not None:
         return None

@@ -105,8 +105,7 @@ def clone_from_snapshot(
     )
 
 
-def clone_text(report: CloneReport) -> Iterator[Block]:
-    """Yield what a clone did."""
+def _clone_text(report: CloneReport) -> Iterator[Block]:
     at = f" at {report.at}" if report.at else ""
     yield line(
         "Cloned ",
@@ -147,4 +146,4 @@ def clone_command(
         author=session.author,
         replace=replace,
     )
-    session.show(report, clone_text(report))
+    session.show(report, _clone_text(report))

@@ -239,8 +239,7 @@ class CopyView:
         return min((name for name in found if name is not None), default=None)
 
 
-def copy_text(report: CopyReport) -> Iterator[Block]:
-    """Yield what a copy did."""
+def _copy_text(report: CopyReport) -> Iterator[Block]:
     if not (report.files or report.moves):
         yield line(f"{report.target} is up to date with {report.source}.")
         return
@@ -267,4 +266,4 @@ def copy_command(
         for place in (source, target)
     ]
     report = copy_repository(*stores)
-    session.show(report, copy_text(report))
+    session.show(report, _copy_text(report))

@@ -523,12 +523,11 @@ def diff_command(
     texts = {"--summary": diff_summary_text, "--schema": diff_schema_text}
     items = report.rows if report.heads else report.relations
     session.show(report, texts.get(output or "", diff_text)(report), items)
-    if is_different(report, output):
+    if _is_different(report, output):
         raise click.exceptions.Exit(DIFFERENT)
 
 
-def is_different(report: DiffReport, output: str | None) -> bool:
-    """Return whether there are differences."""
+def _is_different(report: DiffReport, output: str | None) -> bool:
     if output == "--schema":
         return any(relation.columns for relation in report.relations)
     return not report.is_equal

@@ -45,7 +45,6 @@ def export_command(
 
 
 def _export_text(report: BranchExport) -> Iterator[Block]:
-    """Yield what an export did."""
     for relation, why in report.refused.items():
         yield line("Not exported: ", Span(relation, "name"), f". {why}")
     for relation in report.removed:

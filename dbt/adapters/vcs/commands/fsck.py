@@ -148,7 +148,6 @@ def needed_now(repository: Repository, note: Callable[[str], None]) -> Needed:
 
 
 def _orphans(repository: Repository, kept: Needed, sizes: Mapping[str, int]) -> Iterator[int]:
-    """Yield the sizes of files that are not needed."""
     yield from (size for path, size in sizes.items() if path not in kept.files)
     for info in repository.blobs.walk("objects"):
         if object_key(info.path) not in kept.objects:
@@ -350,7 +349,7 @@ def batches(
         yield batch
 
 
-def fsck_text(report: FsckReport, *, with_problems: bool = True) -> Iterator[Block]:
+def _fsck_text(report: FsckReport, *, with_problems: bool = True) -> Iterator[Block]:
     """Yield the summary of a check, without the problems that were already shown."""
     for problem in report.problems if with_problems else ():
         yield line(Span(problem, "bad"))
@@ -426,6 +425,6 @@ def fsck_command(
         progress=session.progress.show,
     )
     report = check_repository(session.repository, tell, data=wanted if data else None)
-    session.show(report, fsck_text(report, with_problems=False), report.problems)
+    session.show(report, _fsck_text(report, with_problems=False), report.problems)
     if report.problems:
         raise ShownFailure(DamagedError)

@@ -175,7 +175,7 @@ def plain_text(blocks: Iterable[Block]) -> Iterator[str]:
         if isinstance(block, TextLine):
             yield "".join(printable(span.text) for span in block.spans).rstrip()
         else:
-            yield from plain_grid(block)
+            yield from _plain_grid(block)
 
 
 def fitted_lines(blocks: Iterable[Block], room: int) -> Iterator[TextLine]:
@@ -186,7 +186,7 @@ def fitted_lines(blocks: Iterable[Block], room: int) -> Iterator[TextLine]:
     """
     for block in blocks:
         if isinstance(block, Grid):
-            yield from fitted_grid(block, room)
+            yield from _fitted_grid(block, room)
             continue
         shown = TextLine(
             tuple(span._replace(text=printable(span.text)) for span in block.spans),
@@ -254,7 +254,7 @@ def _words(entry: TextLine) -> Iterator[list[Span]]:
         yield word
 
 
-def plain_grid(grid: Grid) -> Iterator[str]:
+def _plain_grid(grid: Grid) -> Iterator[str]:
     """Yield a grid as text of any width, with nothing left out.
 
     A column becomes wider if a later page needs it.
@@ -268,16 +268,16 @@ def plain_grid(grid: Grid) -> Iterator[str]:
             heads = map(printable, grid.heads)
             columns = [[head, *column] for head, column in zip(heads, columns, strict=True)]
         widths = [
-            max(width, widest(column)) for width, column in zip(widths, columns, strict=True)
+            max(width, _widest(column)) for width, column in zip(widths, columns, strict=True)
         ]
         aligned = [
-            all_padded(column, width, right=right)
+            _all_padded(column, width, right=right)
             for column, width, right in zip(columns, widths, rights, strict=True)
         ]
         yield from (_GAP.join(cells).rstrip() for cells in zip(*aligned, strict=True))
 
 
-def fitted_grid(grid: Grid, room: int) -> Iterator[TextLine]:
+def _fitted_grid(grid: Grid, room: int) -> Iterator[TextLine]:
     """Yield a grid as lines no wider than `room`, which is at least 1.
 
     Each page is laid out separately by `fit`, or with one line per column if no grid fits. The
@@ -304,8 +304,7 @@ def _pages(rows: Iterable[Row]) -> Iterator[Sequence[Row]]:
 
 
 def _texts(page: Sequence[Row], count: int) -> list[Sequence[str]]:
-    """Return the printable text of each column's cells."""
-    return [all_printable([row[place].text for row in page]) for place in range(count)]
+    return [_all_printable([row[place].text for row in page]) for place in range(count)]
 
 
 def _fit(
@@ -318,7 +317,7 @@ def _fit(
 ) -> Fit | None:
     """Return the columns to show of a page, the same as for the page before if possible."""
     natural = [
-        max(cell_width(head), widest(column)) for head, column in zip(heads, texts, strict=True)
+        max(cell_width(head), _widest(column)) for head, column in zip(heads, texts, strict=True)
     ]
     kept = dict(zip(last.places, last.widths, strict=True)) if last else {}
     steady = [max(width, kept.get(place, 0)) for place, width in enumerate(natural)]
@@ -353,7 +352,7 @@ def _table(
             text = shortened(cell.text, width) if width else ""
             right = grid.heads[place] in grid.right
             is_last = number == len(places) - 1 and not end and not right
-            yield Span(text if is_last else padded(text, width, right=right), cell.style)
+            yield Span(text if is_last else _padded(text, width, right=right), cell.style)
         yield from end
 
     if last is None or (last.places, last.is_part) != (found.places, found.is_part):
@@ -380,7 +379,7 @@ def _records(
             if left < 1:
                 yield TextLine((Span(MARK, "faint"),))
                 continue
-            name = Span(padded(shortened(head, width), width) + _GAP, "heading")
+            name = Span(_padded(shortened(head, width), width) + _GAP, "heading")
             yield TextLine((name, Span(shortened(texts[place][number], left), row[place].style)))
 
 
@@ -388,7 +387,7 @@ class GridColumn(NamedTuple):
     """Properties of a column.
 
     Attributes:
-        width: Width of its widest cell, including the head.
+        width: Width of its _widest cell, including the head.
         is_whole: True if no cell may be shortened.
         is_first: True if it is shown before others.
     """
@@ -446,7 +445,7 @@ def fit(columns: Sequence[GridColumn], room: int) -> Fit | None:
 
 
 def _widths(columns: Sequence[GridColumn], room: int) -> tuple[int, ...] | None:
-    """Return a width for each column, shortening the widest first; None if they can't fit."""
+    """Return a width for each column, shortening the _widest first; None if they can't fit."""
     room -= _GAP_WIDTH * (len(columns) - 1)
     if sum(column.least for column in columns) > room:
         return None
@@ -491,13 +490,13 @@ def cell_width(text: str) -> int:
     return cell_len(text)
 
 
-def all_printable(texts: Sequence[str]) -> Sequence[str]:
+def _all_printable(texts: Sequence[str]) -> Sequence[str]:
     """Return `printable` of each text; fast if all are printable."""
     return texts if "".join(texts).isprintable() else [printable(text) for text in texts]
 
 
-def widest(texts: Sequence[str]) -> int:
-    """Return the width of the widest printable text, or 0 if there is none."""
+def _widest(texts: Sequence[str]) -> int:
+    """Return the width of the _widest printable text, or 0 if there is none."""
     measure = len if "".join(texts).isascii() else cell_width
     return max(map(measure, texts), default=0)
 
@@ -515,21 +514,20 @@ def shortened(text: str, room: int) -> str:
     return text[:end] + MARK
 
 
-def padded(text: str, width: int, *, right: bool = False) -> str:
-    """Return a printable text padded with blanks to a width, on the left if `right` is set."""
+def _padded(text: str, width: int, *, right: bool = False) -> str:
+    """Return a printable text _padded with blanks to a width, on the left if `right` is set."""
     blanks = " " * (width - cell_width(text))
     return blanks + text if right else text + blanks
 
 
-def all_padded(texts: Sequence[str], width: int, *, right: bool = False) -> Sequence[str]:
-    """Return `padded` of each text; fast if all are ASCII."""
+def _all_padded(texts: Sequence[str], width: int, *, right: bool = False) -> Sequence[str]:
+    """Return `_padded` of each text; fast if all are ASCII."""
     if "".join(texts).isascii():
         return [text.rjust(width) if right else text.ljust(width) for text in texts]
-    return [padded(text, width, right=right) for text in texts]
+    return [_padded(text, width, right=right) for text in texts]
 
 
 def _fitting(text: str, room: int) -> int:
-    """Return how many code points fit."""
     if text.isascii():
         return room
     end = 0

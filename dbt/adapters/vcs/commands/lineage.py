@@ -131,7 +131,7 @@ def _leaf(item: Input) -> LineageNode:
     return LineageNode(relation=item.relation, kind="external", version=None)
 
 
-def lineage_text(node: LineageNode, now: datetime, *, forward: bool) -> Iterator[Block]:
+def _lineage_text(node: LineageNode, now: datetime, *, forward: bool) -> Iterator[Block]:
     """Yield a lineage as a tree, with the requested version first."""
     yield from _node_text(node, now, "")
     if not node.next:
@@ -194,4 +194,4 @@ def lineage_command(
     found = read_lineage(
         session.repository, relation, branch=branch or session.branch, forward=forward, depth=depth
     )
-    session.show(found, lineage_text(found, session.now, forward=forward))
+    session.show(found, _lineage_text(found, session.now, forward=forward))

@@ -115,7 +115,7 @@ def _entry(id: CommitId, commit: Commit, names: tuple[str, ...]) -> LogEntry:
     )
 
 
-def log_text(entries: Iterable[LogEntry], now: datetime) -> Iterator[Block]:
+def _log_text(entries: Iterable[LogEntry], now: datetime) -> Iterator[Block]:
     """Yield one line per commit."""
     for item in entries:
         names = Span(f" ({', '.join(item.names)})", "name") if item.names else Span("")
@@ -146,5 +146,5 @@ def log_command(
         relation=relation,
     )
     session.show_first(
-        found, limit, lambda items: log_text(items, session.now), "There are older commits"
+        found, limit, lambda items: _log_text(items, session.now), "There are older commits"
     )

@@ -185,7 +185,6 @@ def merge(
 
 
 def _work_of(repository: Repository, source: str, request: MergeRequest) -> Work:
-    """Return the source of a merge that a revision refers to."""
     commit = resolve_source(repository, source, force=request.force)
     branch = named_branch(repository, source)
     run = run_of(branch) if branch else None
@@ -430,8 +429,7 @@ def _way(report: MergeReport) -> str:
     return "merged with what was there" if report.relations else "with a commit of its own"
 
 
-def aborted_text(merge: OpenMerge) -> Iterator[Block]:
-    """Yield the line for an aborted merge."""
+def _aborted_text(merge: OpenMerge) -> Iterator[Block]:
     source, target = Span(merge.source, "name"), Span(merge.target, "name")
     yield line("Aborted the merge of ", source, " into ", target, ", which is unchanged.")
 
@@ -487,7 +485,6 @@ def _merge(
     force: bool = False,
     dry_run: bool,
 ) -> None:
-    """Merge or promote, and show the report."""
     target = target or session.branch
     request = MergeRequest(
         terms=terms,
@@ -515,7 +512,7 @@ def _end(session: CommandSession, source: str | None, target: str | None, *, abo
     into = source or target or session.branch
     if abort:
         gone = abort_merge(session.repository, into, author=session.author)
-        session.show(gone, aborted_text(gone))
+        session.show(gone, _aborted_text(gone))
         return
     done = continue_merge(
         session.repository, session.bound(into), author=session.author, engine=session.engine

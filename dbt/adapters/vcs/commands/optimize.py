@@ -258,7 +258,6 @@ def optimize_command(
 
 
 def _optimize_text(report: OptimizeReport) -> Iterator[Block]:
-    """Yield what a compaction did."""
     if report.commit is None:
         what = counted(report.looked_at, "table")
         yield line(f"Nothing to do: {what} checked, and no block needs to be rewritten.")

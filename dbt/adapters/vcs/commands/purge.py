@@ -423,8 +423,7 @@ def unused_files(
     return found
 
 
-def purge_text(report: PurgeReport) -> Iterator[Block]:
-    """Yield what a purge did, or would do."""
+def _purge_text(report: PurgeReport) -> Iterator[Block]:
     if not report.commits and not report.moved:
         yield line(Span(f"No version of {report.relation} has such rows.", "good"))
     else:
@@ -503,4 +502,4 @@ def purge_command(
         engine=session.engine,
         guard=guard,
     )
-    session.show(report, purge_text(report))
+    session.show(report, _purge_text(report))

@@ -141,10 +141,10 @@ def known_results(repository: Repository) -> Iterator[Known]:
 
 def is_node(id: str, asked: str) -> bool:
     """Return whether a person means a node by a name: its unique id, or its name alone."""
-    return asked in (id, node_name(id))
+    return asked in (id, _node_name(id))
 
 
-def node_name(id: str) -> str:
+def _node_name(id: str) -> str:
     """Return the name in a node's unique id: `orders` for `model.shop.orders`."""
     parts = id.split(".", 2)
     name = parts[-1]

@@ -400,8 +400,7 @@ def _files(repository: Repository, copy: Blobs, id: str, dry_run: bool) -> Itera
             yield f"The data file {file.path}."
 
 
-def repair_text(report: RepairReport) -> Iterator[Block]:
-    """Yield what a repair did, and what is damaged."""
+def _repair_text(report: RepairReport) -> Iterator[Block]:
     if report.done and report.dry_run:
         yield line("Nothing was changed. The repair would do this:")
     for done in report.done:
@@ -461,6 +460,6 @@ def repair_command(
         report = go_back(repository, to_last_whole, author=who, dry_run=dry_run)
     else:
         report = survey(repository, DataCheck() if data else None)
-    session.show(report, repair_text(report), report.damages)
+    session.show(report, _repair_text(report), report.damages)
     if report.damages:
         raise ShownFailure(DamagedError)

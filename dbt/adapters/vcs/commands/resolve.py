@@ -108,8 +108,7 @@ def _check(chosen: RowChoice) -> None:
         raise InputError("--with delete can't be combined with values. Leave one of them out.")
 
 
-def resolved_text(resolution: Resolution) -> Iterator[Block]:
-    """Yield what was chosen, and what is left."""
+def _resolved_text(resolution: Resolution) -> Iterator[Block]:
     is_custom = resolution.choice is Choice.CUSTOM
     what = "values given by hand" if is_custom else str(resolution.choice)
     yield line(f"Resolved {counted(resolution.count, 'conflict')} with {what}.")
@@ -175,7 +174,7 @@ def resolve_command(
     done = resolve(
         session.repository, target or session.branch, relation, chosen, author=session.author
     )
-    session.show(done, resolved_text(done))
+    session.show(done, _resolved_text(done))
 
 
 def _values(given: Iterable[tuple[str, Given]], nulls: Sequence[str]) -> dict[str, Given]:

@@ -209,7 +209,7 @@ def _partial_of(split: Split) -> PartialRestore:
     )
 
 
-def restore_text(report: RestoreReport) -> Iterator[Block]:
+def _restore_text(report: RestoreReport) -> Iterator[Block]:
     """Yield what a restore did, and which commits it undid only in part."""
     what = Span(report.relation or "all", "name")
     where = Span(report.branch, "name")
@@ -277,4 +277,4 @@ def restore_command(
         report = restore_branch(
             session.repository, to, branch=where, author=who, message=message, dry_run=dry_run
         )
-    session.show(report, restore_text(report))
+    session.show(report, _restore_text(report))

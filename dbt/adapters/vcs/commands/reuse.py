@@ -260,7 +260,7 @@ def _text(before: Result, after: Result) -> str:
 _BY_CHOICE: Final = ("it depends on the moment", "it may give another result", "Spark does not")
 
 
-def reasons_text(reasons: ReuseReasons, now: datetime) -> Iterator[Block]:
+def _reasons_text(reasons: ReuseReasons, now: datetime) -> Iterator[Block]:
     """Yield why a node's results were computed."""
     yield line(Span(reasons.node, "name"))
     if reasons.last is not None:
@@ -302,8 +302,7 @@ def _statement_text(statement: ComputedStatement, now: datetime) -> Iterator[Blo
 _SHOWN: Final = 12
 
 
-def results_text(results: Sequence[RememberedResult], now: datetime) -> Iterator[Block]:
-    """Yield a list of results."""
+def _results_text(results: Sequence[RememberedResult], now: datetime) -> Iterator[Block]:
     if not results:
         yield line("Nothing is remembered.")
         return
@@ -329,7 +328,7 @@ def results_text(results: Sequence[RememberedResult], now: datetime) -> Iterator
     )
 
 
-def figures_text(figures: ReuseFigures, now: datetime) -> Iterator[Block]:
+def _figures_text(figures: ReuseFigures, now: datetime) -> Iterator[Block]:
     """Yield what is remembered, and what it saved."""
     if not figures.results:
         yield line("Nothing is remembered.")
@@ -348,8 +347,7 @@ def figures_text(figures: ReuseFigures, now: datetime) -> Iterator[Block]:
     )
 
 
-def dropped_text(report: DropReport) -> Iterator[Block]:
-    """Yield what was forgotten."""
+def _dropped_text(report: DropReport) -> Iterator[Block]:
     if not report.results:
         yield line("Nothing was remembered.")
         return
@@ -376,7 +374,7 @@ def reuse_list(
 ) -> None:
     """List remembered results, newest first."""
     found = list_remembered(session.repository, node)
-    session.show(found, results_text(found, session.now))
+    session.show(found, _results_text(found, session.now))
 
 
 @verb(reuse_command)
@@ -391,14 +389,14 @@ def reuse_stats(
     branch behind.
     """
     found = reuse_figures(session.repository, session.branch, days=days)
-    session.show(found, figures_text(found, session.now))
+    session.show(found, _figures_text(found, session.now))
 
 
 @verb(reuse_command)
 def reuse_why(session: CommandSession, node: str) -> None:
     """Show why results of NODE were computed when they last were."""
     found = reuse_reasons(session.repository, node, session.branch)
-    session.show(found, reasons_text(found, session.now))
+    session.show(found, _reasons_text(found, session.now))
 
 
 @verb(reuse_command)
@@ -420,4 +418,4 @@ def reuse_drop(
             session.spelled("Say what to forget: one of --node NODE, --key KEY and --all.")
         )
     report = drop_remembered(session.repository, node=node, key=key)
-    session.show(report, dropped_text(report))
+    session.show(report, _dropped_text(report))

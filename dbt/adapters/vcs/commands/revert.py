@@ -195,8 +195,7 @@ def _message(repository: Repository, commit: CommitId) -> str:
     return f'Revert "{repository.objects.commit(commit).summary}"\n\nThis reverts {commit}.'
 
 
-def revert_text(report: RevertReport) -> Iterator[Block]:
-    """Yield what a revert did."""
+def _revert_text(report: RevertReport) -> Iterator[Block]:
     where = Span(report.branch, "name")
     if report.before == report.after:
         yield line(
@@ -246,4 +245,4 @@ def revert_command(
         mainline=mainline,
         engine=session.engine,
     )
-    session.show(report, revert_text(report))
+    session.show(report, _revert_text(report))

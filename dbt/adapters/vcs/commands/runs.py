@@ -157,8 +157,7 @@ def runs_text(runs: Sequence[RunSummary], now: datetime) -> Iterator[Block]:
     )
 
 
-def discarded_text(runs: Sequence[RunSummary]) -> Iterator[Block]:
-    """Yield the runs that were discarded."""
+def _discarded_text(runs: Sequence[RunSummary]) -> Iterator[Block]:
     for run in runs:
         yield line("Discarded ", Span(run.branch, "name"), f" ({run.status}).")
     if not runs:
@@ -196,10 +195,10 @@ def runs_discard(
         raise click.UsageError("Give the runs to discard, or --expired.")
     if expired:
         check_only("--expired", "expired")
-        session.say(discarded_text(discard_expired(session.repository, author=session.author)))
+        session.say(_discarded_text(discard_expired(session.repository, author=session.author)))
     for item in id:
         gone = discard_run(session.repository, item, author=session.author, force=force)
-        session.say(discarded_text([gone]))
+        session.say(_discarded_text([gone]))
 
 
 @verb(runs_command)

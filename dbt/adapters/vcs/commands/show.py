@@ -134,8 +134,7 @@ _GOOD_NODES: Final = frozenset({"success", "pass"})
 _BAD_NODES: Final = frozenset({"error", "fail", "runtime error"})
 
 
-def commit_text(commit: CommitDetail, now: datetime) -> Iterator[Block]:
-    """Yield all details of one commit."""
+def _commit_text(commit: CommitDetail, now: datetime) -> Iterator[Block]:
     names = Span(f" ({', '.join(commit.names)})" if commit.names else "", "name")
     yield line(Span(f"commit {commit.id}", "commit"), names)
     if len(commit.parents) > 1:
@@ -224,4 +223,4 @@ def show_command(session: CommandSession, revision: str | None = None) -> None:
     a run, shows what the whole run changed.
     """
     found = show_commit(session.repository, revision or session.branch)
-    session.show(found, commit_text(found, session.now))
+    session.show(found, _commit_text(found, session.now))

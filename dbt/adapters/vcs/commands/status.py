@@ -97,7 +97,7 @@ def read_status(repository: Repository, branch: str) -> RepositoryStatus:
     tags = len(repository.tags(tell))
     merges = list_open_merges(repository, tell)
     # Damage is told in the report: a status must come out of a damaged repository, too.
-    contents = count_contents(repository, commit, tell) if commit else None
+    contents = _count_contents(repository, commit, tell) if commit else None
     return RepositoryStatus(
         repository=repository.uri,
         default_branch=repository.default_branch,
@@ -120,12 +120,12 @@ def read_status(repository: Repository, branch: str) -> RepositoryStatus:
 
 def _stale(repository: Repository, head: CommitId) -> tuple[str, ...]:
     tree = repository.tree(head)
-    # `count_contents` has told what is damaged.
+    # `_count_contents` has told what is damaged.
     found = stale_tables(repository, tree, lambda _name, _error: None)
     return tuple(str(item.relation) for item in found)
 
 
-def count_contents(
+def _count_contents(
     repository: Repository, commit: Commit, on_damage: Callable[[DamagedError], None]
 ) -> CommitContents:
     """Count the contents of a commit; damaged tables are reported, and have no rows."""
@@ -166,7 +166,6 @@ def status_command(session: CommandSession, branch: str | None = None) -> None:
 
 
 def _status_text(status: RepositoryStatus, now: datetime) -> Iterator[Block]:
-    """Yield the status of a repository."""
     yield line(Span("Repository  ", "heading"), status.repository)
     yield line(
         Span("            ", "heading"),

@@ -36,7 +36,7 @@ from dbt.adapters.vcs.project.python_models import relations_of, run_python_mode
 from dbt.adapters.vcs.project.reuse_modes import is_declared_repeatable
 from dbt.adapters.vcs.project.seeds import allow_long_values, check_seed_file, load_seed
 from dbt.adapters.vcs.relation import VcsColumn, VcsRelation
-from dbt.adapters.vcs.sql.show_handler import columns_of_temporary
+from dbt.adapters.vcs.sql.show import columns_of_temporary
 from dbt.adapters.vcs.sql.syntax.clauses import Check, check_properties
 from dbt.adapters.vcs.sql.syntax.names import Name
 from dbt.adapters.vcs.sql.syntax.parser import split

@@ -6,8 +6,9 @@ import pyarrow as pa
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.sql import table_handler
+from dbt.adapters.vcs.sql import create_table
 from dbt.adapters.vcs.sql.syntax.parser import parse
+from dbt.adapters.vcs.workspace.statement_scope import Scope
 from tests.unit.shelf import Shelf
 
 PRICE = pa.decimal128(5, 2)
@@ -131,7 +132,8 @@ def test_a_column_that_rows_have_no_value_for_is_refused(shelf: Shelf) -> None:
 
 def test_a_default_goes(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     # Only Spark could check whether it is one.
-    monkeypatch.setattr(table_handler, "check_default", lambda *_: None)
+    monkeypatch.setattr(create_table, "check_default", lambda *_: None)
+    monkeypatch.setattr(Scope, "session", None)
     shelf.run("create table d (id int, n int default 1)")
     shelf.run("alter table d alter column n drop default")
     assert shelf.snapshot("d").schema.field("n").default is None

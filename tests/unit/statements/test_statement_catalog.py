@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.sql.show import Describe, DescribeSchema
+from dbt.adapters.vcs.sql.describe import Describe, DescribeSchema
 from dbt.adapters.vcs.sql.syntax.parser import parse
 from dbt.adapters.vcs.sql.syntax.statement import SparkCommand
 from tests.unit.statements.statement_shapes import of, parsed

@@ -8,9 +8,9 @@ from dbt.adapters.vcs.changes.writes.checks import checks_of, columns_named
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Field, Schema
 from dbt.adapters.vcs.sql.alter import AddCheck, DropConstraint
+from dbt.adapters.vcs.sql.create_table import CreateTable
 from dbt.adapters.vcs.sql.syntax.clauses import Check, check_properties
 from dbt.adapters.vcs.sql.syntax.parser import parse
-from dbt.adapters.vcs.sql.table import CreateTable
 
 
 def created(elements: str) -> dict[str, str]:

@@ -4,7 +4,7 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Parameter, ViewColumn
-from dbt.adapters.vcs.sql.function_statement import (
+from dbt.adapters.vcs.sql.function import (
     CreateFunction,
     DescribeFunction,
     DropFunction,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbt.adapters.vcs.sql.alter import CommentOnTable
+from dbt.adapters.vcs.sql.properties import CommentOnTable
 from dbt.adapters.vcs.sql.syntax.literals import quote_name, quote_text
 from dbt.adapters.vcs.sql.syntax.parser import parse
 from dbt.adapters.vcs.sql.syntax.statement import Query

@@ -3,8 +3,8 @@
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.sql.create_table import CreateTable
 from dbt.adapters.vcs.sql.syntax.parser import parse, read
-from dbt.adapters.vcs.sql.table import CreateTable
 
 
 # Each was checked against `DataType.simpleString` of Spark 4.3.

@@ -8,8 +8,8 @@ import pytest
 from dbt.adapters.vcs.core.errors import ReadOnlyError
 from dbt.adapters.vcs.core.model import Origin
 from dbt.adapters.vcs.sql import handler_registry
-from dbt.adapters.vcs.sql.definitions import DropSchema
 from dbt.adapters.vcs.sql.handler_registry import handler_of, handles
+from dbt.adapters.vcs.sql.schema import DropSchema
 from dbt.adapters.vcs.sql.syntax import parser
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.parser import parse, reads

@@ -34,7 +34,7 @@ from dbt.adapters.vcs.project.operations import (
 from dbt.adapters.vcs.project.reuse_modes import credentials_context
 from dbt.adapters.vcs.project.run import RunLife, is_hook, is_node, outdated_warning
 from dbt.adapters.vcs.reuse.reuser import Reuse
-from dbt.adapters.vcs.sql.show_handler import columns_of
+from dbt.adapters.vcs.sql.show import columns_of
 from dbt.adapters.vcs.workspace.lines.line_workspace import Connection, Workspace, landed
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine, Line, PinnedLine, RunLine
 from dbt.adapters.vcs.workspace.mounts import Externals

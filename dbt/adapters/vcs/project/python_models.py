@@ -21,9 +21,9 @@ from dbt.adapters.vcs.engines.port import Frames
 from dbt.adapters.vcs.reuse.engine_context import machine_zone
 from dbt.adapters.vcs.reuse.python_purity import reads_itself, unrepeatable
 from dbt.adapters.vcs.reuse.reuser import Reuse
+from dbt.adapters.vcs.sql.create_table import CreateTable
 from dbt.adapters.vcs.sql.syntax.names import Name, split_name
 from dbt.adapters.vcs.sql.syntax.parser import parse
-from dbt.adapters.vcs.sql.table import CreateTable
 from dbt.adapters.vcs.workspace.lines.line_workspace import Connection
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.statement_scope import Outcome

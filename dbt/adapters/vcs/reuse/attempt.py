@@ -27,6 +27,7 @@ from dbt.adapters.vcs.reuse.statement_keys import (
     written_table,
 )
 from dbt.adapters.vcs.reuse.taken_versions import keep_same_rows
+from dbt.adapters.vcs.sql.create_table import CreateTable
 from dbt.adapters.vcs.sql.merge_into import Merge
 from dbt.adapters.vcs.sql.syntax.canonical import asks_for_columns, without_margins
 from dbt.adapters.vcs.sql.syntax.excerpts import excerpt
@@ -34,7 +35,7 @@ from dbt.adapters.vcs.sql.syntax.insertion import Insert
 from dbt.adapters.vcs.sql.syntax.names import Reference
 from dbt.adapters.vcs.sql.syntax.parser import parse
 from dbt.adapters.vcs.sql.syntax.statement import CreateTemporaryView, Query, Statement
-from dbt.adapters.vcs.sql.table import CreateTable, DropRelation
+from dbt.adapters.vcs.sql.table import DropRelation
 from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope
 from dbt.adapters.vcs.workspace.temporary_names import (
     Deferred,

@@ -20,22 +20,21 @@ from dbt.adapters.vcs.sql.alter import (
     AddCheck,
     AddColumns,
     AlterColumn,
-    CommentOnTable,
     DropColumns,
     DropConstraint,
     RenameColumn,
-    SetProperties,
-    UnsetProperties,
 )
-from dbt.adapters.vcs.sql.function_statement import CreateFunction
+from dbt.adapters.vcs.sql.create_table import CreateTable
+from dbt.adapters.vcs.sql.function import CreateFunction
 from dbt.adapters.vcs.sql.insert import Truncate
 from dbt.adapters.vcs.sql.merge_into import Merge
+from dbt.adapters.vcs.sql.properties import CommentOnTable, SetProperties, UnsetProperties
 from dbt.adapters.vcs.sql.row_change import Delete, Update
 from dbt.adapters.vcs.sql.show import ShowTableProperties
 from dbt.adapters.vcs.sql.syntax.canonical import asks_for_columns, choice_in
 from dbt.adapters.vcs.sql.syntax.insertion import Insert
 from dbt.adapters.vcs.sql.syntax.statement import CreateTemporaryView, Query, Statement
-from dbt.adapters.vcs.sql.table import CreateTable, CreateView
+from dbt.adapters.vcs.sql.view import CreateView
 from dbt.adapters.vcs.workspace.statement_scope import Scope
 
 _ALTERS: Final = (

@@ -1,18 +1,36 @@
-"""Statements that change definitions, and comments: their values and their reader."""
+"""`alter table` and `alter view`: columns and checks here, the rest in other families' files."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
+import msgspec
+
+from dbt.adapters.vcs.changes.writes.checks import (
+    check_default,
+    check_unnamed,
+    checks_of,
+    initial_value,
+)
+from dbt.adapters.vcs.changes.writes.keys import PRIMARY_KEY
+from dbt.adapters.vcs.changes.writes.versions import changed
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.sql.definitions import CommentOnSchema, SetSchemaProperties
+from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot
+from dbt.adapters.vcs.core.model.snapshot import widens
+from dbt.adapters.vcs.sql.handler_registry import handles
+from dbt.adapters.vcs.sql.properties import (
+    CommentOnTable,
+    SetProperties,
+    UnsetProperties,
+    primary_key_property,
+)
 from dbt.adapters.vcs.sql.syntax.clauses import (
-    SCHEMA_WORDS,
+    CHECK,
     Check,
     ColumnDef,
     Position,
+    free_name,
     primary_key_of,
     read_characteristics,
     read_check,
@@ -30,20 +48,11 @@ from dbt.adapters.vcs.sql.syntax.cursor import ForeignError, TokenCursor
 from dbt.adapters.vcs.sql.syntax.names import Name, Target
 from dbt.adapters.vcs.sql.syntax.parser import reads
 from dbt.adapters.vcs.sql.syntax.statement import OnRelation
-from dbt.adapters.vcs.sql.table import AlterViewAs, primary_key_property
-
-RelationKind = Literal["table", "view"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RenameRelation(OnRelation):
-    """`alter table|view a rename to b`; `new` without a schema stays in the schema of `target`."""
-
-    changes = True
-
-    kind: RelationKind
-    target: Target
-    new: Name
+from dbt.adapters.vcs.sql.table import RelationKind, RenameRelation
+from dbt.adapters.vcs.sql.view import AlterViewAs
+from dbt.adapters.vcs.table.files.block_reader import Files
+from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
+from dbt.adapters.vcs.workspace.table_version import Version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,32 +115,6 @@ class AlterColumn(OnRelation):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SetProperties(OnRelation):
-    """`alter table|view t set tblproperties (...)`, or `alter table t add primary key (...)`.
-
-    A primary key is the property `primary_key`, its columns separated by commas.
-    """
-
-    changes = True
-
-    kind: RelationKind
-    target: Target
-    properties: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnsetProperties(OnRelation):
-    """`alter table|view t unset tblproperties [if exists] (...)`."""
-
-    changes = True
-
-    kind: RelationKind
-    target: Target
-    keys: tuple[str, ...]
-    if_exists: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AddCheck(OnRelation):
     """`alter table t add [constraint name] check (expression)`."""
 
@@ -152,16 +135,6 @@ class DropConstraint(OnRelation):
     if_exists: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommentOnTable(OnRelation):
-    """`comment on table t is '...'`; None removes the comment."""
-
-    changes = True
-
-    target: Target
-    comment: str | None
-
-
 Altered = (
     RenameRelation
     | AddColumns
@@ -173,14 +146,15 @@ Altered = (
     | AddCheck
     | DropConstraint
     | AlterViewAs
-    | SetSchemaProperties
 )
-Commented = CommentOnTable | CommentOnSchema | AlterColumn
+
+
+Commented = CommentOnTable | AlterColumn
 
 
 @reads("alter")
 def read_alter(cursor: TokenCursor) -> Altered | None:
-    """Read what follows `alter`; None for objects other than relations and schemas.
+    """Read what follows `alter`; None for objects other than relations.
 
     Raises:
         UnsupportedError: The change is not possible on a versioned relation.
@@ -189,8 +163,6 @@ def read_alter(cursor: TokenCursor) -> Altered | None:
         return _alter(cursor, "table")
     if cursor.take("view"):
         return _alter(cursor, "view")
-    if cursor.take_any(*SCHEMA_WORDS):
-        return _alter_schema(cursor)
     return None
 
 
@@ -201,17 +173,13 @@ def read_comment_on(cursor: TokenCursor) -> Commented:
     if cursor.take("table"):
         target = cursor.target()
         cursor.expect("is")
-        return CommentOnTable(target=target, comment=_last(cursor, read_comment_value(cursor)))
-    if cursor.take_any(*SCHEMA_WORDS):
-        name = cursor.schema()
-        cursor.expect("is")
-        return CommentOnSchema(name=name, comment=_last(cursor, read_comment_value(cursor)))
+        return CommentOnTable(target=target, comment=_ended(cursor, read_comment_value(cursor)))
     if cursor.take("column"):
         return _comment_on_column(cursor)
     cursor.fail("`table`, `column` or `schema`")
 
 
-def _last(cursor: TokenCursor, value: str | None) -> str | None:
+def _ended(cursor: TokenCursor, value: str | None) -> str | None:
     cursor.end()
     return value
 
@@ -229,7 +197,7 @@ def _comment_on_column(cursor: TokenCursor) -> AlterColumn:
         raise ForeignError
     end = cursor.tokens[cursor.index - 3].end
     cursor.expect("is")
-    comment = _last(cursor, read_comment_value(cursor))
+    comment = _ended(cursor, read_comment_value(cursor))
     return AlterColumn(
         target=Target(name=name, start=start, end=end), column=parts[-1], comment=comment or ""
     )
@@ -400,17 +368,255 @@ def _constraint(
     return None
 
 
-def _alter_schema(cursor: TokenCursor) -> SetSchemaProperties:
-    name = cursor.schema()
-    if cursor.take("set", "dbproperties") or cursor.take("set", "properties"):
-        properties = read_properties(cursor)
-        cursor.end()
-        return SetSchemaProperties(name=name, properties=properties)
-    if cursor.take("unset", "dbproperties") or cursor.take("unset", "properties"):
-        keys = read_property_keys(cursor)
-        cursor.end()
-        return SetSchemaProperties(name=name, properties={}, removed=keys)
-    raise UnsupportedError(
-        f"`alter schema {name}` can set and unset properties only: a schema of a repository has "
-        "no location of its own. Write: alter schema ... set dbproperties (...)."
+@handles(AddColumns)
+def add_columns(scope: Scope, statement: AddColumns) -> Outcome:
+    """Add columns to a table; existing rows show NULL there, or the default's current value.
+
+    Raises:
+        InputError: A name is taken, a default does not fit its column, or a column that can't
+            be NULL has no default and the table has rows.
+        UnsupportedError: The table has rows, and versions can't store defaults of this type.
+    """
+    name = scope.name(statement.target.name)
+    snapshot = scope.overlay.require_table(name)
+    columns = [_without_null_default(column) for column in statement.columns]
+    fields = [_added(scope, name, snapshot, column) for column in columns]
+    schema = snapshot.schema.add(fields)
+    if _is_last(snapshot.schema.fields, snapshot.partition_by):
+        schema = _partition_columns_last(schema, snapshot.partition_by)
+    for column in columns:
+        if column.position is not None:
+            schema = _moved(schema, column.name, column.position, snapshot.partition_by)
+    version = msgspec.structs.replace(snapshot, schema=schema)
+    changed(scope, name, snapshot, version, operation="alter")
+    return Outcome()
+
+
+def _added(scope: Scope, name: RelationName, snapshot: Snapshot, column: ColumnDef) -> Field:
+    initial = None
+    if column.default is not None:
+        check_default(scope.engine, column.name, column.default, column.type)
+        initial = initial_value(scope.engine, column) if snapshot.rows else None
+    if snapshot.rows and initial is None and not column.nullable:
+        raise InputError(
+            f"The column {column.name} can't be NOT NULL: {name} holds {snapshot.rows} rows "
+            "without it. Add it with a default; or add it as nullable, fill it (update ... set) "
+            "and alter the column."
+        )
+    return Field(
+        id="",
+        name=column.name,
+        type=column.type,
+        nullable=column.nullable,
+        comment=column.comment,
+        default=column.default,
+        initial=initial,
     )
+
+
+def _without_null_default(column: ColumnDef) -> ColumnDef:
+    """Return a column without `default null`, which changes nothing for its rows."""
+    is_null = column.default is not None and column.default.lower() == "null"
+    return replace(column, default=None) if is_null else column
+
+
+@handles(RenameColumn)
+def rename_column(scope: Scope, statement: RenameColumn) -> Outcome:
+    """Rename a column; it keeps its identity and its data.
+
+    Raises:
+        InputError: There is no such column, the new name is taken, or a check constraint names
+            the column.
+    """
+    name = scope.name(statement.target.name)
+    snapshot = scope.overlay.require_table(name)
+    check_unnamed(name, snapshot, statement.column, "renamed")
+    schema = snapshot.schema.rename(statement.column, statement.new)
+    properties = dict(snapshot.properties)
+    if PRIMARY_KEY in properties:
+        fields = [field for id in snapshot.primary_key if (field := schema.by_id(id))]
+        properties[PRIMARY_KEY] = ", ".join(field.name for field in fields)
+    version = msgspec.structs.replace(snapshot, schema=schema, properties=properties)
+    changed(scope, name, snapshot, version, operation="alter")
+    return Outcome()
+
+
+@handles(DropColumns)
+def drop_columns(scope: Scope, statement: DropColumns) -> Outcome:
+    """Drop columns; a column of the same name added later never shows their data.
+
+    Raises:
+        InputError: There is no such column, the table is partitioned, keyed or clustered by
+            it, a check constraint names it, or only partition columns would be left.
+    """
+    name = scope.name(statement.target.name)
+    snapshot = scope.overlay.require_table(name)
+    found = [c for c in statement.columns if snapshot.schema.find(c) or not statement.if_exists]
+    needed = {*snapshot.partition_by, *snapshot.primary_key, *snapshot.cluster_by}
+    for column in found:
+        if snapshot.schema.field(column).id in needed:
+            raise InputError(
+                f"{name} is partitioned, keyed or clustered by {column}; it can't be dropped. "
+                "Rebuild the table without it."
+            )
+        check_unnamed(name, snapshot, column, "dropped")
+    if found:
+        schema = snapshot.schema.drop(found)
+        if {field.id for field in schema.fields} <= {*snapshot.partition_by}:
+            raise InputError(
+                f"Only partition columns would be left in {name}. Keep another column, "
+                "or drop the table."
+            )
+        version = msgspec.structs.replace(snapshot, schema=schema)
+        changed(scope, name, snapshot, version, operation="alter")
+    return Outcome()
+
+
+@handles(AlterColumn)
+def alter_column(scope: Scope, statement: AlterColumn) -> Outcome:
+    """Change a column's type, position, default, comment or nullability.
+
+    A type can change only if every value fits the new one unchanged. Files keep the old type,
+    and readers widen it.
+
+    Raises:
+        InputError: There is no such column, or existing rows don't allow the change.
+        UnsupportedError: The new type does not hold every value of the old one.
+    """
+    name = scope.name(statement.target.name)
+    snapshot = scope.overlay.require_table(name)
+    field = snapshot.schema.field(statement.column)
+    if statement.type is not None and statement.type != field.type:
+        field = _retyped(name, field, statement.type)
+    if statement.default is not None:
+        if statement.default:
+            check_default(scope.engine, field.name, statement.default, field.type)
+        field = msgspec.structs.replace(field, default=statement.default or None)
+    if statement.comment is not None:
+        field = msgspec.structs.replace(field, comment=statement.comment or None)
+    if statement.nullable is False and field.nullable:
+        _check_no_nulls(scope, name, snapshot, field)
+    if statement.nullable is not None:
+        field = msgspec.structs.replace(field, nullable=statement.nullable)
+    schema = snapshot.schema.replace(field)
+    if statement.position is not None:
+        schema = _moved(schema, field.name, statement.position, snapshot.partition_by)
+    if schema != snapshot.schema:
+        version = msgspec.structs.replace(snapshot, schema=schema)
+        changed(scope, name, snapshot, version, operation="alter")
+    return Outcome()
+
+
+def _retyped(name: RelationName, field: Field, type_: str) -> Field:
+    if not widens(field.type, type_):
+        raise UnsupportedError(
+            f"The column {field.name} of {name} can't change from {field.type} to {type_} in "
+            "place: values could be lost. Possible changes are tinyint to smallint to "
+            "int to bigint, float to double, decimals with more digits, and char or varchar to "
+            "longer varchar or to string. "
+            "Rebuild the table instead: create or replace table ... as select cast(...)"
+        )
+    return msgspec.structs.replace(field, type=type_)
+
+
+def _moved(schema: Schema, column: str, position: Position, partition_by: Sequence[str]) -> Schema:
+    """Return the schema with a column at another position.
+
+    Raises:
+        InputError: There is no such position, or it is among the partition columns, which come
+            last.
+    """
+    moved = schema.field(column)
+    rest = [field for field in schema.fields if field.id != moved.id]
+    place = 0
+    if position.column is not None:
+        after = schema.field(position.column)
+        if after.id == moved.id:
+            raise InputError(f"The column {moved.name} can't be placed after itself.")
+        place = rest.index(after) + 1
+    fields = (*rest[:place], moved, *rest[place:])
+    if _is_last(schema.fields, partition_by) and not _is_last(fields, partition_by):
+        raise InputError(
+            f"The column {moved.name} can't be placed there: partition columns come last, in "
+            "their own order."
+        )
+    return msgspec.structs.replace(schema, fields=fields)
+
+
+def _check_no_nulls(scope: Scope, name: RelationName, snapshot: Snapshot, field: Field) -> None:
+    """Refuse NULLs; only blocks whose footers count some, or don't count them, are read."""
+    repository = scope.overlay.repository
+    version = Version.of(repository, snapshot)
+    doubtful = [
+        block
+        for block in version.blocks
+        if (stats := block.stats.get(field.id)) is None or stats.nulls != 0
+    ]
+    files = Files(repository.blobs)
+    deleted = files.deletions(version.tombstones, [block.path for block in doubtful])
+    count = sum(files.nulls(block, field, deleted.get(block.path)) for block in doubtful)
+    if count:
+        raise InputError(
+            f"The column {field.name} of {name} can't be NOT NULL: {count} rows hold NULL there. "
+            "Give them a value first."
+        )
+
+
+def _partition_columns_last(schema: Schema, partition_by: Sequence[str]) -> Schema:
+    return msgspec.structs.replace(schema, fields=_last(schema.fields, partition_by))
+
+
+def _is_last(fields: Iterable[Field], partition_by: Sequence[str]) -> bool:
+    """Return whether partition columns come last, as in all tables but those of some clients."""
+    return _last(fields, partition_by) == tuple(fields)
+
+
+def _last(fields: Iterable[Field], partition_by: Sequence[str]) -> tuple[Field, ...]:
+    """Return the fields with the partition columns at the end, in the partitioning's order."""
+    fields = tuple(fields)
+    first = [field for field in fields if field.id not in partition_by]
+    last = {field.id: field for field in fields if field.id in partition_by}
+    return (*first, *(last[id] for id in partition_by))
+
+
+@handles(AddCheck)
+def _add_check(scope: Scope, statement: AddCheck) -> Outcome:
+    """Add a check constraint, which existing rows must meet.
+
+    Raises:
+        InputError: The name is taken, rows violate it, or its condition is invalid.
+    """
+    name = scope.name(statement.target.name)
+    snapshot = scope.overlay.require_table(name)
+    given = statement.check.name
+    constraint = given.lower() if given else free_name(name.identifier, snapshot.properties)
+    if CHECK + constraint in snapshot.properties:
+        raise InputError(
+            f"{name} already has a constraint {constraint}. Drop it first, or choose another name."
+        )
+    properties = {**snapshot.properties, CHECK + constraint: statement.check.expression}
+    version = msgspec.structs.replace(snapshot, properties=properties)
+    changed(scope, name, snapshot, version, operation="alter")
+    return Outcome()
+
+
+@handles(DropConstraint)
+def _drop_constraint(scope: Scope, statement: DropConstraint) -> Outcome:
+    """Drop a check constraint.
+
+    Raises:
+        InputError: There is no such constraint, and `if exists` was not given.
+    """
+    name = scope.name(statement.target.name)
+    snapshot = scope.overlay.require_table(name)
+    properties = dict(snapshot.properties)
+    if properties.pop(CHECK + statement.name.lower(), None) is not None:
+        version = msgspec.structs.replace(snapshot, properties=properties)
+        changed(scope, name, snapshot, version, operation="alter")
+    elif not statement.if_exists:
+        known = ", ".join(checks_of(snapshot.properties)) or "none"
+        raise InputError(
+            f"{name} has no check constraint {statement.name}; it has: {known}. To drop a "
+            f"primary key: alter table {name} drop primary key."
+        )
+    return Outcome()

@@ -1,28 +1,29 @@
-"""Statements that show what a catalog holds: their values and their readers."""
+"""`show` statements that the branch's tree and manifests answer."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from dbt.adapters.vcs.core.errors import UnsupportedError
-from dbt.adapters.vcs.sql.function_statement import (
-    DescribeFunction,
-    ShowFunctions,
-    read_describe_function,
-    read_show_functions,
-)
+from dbt.adapters.vcs.core.errors import EngineError, InputError, NotFoundError
+from dbt.adapters.vcs.core.model import RelationName, Snapshot, TableEntry, ViewEntry
+from dbt.adapters.vcs.engines.port import GLOBAL_TEMPORARY
+from dbt.adapters.vcs.sql.handler_registry import handles
 from dbt.adapters.vcs.sql.syntax.clauses import (
-    SCHEMA_WORDS,
     PartitionSpec,
     read_partition,
     read_property_key,
 )
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
-from dbt.adapters.vcs.sql.syntax.lexer import Kind
-from dbt.adapters.vcs.sql.syntax.names import Name, Target
+from dbt.adapters.vcs.sql.syntax.names import CATALOG, Name, Target
 from dbt.adapters.vcs.sql.syntax.parser import reads
-from dbt.adapters.vcs.sql.syntax.scan import QUERY_WORDS
 from dbt.adapters.vcs.sql.syntax.statement import OnRelation, Statement
+from dbt.adapters.vcs.table.partition_values import folder_of_text
+from dbt.adapters.vcs.table.quoting import sql_type
+from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope
+from dbt.adapters.vcs.workspace.table_version import Version
+from dbt.adapters.vcs.workspace.temporary_names import is_global, relation_of_view
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,14 +40,6 @@ class ShowTables(Statement):
     schema: str | None = None
     pattern: str | None = None
     views_only: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShowTableExtended(Statement):
-    """`show table extended [in s] like 'a*'`."""
-
-    schema: str | None
-    pattern: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,48 +65,7 @@ class ShowTableProperties(OnRelation):
     key: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShowCreateTable(OnRelation):
-    """`show create table t`."""
-
-    target: Target
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DescribeSchema(Statement):
-    """`describe schema [extended] s`."""
-
-    name: str
-    extended: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Describe(OnRelation):
-    """`describe [table] [extended|formatted] t [column]`.
-
-    Attributes:
-        target: The relation.
-        extended: True with `extended` or `formatted`.
-        column: The column asked for, its parts joined by dots, or None.
-        json: True with `as json`.
-    """
-
-    target: Target
-    extended: bool = False
-    column: str | None = None
-    json: bool = False
-
-
-Shown = (
-    ShowSchemas
-    | ShowTables
-    | ShowTableExtended
-    | ShowColumns
-    | ShowPartitions
-    | ShowTableProperties
-    | ShowCreateTable
-    | ShowFunctions
-)
+Shown = ShowSchemas | ShowTables | ShowColumns | ShowPartitions | ShowTableProperties
 
 
 @reads("show")
@@ -127,36 +79,25 @@ def read_show(cursor: TokenCursor) -> Shown | None:
 
 def _show(cursor: TokenCursor) -> Shown | None:
     if cursor.take_any("schemas", "databases", "namespaces"):
-        _in_schema(cursor)
+        read_schema_filter(cursor)
         return ShowSchemas(pattern=_pattern(cursor))
     if cursor.take("tables"):
-        return ShowTables(schema=_in_schema(cursor), pattern=_pattern(cursor))
+        return ShowTables(schema=read_schema_filter(cursor), pattern=_pattern(cursor))
     if cursor.take("views"):
-        return ShowTables(schema=_in_schema(cursor), pattern=_pattern(cursor), views_only=True)
-    if cursor.take("table", "extended"):
-        schema = _in_schema(cursor)
-        cursor.expect("like")
-        pattern = cursor.string()
-        if cursor.at("partition"):
-            raise UnsupportedError(
-                "`show table extended ... partition (...)` is not supported on versioned tables: "
-                "a partition is not a folder there. Use `show partitions`, or select its rows."
-            )
-        return ShowTableExtended(schema=schema, pattern=pattern)
+        return ShowTables(
+            schema=read_schema_filter(cursor), pattern=_pattern(cursor), views_only=True
+        )
     if cursor.take("columns"):
         return _columns(cursor)
     if cursor.take("partitions"):
         return ShowPartitions(target=cursor.target(), partition=read_partition(cursor))
     if cursor.take("tblproperties"):
         return _properties(cursor)
-    if cursor.take("create", "table"):
-        target = cursor.target()
-        cursor.take("as", "serde")
-        return ShowCreateTable(target=target)
-    return read_show_functions(cursor)
+    return None
 
 
-def _in_schema(cursor: TokenCursor) -> str | None:
+def read_schema_filter(cursor: TokenCursor) -> str | None:
+    """Read `in s`; None without it."""
     return cursor.schema() if cursor.take_any("in", "from") else None
 
 
@@ -170,7 +111,7 @@ def _columns(cursor: TokenCursor) -> ShowColumns:
     if cursor.take_any("in", "from") is None:
         cursor.fail("`in` and a table")
     target = cursor.target()
-    schema = _in_schema(cursor)
+    schema = read_schema_filter(cursor)
     if schema is not None:
         name = Name(schema=schema, identifier=target.name.identifier)
         target = Target(name=name, start=target.start, end=target.end)
@@ -186,49 +127,169 @@ def _properties(cursor: TokenCursor) -> ShowTableProperties:
     return ShowTableProperties(target=target, key=key)
 
 
-@reads("describe", "desc")
-def read_describe(cursor: TokenCursor) -> Describe | DescribeFunction | DescribeSchema | None:
-    """Read what follows `describe`; None if its object is not on the branch.
+@handles(ShowSchemas)
+def show_schemas(scope: Scope, statement: ShowSchemas) -> Outcome:
+    """List the schemas: `namespace`."""
+    names = like(scope.overlay.schema_names(), statement.pattern)
+    return Outcome(rows=Listing.of(["namespace"], [[name] for name in names]))
+
+
+@handles(ShowTables)
+def show_tables(scope: Scope, statement: ShowTables) -> Outcome:
+    """List the relations of a schema: `namespace`, `tableName`, `isTemporary` (as Spark does).
 
     Raises:
-        UnsupportedError: It asks about one partition.
+        NotFoundError: There is no such schema.
     """
-    if not _last(cursor):
-        if cursor.ahead().word != "." and cursor.take("function"):
-            return read_describe_function(cursor)
-        if cursor.ahead().word != "." and cursor.take_any(*SCHEMA_WORDS):
-            return _describe_schema(cursor)
-        if cursor.ahead().word != "." and _other_kind(cursor):
-            return None
-        cursor.take("table")
-    extended = not _last(cursor) and cursor.take_any("extended", "formatted") is not None
-    target = cursor.target()
-    if cursor.at("partition") and cursor.ahead().word == "(":
-        raise UnsupportedError(
-            f"`describe {target.name} partition (...)` is not supported on versioned tables. "
-            "Select the rows of the partition instead."
+    schema = (statement.schema or scope.schema).lower()
+    temporary = scope.temporaries.views()
+    if schema == GLOBAL_TEMPORARY:
+        shared = [name.removeprefix(f"{schema}.") for name in temporary if is_global(name)]
+        values = [[schema, name, True] for name in like(shared, statement.pattern)]
+    else:
+        scope.overlay.require_schema(schema)
+        found = [
+            identifier
+            for identifier, entry in scope.overlay.entries(schema).items()
+            if isinstance(entry, ViewEntry if statement.views_only else (TableEntry, ViewEntry))
+        ]
+        values = [[schema, name, False] for name in like(found, statement.pattern)]
+    local = [name for name in temporary if not is_global(name)]
+    values += [["", name, True] for name in like(local, statement.pattern)]
+    column = "viewName" if statement.views_only else "tableName"
+    return Outcome(rows=Listing.of(["namespace", column, "isTemporary"], values))
+
+
+@handles(ShowColumns)
+def show_columns(scope: Scope, statement: ShowColumns) -> Outcome:
+    """List the columns of a relation: `col_name`."""
+    columns = columns_of(scope, scope.name(statement.target.name))
+    return Outcome(rows=Listing.of(["col_name"], [[name] for name, _, _ in columns]))
+
+
+@handles(ShowPartitions)
+def show_partitions(scope: Scope, statement: ShowPartitions) -> Outcome:
+    """List the partitions of a table: `partition`, each as `column=value/...`.
+
+    Raises:
+        NotFoundError: There is no such table.
+        InputError: It is not partitioned, or not by a column that is given.
+    """
+    name = scope.name(statement.target.name)
+    snapshot = scope.overlay.require_table(name)
+    if not snapshot.partition_by:
+        raise InputError(f"{name} is not partitioned; show partitions needs partition columns.")
+    names = {field.id: field.name for field in snapshot.schema.fields}
+    wanted = _wanted(scope, snapshot, statement.partition)
+    found = {
+        "/".join(folder_of_text(names[id], block.partition[id]) for id in snapshot.partition_by)
+        for block in Version.of(scope.overlay.repository, snapshot).blocks
+        if wanted.items() <= block.partition.items()
+    }
+    return Outcome(rows=Listing.of(["partition"], [[item] for item in sorted(found)]))
+
+
+def _wanted(
+    scope: Scope, snapshot: Snapshot, given: Sequence[PartitionSpec]
+) -> dict[str, str | None]:
+    """Return the values of a partition clause by field id, as blocks store them."""
+    fields = [field for id in snapshot.partition_by if (field := snapshot.schema.by_id(id))]
+    by_name = {field.name.lower(): field for field in fields}
+    found: dict[str, str | None] = {}
+    for item in given:
+        field = by_name.get(item.name.lower())
+        if field is None:
+            columns = ", ".join(field.name for field in fields)
+            raise InputError(
+                f"{item.name} is not a partition column; the partition columns are: {columns}."
+            )
+        if item.value_sql is None:
+            raise InputError(f"show partitions needs a value: partition ({item.name} = ...).")
+        query = f"select cast(cast({item.value_sql} as {sql_type(field.type)}) as string)"
+        found[field.id] = scope.session.query(query).fetch()[0][0]
+    return found
+
+
+@handles(ShowTableProperties)
+def show_table_properties(scope: Scope, statement: ShowTableProperties) -> Outcome:
+    """List the properties of a relation: `key`, `value`.
+
+    Raises:
+        NotFoundError: There is no such relation.
+    """
+    name = scope.name(statement.target.name)
+    entry = scope.overlay.require(name)
+    if isinstance(entry, TableEntry):
+        properties = scope.overlay.snapshot(entry.snapshot).properties
+    else:
+        properties = scope.overlay.view(entry.view).properties
+    shown = redacted(scope, properties)
+    if statement.key is None:
+        values = [[key, shown[key]] for key in sorted(shown)]
+    else:
+        none = f"Table {CATALOG}.{name} does not have property: {statement.key}"
+        values = [[statement.key, shown.get(statement.key, none)]]
+    return Outcome(rows=Listing.of(["key", "value"], values))
+
+
+def columns_of(scope: Scope, name: RelationName) -> list[tuple[str, str, str | None]]:
+    """Return (name, type, comment) of the columns of a relation, external sources included.
+
+    Raises:
+        NotFoundError: There is no such relation.
+    """
+    entry = scope.overlay.entry(name)
+    if entry is None and name in scope.externals:
+        with scope.shown([name]):
+            return [(c.name, c.type, c.comment) for c in scope.session.relation_columns(name)]
+    entry = scope.overlay.require(name)
+    if isinstance(entry, TableEntry):
+        fields = scope.overlay.snapshot(entry.snapshot).schema.fields
+        return [(field.name, field.type, field.comment) for field in fields]
+    return _columns_of_view(scope, name, entry)
+
+
+def _columns_of_view(
+    scope: Scope, name: RelationName, entry: ViewEntry
+) -> list[tuple[str, str, str | None]]:
+    """Return a view's columns with their current types, or the stored ones if it can't be read."""
+    try:
+        with scope.shown([name]):
+            return [(c.name, c.type, c.comment) for c in scope.session.relation_columns(name)]
+    except (EngineError, NotFoundError, InputError) as error:
+        scope.warnings.append(
+            f"{name} can't be read any more: {error} Its columns are shown as they were when it "
+            "was created. Create it again, or what it reads."
         )
-    column = None
-    if not (cursor.done or cursor.at("as", "json")):
-        column = ".".join(cursor.parts())
-    json = cursor.take("as", "json")
-    cursor.end()
-    return Describe(target=target, extended=extended, column=column, json=json)
+        columns = scope.overlay.view(entry.view).columns
+        return [(column.name, column.type, column.comment) for column in columns]
 
 
-def _describe_schema(cursor: TokenCursor) -> DescribeSchema:
-    extended = not _last(cursor) and cursor.take("extended")
-    name = cursor.schema()
-    cursor.end()
-    return DescribeSchema(name=name, extended=extended)
+def columns_of_temporary(scope: Scope, view: str) -> list[tuple[str, str, str | None]]:
+    """Return (name, type, comment) of the columns of one of the session's temporary views.
+
+    `view` is a name from `Temporaries.view`.
+    """
+    deferred = scope.temporaries.deferred(view)
+    if deferred is not None:
+        return list(deferred.columns)
+    name = relation_of_view(view)
+    with scope.shown(scope.temporary_reads([view])):
+        return [(c.name, c.type, c.comment) for c in scope.session.relation_columns(name)]
 
 
-def _other_kind(cursor: TokenCursor) -> bool:
-    """Return whether the next word means that a query or an object of Spark is described."""
-    kinds = {"function", "procedure", "query", "catalog", "("}
-    return cursor.token.word in kinds | QUERY_WORDS - {"table"}
+def redacted(scope: Scope, properties: Mapping[str, str]) -> dict[str, str]:
+    """Return properties as Spark shows them, with values that its settings redact hidden."""
+    return scope.session.redacted(properties) if properties else {}
 
 
-def _last(cursor: TokenCursor) -> bool:
-    """Return whether the next token is the last, and so a name whatever it looks like."""
-    return cursor.ahead().kind is Kind.END
+def like(names: Iterable[str], pattern: str | None) -> list[str]:
+    """Filter by Spark's pattern: `*` is any text, `|` separates choices, case is ignored."""
+    names = sorted(names)
+    if pattern is None:
+        return names
+    choices = [
+        re.compile(".*".join(re.escape(part) for part in choice.strip().split("*")), re.IGNORECASE)
+        for choice in pattern.split("|")
+    ]
+    return [name for name in names if any(choice.fullmatch(name) for choice in choices)]

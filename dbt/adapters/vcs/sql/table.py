@@ -1,76 +1,41 @@
-"""Statements on tables and views: their values, and what follows `create table`."""
+"""Tables as a whole: `create table ... like`, clones, drops and new names."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+import msgspec
+
+from dbt.adapters.vcs.core.errors import InputError, NotFoundError, UnsupportedError
+from dbt.adapters.vcs.core.ids import SnapshotId, new_table_id
+from dbt.adapters.vcs.core.model import (
+    Absent,
+    Field,
+    Input,
+    Origin,
+    RelationName,
+    Schema,
+    Snapshot,
+    TableEntry,
+    ViewEntry,
+)
+from dbt.adapters.vcs.core.retention import hold
+from dbt.adapters.vcs.sql.handler_registry import handles
+from dbt.adapters.vcs.sql.show import columns_of_temporary
 from dbt.adapters.vcs.sql.syntax.clauses import (
-    Check,
-    ColumnDef,
-    ViewColumnDef,
-    check_properties,
-    primary_key_of,
-    read_characteristics,
-    read_check,
-    read_column,
-    read_constraint_name,
-    read_if_not_exists,
-    read_names,
-    read_properties,
-    read_type,
+    read_if_exists,
 )
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
-from dbt.adapters.vcs.sql.syntax.literals import quote_name, quote_text
-from dbt.adapters.vcs.sql.syntax.names import At, Target
-from dbt.adapters.vcs.sql.syntax.relations import is_name
-from dbt.adapters.vcs.sql.syntax.scan import QUERY_WORDS
-from dbt.adapters.vcs.sql.syntax.statement import OnRelation, Query, Statement
+from dbt.adapters.vcs.sql.syntax.names import At, Name, Target
+from dbt.adapters.vcs.sql.syntax.parser import reads
+from dbt.adapters.vcs.sql.syntax.statement import OnRelation, Statement
+from dbt.adapters.vcs.workspace.overlay import Overlay
+from dbt.adapters.vcs.workspace.points import pinned
+from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreateTable(Statement):
-    """`create [or replace] table t (...)`, with or without a query.
-
-    Attributes:
-        target: The table.
-        columns: The declared columns, those of `partitioned by` last; empty if the query
-            defines them.
-        query: The query that fills it, or None.
-        replace: True with `or replace`.
-        if_not_exists: True with that clause.
-        provider: Lower-case name after `using` or `stored as`, or None.
-        partition_by: Names of partition columns, in order.
-        cluster_by: Names of the columns to cluster the rows by.
-        primary_key: Columns of the `primary key` constraint, else of the property
-            `primary_key`; empty if there is neither.
-        constraints: SQL text of `unique` and `foreign key` constraints, which are not
-            enforced.
-        comment: Free text, or None.
-        properties: From `tblproperties`.
-        options: From `options`.
-        location: The path given, or None.
-    """
-
-    changes = True
-    writes_rows = True
-
-    target: Target
-    columns: tuple[ColumnDef, ...] = ()
-    query: Query | None = None
-    replace: bool = False
-    if_not_exists: bool = False
-    provider: str | None = None
-    partition_by: tuple[str, ...] = ()
-    cluster_by: tuple[str, ...] = ()
-    primary_key: tuple[str, ...] = ()
-    constraints: tuple[str, ...] = ()
-    comment: str | None = None
-    properties: Mapping[str, str] = field(default_factory=dict)
-    options: Mapping[str, str] = field(default_factory=dict)
-    location: str | None = None
+RelationKind = Literal["table", "view"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,312 +74,217 @@ class Clone(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateView(Statement):
-    """`create [or replace] view v as ...`."""
-
-    changes = True
-
-    target: Target
-    query: Query
-    columns: tuple[ViewColumnDef, ...] = ()
-    replace: bool = False
-    if_not_exists: bool = False
-    comment: str | None = None
-    properties: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlterViewAs(OnRelation):
-    """`alter view v as ...`."""
-
-    changes = True
-
-    target: Target
-    query: Query
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class DropRelation(OnRelation):
     """`drop table t` or `drop view v`; an unqualified view may be temporary."""
 
     changes = True
 
-    kind: Literal["table", "view"]
+    kind: RelationKind
     target: Target
     if_exists: bool = False
 
 
-@dataclass
-class _Draft:
-    """The parts of a `create table` read so far."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenameRelation(OnRelation):
+    """`alter table|view a rename to b`; `new` without a schema stays in the schema of `target`."""
 
-    columns: list[ColumnDef] = field(default_factory=list)
-    provider: str | None = None
-    partition_by: tuple[str, ...] = ()
-    cluster_by: tuple[str, ...] = ()
-    primary_key: tuple[str, ...] = ()
-    checks: list[Check] = field(default_factory=list)
-    constraints: list[str] = field(default_factory=list)
-    comment: str | None = None
-    properties: dict[str, str] = field(default_factory=dict)
-    options: dict[str, str] = field(default_factory=dict)
-    location: str | None = None
+    changes = True
+
+    kind: RelationKind
+    target: Target
+    new: Name
 
 
-def read_create_table(
-    cursor: TokenCursor, *, replace: bool
-) -> CreateTable | CreateTableLike | Clone:
-    """Read what follows `create [or replace] [external] table`.
+@handles(CreateTableLike)
+def create_table_like(scope: Scope, statement: CreateTableLike) -> Outcome:
+    """Create an empty table with the columns of another relation.
 
     Raises:
-        InputError: The syntax is wrong.
-        UnsupportedError: It asks for buckets, row formats, generated columns and the like.
+        InputError: The name is taken.
+        NotFoundError: There is no such other relation.
     """
-    if_not_exists = read_if_not_exists(cursor, replace=replace)
-    target = cursor.target()
-    if cursor.take("like"):
-        return _like(cursor, target, if_not_exists)
-    if cursor.at("clone") or cursor.at("shallow", "clone") or cursor.at("deep", "clone"):
-        cursor.take_any("shallow", "deep")
-        cursor.expect("clone")
-        return _clone(cursor, target, replace, if_not_exists)
-    if cursor.take("from", "snapshot"):
-        return _clone(cursor, target, replace, if_not_exists)
-    draft = _Draft()
-    if cursor.token.word == "(" and not _query_in_parentheses(cursor):
-        cursor.items(lambda: _element(cursor, draft))
-    while _clause(cursor, draft):
-        pass
-    if cursor.done and not draft.columns and (draft.location is not None or draft.options):
-        raise _outside(target, draft)
-    query = _query(cursor, draft)
-    return _finish(target, draft, query, replace, if_not_exists)
-
-
-def _outside(target: Target, draft: _Draft) -> UnsupportedError:
-    """Return the error for a table over files, whose columns Spark would take from them."""
-    options = dict(draft.options)
-    if draft.location is not None:
-        options["path"] = draft.location
-    given = ", ".join(f"{quote_text(key)} {quote_text(text)}" for key, text in options.items())
-    return UnsupportedError(
-        f"{target.name} would be files outside the repository, which aren't versioned. Copy their "
-        f"rows with `create temporary view files using {draft.provider or 'parquet'} options "
-        f"({given})` and `create table {target.name} as select * from files`, or declare a source "
-        "with the config external_location."
+    name = scope.name(statement.target.name)
+    if not may_create(scope, name, "table", replace=False, if_not_exists=statement.if_not_exists):
+        return Outcome()
+    refuse_location(statement.location, {})
+    fields, partition_by = _shape_of(scope, statement.source.name)
+    schema = Schema.of(fields)
+    version = Snapshot(
+        table=new_table_id(),
+        schema=schema,
+        segments=(),
+        created_at=scope.now,
+        operation="create",
+        partition_by=tuple(schema.field(column).id for column in partition_by),
+        origin=scope.made_by(),
     )
+    scope.overlay.put_table(name, version)
+    return Outcome()
 
 
-def _query_in_parentheses(cursor: TokenCursor) -> bool:
-    """Return whether a parenthesis opens a query, not a list of columns."""
-    first, second = cursor.ahead(1), cursor.ahead(2)
-    if first.word in ("values", "table", "map", "reduce", "from"):
-        return second.word == "(" or (first.word == "from" and is_name(second))
-    return first.word in ("select", "with") or first.word == "("
+def _shape_of(scope: Scope, name: Name) -> tuple[list[Field], tuple[str, ...]]:
+    """Return the columns of a relation, and the names of its partition columns."""
+    temporary = scope.temporaries.view(name)
+    if temporary is not None:
+        return _fields(columns_of_temporary(scope, temporary)), ()
+    entry = scope.overlay.require(scope.name(name))
+    if isinstance(entry, ViewEntry):
+        view = scope.overlay.view(entry.view)
+        return _fields((column.name, column.type, column.comment) for column in view.columns), ()
+    snapshot = scope.overlay.snapshot(entry.snapshot)
+    names = {field.id: field.name for field in snapshot.schema.fields}
+    return list(snapshot.schema.fields), tuple(names[id] for id in snapshot.partition_by)
 
 
-def _query(cursor: TokenCursor, draft: _Draft) -> Query | None:
-    taken = cursor.take("as")
-    if not taken and cursor.done:
-        if not draft.columns:
-            cursor.fail("a list of columns or `as` and a query")
-        return None
-    if not (cursor.token.word in QUERY_WORDS or cursor.token.word == "("):
-        cursor.fail("a query" if taken else "a clause of `create table` or `as` and a query")
-    if draft.columns:
-        raise InputError(
-            "A `create table ... as` takes no list of columns with types, since the query has "
-            "them. Cast the columns in the query, or create the table and insert into it."
+def _fields(columns: Iterable[tuple[str, str, str | None]]) -> list[Field]:
+    return [Field(id="", name=name, type=type_, comment=note) for name, type_, note in columns]
+
+
+@handles(Clone)
+def clone(scope: Scope, statement: Clone) -> Outcome:
+    """Create a table from a current or past version of another; no row is copied.
+
+    The parent of the new table's first snapshot is the cloned snapshot, so the two keep a
+    merge base (MatrixOne paper, section 4: a clone copies the list of objects, not the
+    objects).
+
+    Raises:
+        InputError: The name is taken, or the source is a view.
+        NotFoundError: There is no such source or version.
+    """
+    name = scope.name(statement.target.name)
+    if not may_create(
+        scope, name, "table", replace=statement.replace, if_not_exists=statement.if_not_exists
+    ):
+        return Outcome()
+    source = scope.name(statement.source.name)
+    overlay = scope.overlay
+    if statement.at is None:
+        overlay.require_table(source)
+        entry = overlay.require(source)
+        assert isinstance(entry, TableEntry)
+        version = entry.snapshot
+    else:
+        found = pinned(overlay, scope.engine, source, statement.at)
+        version = found.snapshot
+        hold(
+            overlay.repository,
+            found.commit,
+            [version],
+            author=overlay.author,
+            known=overlay.base,
         )
-    return cursor.query()
+    scope.note(Input(relation=str(source), snapshot=version))
+    put_clone(overlay, name, version, origin=scope.made_by())
+    return Outcome()
 
 
-def _finish(
-    target: Target, draft: _Draft, query: Query | None, replace: bool, if_not_exists: bool
-) -> CreateTable:
-    if query is None:
-        known = {column.name.lower() for column in draft.columns}
-        for name in (*draft.partition_by, *draft.cluster_by, *draft.primary_key):
-            if name.lower() not in known:
-                raise InputError(
-                    f"The table {target.name} has no column '{name}'; its columns are: "
-                    f"{', '.join(column.name for column in draft.columns)}."
-                )
-    keys = draft.primary_key or primary_key_of(draft.properties)
-    checks = [(column.name, check) for column in draft.columns for check in column.checks]
-    checks += [(target.name.identifier, check) for check in draft.checks]
-    return CreateTable(
-        target=target,
-        columns=tuple(draft.columns),
-        query=query,
-        replace=replace,
-        if_not_exists=if_not_exists,
-        provider=draft.provider,
-        partition_by=draft.partition_by,
-        cluster_by=draft.cluster_by,
-        primary_key=keys,
-        constraints=tuple(draft.constraints),
-        comment=draft.comment,
-        properties={**draft.properties, **check_properties(checks)},
-        options=draft.options,
-        location=draft.location,
+def put_clone(
+    overlay: Overlay, name: RelationName, version: SnapshotId, *, origin: Origin
+) -> None:
+    """Store a new table that starts as a version of another table."""
+    new = msgspec.structs.replace(
+        overlay.snapshot(version),
+        created_at=overlay.repository.clock(),
+        operation="clone",
+        parents=(version,),
+        origin=origin,
     )
+    overlay.put_table(name, new)
 
 
-def _element(cursor: TokenCursor, draft: _Draft) -> None:
-    """Read a column or a constraint of the list in parentheses."""
-    if not _at_constraint(cursor):
-        column, primary = read_column(cursor)
-        draft.columns.append(column)
-        if primary:
-            _set_primary_key(draft, (column.name,))
-        return
-    first = cursor.index
-    name = read_constraint_name(cursor)
-    if cursor.take("primary", "key"):
-        _set_primary_key(draft, read_names(cursor))
-        read_characteristics(cursor)
-        return
-    if cursor.at("check"):
-        draft.checks.append(read_check(cursor, name))
-        return
-    if cursor.take("foreign", "key"):
-        read_names(cursor)
-        cursor.expect("references")
-        cursor.parts()
-        if cursor.token.word == "(":
-            cursor.skip_group()
-    else:
-        cursor.expect("unique")
-        read_names(cursor)
-    read_characteristics(cursor)
-    draft.constraints.append(cursor.text[cursor.tokens[first].start : cursor.last.end])
+def may_create(
+    scope: Scope, name: RelationName, kind: RelationKind, *, replace: bool, if_not_exists: bool
+) -> bool:
+    """Return whether a relation is to be created; false if it exists, and may.
 
-
-def _at_constraint(cursor: TokenCursor) -> bool:
-    kinds = ("primary", "unique", "foreign", "check")
-    if cursor.at("constraint"):
-        return cursor.ahead(2).word in kinds
-    key = 2 if cursor.at("primary", "key") or cursor.at("foreign", "key") else 1
-    return cursor.token.word in kinds and cursor.ahead(key).word == "("
-
-
-def _set_primary_key(draft: _Draft, columns: tuple[str, ...]) -> None:
-    if draft.primary_key:
-        raise InputError("A table has one primary key; two are declared. Leave one out.")
-    draft.primary_key = columns
-
-
-def _clause(cursor: TokenCursor, draft: _Draft) -> bool:
-    """Read one clause between the columns and the query; False if there is none."""
-    if cursor.take("using"):
-        draft.provider = ".".join(cursor.parts()).lower()
-    elif cursor.take("stored", "as"):
-        draft.provider = cursor.identifier("a file format").lower()
-    elif cursor.take("options"):
-        draft.options.update(read_properties(cursor))
-    elif cursor.take("tblproperties"):
-        draft.properties.update(read_properties(cursor))
-    elif cursor.take("comment"):
-        draft.comment = cursor.string()
-    elif cursor.take("location"):
-        draft.location = cursor.string()
-    elif cursor.take("partitioned", "by"):
-        _partitioned_by(cursor, draft)
-    elif cursor.take("cluster", "by"):
-        _cluster_by(cursor, draft)
-    elif cursor.take("default", "collation"):
-        raise UnsupportedError(
-            "`default collation` is not supported on versioned tables. "
-            "Write `collate` after the type of each column."
-        )
-    else:
-        _refuse_clause(cursor)
+    Raises:
+        NotFoundError: There is no such schema.
+        InputError: The name is taken.
+    """
+    scope.overlay.require_schema(name.schema)
+    existing = scope.overlay.entry(name)
+    if existing is None:
+        return True
+    if if_not_exists:
         return False
+    if existing.noun != kind:
+        noun = existing.noun
+        raise InputError(f"{name} is a {noun}. Drop it first: drop {noun} {name}.")
+    if not replace:
+        raise InputError(f"{name} already exists. Drop it first, or use create or replace {kind}.")
     return True
 
 
-def _partitioned_by(cursor: TokenCursor, draft: _Draft) -> None:
-    columns: list[ColumnDef] = []
-
-    def read() -> str:
-        name = cursor.column()
-        if cursor.token.word == "(":
-            raise UnsupportedError(
-                f"Partitioning by an expression ({name}(...)) is not supported on versioned "
-                "tables. Compute the value as a column of its own and partition by that."
-            )
-        if cursor.token.word not in (",", ")"):
-            type_ = read_type(cursor)
-            nullable = not cursor.take("not", "null")
-            comment = cursor.string() if cursor.take("comment") else None
-            columns.append(ColumnDef(name=name, type=type_, nullable=nullable, comment=comment))
-        return name
-
-    draft.partition_by = cursor.items(read)
-    if columns and len(columns) != len(draft.partition_by):
-        raise InputError(
-            "`partitioned by` names columns with and without a type. Write all of them with a "
-            "type, or declare them in the list of columns and only name them here."
-        )
-    draft.columns += columns
-
-
-def _cluster_by(cursor: TokenCursor, draft: _Draft) -> None:
-    if cursor.take("none"):
-        return
-    if cursor.at("auto"):
-        raise UnsupportedError("`cluster by auto` is not supported. Name the columns.")
-    draft.cluster_by = read_names(cursor)
-
-
-def _refuse_clause(cursor: TokenCursor) -> None:
-    if cursor.at("clustered", "by"):
-        raise UnsupportedError(
-            "Buckets (`clustered by ... into ... buckets`) are not supported on versioned "
-            "tables. Remove the configs `clustered_by` and `buckets`; use `partition_by` instead."
-        )
-    refused = ("row format", "stored by", "skewed by")
-    words = f"{cursor.token.word} {cursor.ahead().word}"
-    if words in refused:
-        raise UnsupportedError(
-            f"`{words}` is not supported: versioned tables are stored as Parquet. Remove the "
-            "clause."
-        )
-
-
-def _like(cursor: TokenCursor, target: Target, if_not_exists: bool) -> CreateTableLike:
-    source = cursor.target()
-    draft = _Draft()
-    while _clause(cursor, draft):
-        pass
-    cursor.end()
-    return CreateTableLike(
-        target=target,
-        source=source,
-        if_not_exists=if_not_exists,
-        provider=draft.provider,
-        properties=draft.properties,
-        location=draft.location,
-    )
-
-
-def _clone(cursor: TokenCursor, target: Target, replace: bool, if_not_exists: bool) -> Clone:
-    source, at = cursor.versioned_target()
-    cursor.end()
-    return Clone(target=target, source=source, replace=replace, if_not_exists=if_not_exists, at=at)
-
-
-def primary_key_property(columns: tuple[str, ...]) -> dict[str, str]:
-    """Return the property that stores a primary key.
+def refuse_location(location: str | None, options: Mapping[str, str]) -> None:
+    """Check that a new table is not to be kept elsewhere.
 
     Raises:
-        InputError: The property can't hold a column's name.
+        UnsupportedError: It has a location of its own.
     """
-    for column in columns:
-        if "," in column:
-            raise InputError(
-                f"The name of a primary key column can't contain a comma: {quote_name(column)}. "
-                "Rename the column."
-            )
-    return {"primary_key": ", ".join(columns)}
+    if location is not None or "path" in map(str.lower, options):
+        raise UnsupportedError(
+            "A versioned table has no location of its own: its files are in the repository. "
+            "Leave `location` and the option `path` out (in dbt: remove the config location_root)."
+        )
+
+
+@reads("drop table", "drop view")
+def _read_drop(cursor: TokenCursor) -> DropRelation:
+    """Read what follows `drop table` or `drop view`."""
+    kind: RelationKind = "table" if cursor.last.word == "table" else "view"
+    if_exists = read_if_exists(cursor)
+    target = cursor.target()
+    if kind == "table":
+        cursor.take("purge")
+    cursor.end()
+    return DropRelation(kind=kind, target=target, if_exists=if_exists)
+
+
+@handles(DropRelation)
+def drop_relation(scope: Scope, statement: DropRelation) -> Outcome:
+    """Drop a table or a view; its versions stay in the history.
+
+    Raises:
+        NotFoundError: There is no such relation.
+        InputError: It is of another kind.
+    """
+    return drop(scope, scope.name(statement.target.name), statement.kind, statement.if_exists)
+
+
+def drop(scope: Scope, name: RelationName, kind: str, if_exists: bool) -> Outcome:
+    """Remove a relation of a kind from the branch, and from the session's catalog."""
+    entry = scope.overlay.entry(name)
+    if entry is None:
+        if if_exists:
+            return Outcome()
+        raise NotFoundError(f"There is no {kind} {name} to drop.")
+    if entry.noun != kind:
+        raise InputError(f"{name} is a {entry.noun}; write: drop {entry.noun} {name}.")
+    scope.overlay.put(name, Absent)
+    _hide(scope, name)
+    return Outcome()
+
+
+@handles(RenameRelation)
+def rename_relation(scope: Scope, statement: RenameRelation) -> Outcome:
+    """Rename a table or a view; it keeps its history.
+
+    Raises:
+        NotFoundError: There is no such relation.
+        InputError: The new name is taken.
+    """
+    name = scope.name(statement.target.name)
+    new = statement.new.relation(name.schema)
+    entry = scope.overlay.require(name)
+    if scope.overlay.entry(new) is not None:
+        raise InputError(f"{new} already exists; {name} can't be renamed to it.")
+    scope.overlay.put(new, entry)
+    scope.overlay.put(name, Absent)
+    _hide(scope, name)
+    return Outcome()
+
+
+def _hide(scope: Scope, name: RelationName) -> None:
+    if scope.mounts.is_shown(name):
+        scope.mounts.hide(name, scope.session)

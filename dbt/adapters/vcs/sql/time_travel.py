@@ -7,85 +7,38 @@ the statement goes to the engine as written.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from typing import Protocol, TypeVar
 
 from dbt.adapters.vcs.changes.diffs.diff_inputs import check_in_view
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Input, RelationName
 from dbt.adapters.vcs.sql import metadata_tables
 from dbt.adapters.vcs.sql.diff import diff_relations
-from dbt.adapters.vcs.sql.merge_into import Merge
-from dbt.adapters.vcs.sql.row_change import Delete, Update
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
-from dbt.adapters.vcs.sql.syntax.insertion import Insert
 from dbt.adapters.vcs.sql.syntax.names import Reference
 from dbt.adapters.vcs.sql.syntax.statement import (
-    CreateTemporaryView,
     Query,
-    SparkCommand,
-    Statement,
-    edited,
-    renames,
 )
-from dbt.adapters.vcs.sql.table import AlterViewAs, CreateTable, CreateView
 from dbt.adapters.vcs.workspace.mounts import reparsed
 from dbt.adapters.vcs.workspace.points import pinned
 from dbt.adapters.vcs.workspace.statement_scope import Scope
 from dbt.adapters.vcs.workspace.table_version import Version
 
-S = TypeVar("S", bound="_Textual")
-
-
-class _Textual(Protocol):
-    """A statement whose references are offsets into its whole text."""
-
-    @property
-    def text(self) -> str: ...
-
-
-def settled(scope: Scope, statement: Statement) -> Statement:
-    """Replace versions, diffs and `vcs.*` in a statement by readable relations.
-
-    They are made readable now, and versions are recorded as inputs. The definition of a view
-    stays unchanged, since its names are resolved whenever it is read.
-
-    Raises:
-        NotFoundError: There is no such version; the message names near matches.
-        InputError: The text matches several versions, or names a version of something without
-            versions.
-    """
-    match statement:
-        case CreateView() | AlterViewAs():
-            return statement
-        case Query():
-            return settled_query(scope, statement)
-        case CreateTable(query=Query() as query):
-            return replace(statement, query=settled_query(scope, query))
-        case CreateTemporaryView(query=Query() as query):
-            new = settled_query(scope, query, keep=True)
-            if new is query:
-                return statement
-            return reparsed(CreateTemporaryView, statement.rewritten(new.text))
-        case SparkCommand():
-            return _in_text(scope, statement, statement.mentions, statement.diffs)
-        case Insert() | Update() | Delete() | Merge():
-            return _in_text(scope, statement, statement.reads, statement.diffs)
-    return statement
-
 
 def settled_query(scope: Scope, query: Query, *, keep: bool = False) -> Query:
-    """Do what `settled` does for a query; with `keep`, its diffs stay readable."""
-    found = _found(scope, query.reads, query.diffs, keep=keep)
+    """Replace versions, diffs and `vcs.*` in a query by readable relations.
+
+    With `keep`, its diffs stay readable for later statements of the session.
+    """
+    found = replacements(scope, query.reads, query.diffs, keep=keep)
     return reparsed(Query, query.rewritten(found)) if found else query
 
 
 def settled_text(scope: Scope, query: Query) -> str:
-    """Do what `settled` does for a query or an expression inside a statement."""
-    return query.rewritten(_found(scope, query.reads, query.diffs))
+    """Do what `settled_query` does for a query or an expression inside a statement."""
+    return query.rewritten(replacements(scope, query.reads, query.diffs))
 
 
-def replacements(scope: Scope, reads: Iterable[Reference]) -> Mapping[Reference, str]:
+def _mounted_reads(scope: Scope, reads: Iterable[Reference]) -> Mapping[Reference, str]:
     """Make references readable; return the relations that replace them."""
     found: dict[Reference, str] = {}
     tables: dict[str, str] = {}
@@ -117,24 +70,22 @@ def check_view(scope: Scope, query: Query, what: str = "view") -> None:
             )
 
 
-def _in_text(
-    scope: Scope, statement: S, reads: Iterable[Reference], diffs: Iterable[DiffReference]
-) -> S:
-    found = _found(scope, reads, diffs)
-    if not found:
-        return statement
-    return reparsed(type(statement), edited(statement.text, renames(found, statement.text)))
-
-
-def _found(
+def replacements(
     scope: Scope,
     reads: Iterable[Reference],
     diffs: Iterable[DiffReference],
     *,
     keep: bool = False,
 ) -> Mapping[Reference | DiffReference, str]:
+    """Make versions, diffs and `vcs.*` readable; return the relations that replace them.
+
+    Raises:
+        NotFoundError: There is no such version; the message names near matches.
+        InputError: The text matches several versions, or names a version of something without
+            versions.
+    """
     differences = diff_relations(scope, diffs, keep=keep)
-    return dict([*replacements(scope, reads).items(), *differences.items()])
+    return dict([*_mounted_reads(scope, reads).items(), *differences.items()])
 
 
 def _mounted(scope: Scope, read: Reference) -> str:

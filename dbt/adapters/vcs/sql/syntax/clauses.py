@@ -27,6 +27,11 @@ from dbt.adapters.vcs.sql.syntax.names import TableAt
 SCHEMA_WORDS: Final = ("schema", "database", "namespace")
 
 
+def is_replacing(cursor: TokenCursor) -> bool:
+    """Return whether a statement begins with `create or replace`."""
+    return cursor.tokens[1].word == "or"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
     """The position of an added or moved column.

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
+from itertools import product
 from pkgutil import iter_modules
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
@@ -39,15 +40,19 @@ def reads(*beginnings: str) -> Callable[[_R], _R]:
     The reader with the most matching words is called, with the cursor after them.
 
     Args:
-        beginnings: Alternatives in lower case, such as `drop` or `create snapshot`.
+        beginnings: Alternatives in lower case, such as `drop view` or `create [or replace] view`;
+            what is in brackets may be missing.
     """
 
     def register(reader: _R) -> _R:
         for beginning in beginnings:
-            words = tuple(beginning.split())
-            if words in _READERS:
-                raise ValueError(f"Two readers for statements that begin with {beginning}.")
-            _READERS[words] = reader
+            parts = re.findall(r"\[([^]]+)\]|([^\[\s]+)", beginning)
+            choices = [(word,) if word else ("", optional) for optional, word in parts]
+            for chosen in product(*choices):
+                words = tuple(" ".join(chosen).split())
+                if words in _READERS:
+                    raise ValueError(f"Two readers for statements that begin with {beginning}.")
+                _READERS[words] = reader
         return reader
 
     return register

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from dbt.adapters.vcs.core.errors import InputError, ReadOnlyError, UnsupportedError
 from dbt.adapters.vcs.core.model import Origin, RelationName
@@ -17,19 +17,41 @@ from dbt.adapters.vcs.engines.engine_errors import StatementError
 from dbt.adapters.vcs.engines.port import Column, Rows
 from dbt.adapters.vcs.reuse.attempt import Reusing
 from dbt.adapters.vcs.sql import conflict_edits, time_travel
+from dbt.adapters.vcs.sql.create_table import CreateTable
 from dbt.adapters.vcs.sql.handler_registry import Handler, handler_of
+from dbt.adapters.vcs.sql.merge_into import Merge
+from dbt.adapters.vcs.sql.row_change import Delete, Update
 from dbt.adapters.vcs.sql.snapshot_merge import SnapshotMerge, SnapshotPick
+from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
 from dbt.adapters.vcs.sql.syntax.excerpts import excerpt, own_place
 from dbt.adapters.vcs.sql.syntax.insertion import Insert
+from dbt.adapters.vcs.sql.syntax.names import Reference
 from dbt.adapters.vcs.sql.syntax.parser import for_spark, read
-from dbt.adapters.vcs.sql.syntax.statement import CreateTemporaryView, SparkCommand, Statement
-from dbt.adapters.vcs.sql.table import CreateTable, CreateView
+from dbt.adapters.vcs.sql.syntax.statement import (
+    CreateTemporaryView,
+    Query,
+    SparkCommand,
+    Statement,
+    edited,
+    renames,
+)
+from dbt.adapters.vcs.sql.view import AlterViewAs, CreateView
 from dbt.adapters.vcs.table.positions import moved
+from dbt.adapters.vcs.workspace.mounts import reparsed
 from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+
+class _Textual(Protocol):
+    """A statement whose references are offsets into its whole text."""
+
+    @property
+    def text(self) -> str: ...
+
+
+_S = TypeVar("_S", bound=_Textual)
 _CONDITION: Final = "TABLE_OR_VIEW_NOT_FOUND"
 _NAMED: Final = re.compile(r"table or view (`(?:[^`]|``)+`(?:\.`(?:[^`]|``)+`)*) cannot be found")
 _PLACE: Final = re.compile(r"line \d+,? pos \d+")
@@ -109,7 +131,7 @@ def _handled(
     kept = conflict_edits.merge_kept_by(scope) if statement.changes else None
 
     def carry() -> tuple[Statement, Outcome]:
-        settled = time_travel.settled(scope, statement)
+        settled = _settled(scope, statement)
         if kept is not None:
             return settled, conflict_edits.edit_conflicts(scope, kept, settled)
         return settled, handler(scope, settled)
@@ -117,6 +139,45 @@ def _handled(
     if reusing is None or kept is not None:
         return carry()[1]
     return reusing.carried_out(scope, statement, carry)
+
+
+def _settled(scope: Scope, statement: Statement) -> Statement:
+    """Replace versions, diffs and `vcs.*` in a statement by readable relations.
+
+    They are made readable now, and versions are recorded as inputs. The definition of a view
+    stays unchanged, since its names are resolved whenever it is read.
+
+    Raises:
+        NotFoundError: There is no such version; the message names near matches.
+        InputError: The text matches several versions, or names a version of something without
+            versions.
+    """
+    match statement:
+        case CreateView() | AlterViewAs():
+            return statement
+        case Query():
+            return time_travel.settled_query(scope, statement)
+        case CreateTable(query=Query() as query):
+            return replace(statement, query=time_travel.settled_query(scope, query))
+        case CreateTemporaryView(query=Query() as query):
+            new = time_travel.settled_query(scope, query, keep=True)
+            if new is query:
+                return statement
+            return reparsed(CreateTemporaryView, statement.rewritten(new.text))
+        case SparkCommand():
+            return _in_text(scope, statement, statement.mentions, statement.diffs)
+        case Insert() | Update() | Delete() | Merge():
+            return _in_text(scope, statement, statement.reads, statement.diffs)
+    return statement
+
+
+def _in_text(
+    scope: Scope, statement: _S, reads: Iterable[Reference], diffs: Iterable[DiffReference]
+) -> _S:
+    found = time_travel.replacements(scope, reads, diffs)
+    if not found:
+        return statement
+    return reparsed(type(statement), edited(statement.text, renames(found, statement.text)))
 
 
 def _check_outside(scope: Scope, statement: Statement, *, allowed: bool) -> None:

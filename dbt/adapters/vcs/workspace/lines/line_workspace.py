@@ -18,7 +18,7 @@ from dbt.adapters.vcs.engines.port import Engine, Session
 from dbt.adapters.vcs.reuse.attempt import Reusing, SessionState
 from dbt.adapters.vcs.reuse.derivation_key import KeyContext
 from dbt.adapters.vcs.reuse.reuser import Reuse
-from dbt.adapters.vcs.sql.property_handler import AUTO_OPTIMIZE
+from dbt.adapters.vcs.sql.properties import AUTO_OPTIMIZE
 from dbt.adapters.vcs.sql.syntax.excerpts import excerpt
 from dbt.adapters.vcs.table.quoting import quoted
 from dbt.adapters.vcs.workspace.lines.dispatch import execute

@@ -24,12 +24,11 @@ from dbt.adapters.vcs.iceberg.serve.rest_protocol import (
     no_namespace,
     no_relation,
 )
-from dbt.adapters.vcs.sql.alter import RenameRelation
-from dbt.adapters.vcs.sql.definitions import CreateSchema, DropSchema
 from dbt.adapters.vcs.sql.handler_registry import handler_of
+from dbt.adapters.vcs.sql.schema import CreateSchema, DropSchema
 from dbt.adapters.vcs.sql.syntax.names import Name, Target
 from dbt.adapters.vcs.sql.syntax.statement import Statement
-from dbt.adapters.vcs.sql.table import DropRelation
+from dbt.adapters.vcs.sql.table import DropRelation, RenameRelation
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace, landed_commit
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine
 from dbt.adapters.vcs.workspace.overlay import Overlay

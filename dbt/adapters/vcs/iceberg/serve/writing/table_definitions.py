@@ -39,8 +39,8 @@ from dbt.adapters.vcs.iceberg.serve.writing.iceberg_columns import (
     spec_fields,
 )
 from dbt.adapters.vcs.iceberg.table_metadata import FORMAT_VERSION, FORMAT_VERSIONS
-from dbt.adapters.vcs.sql.alter import SetProperties, UnsetProperties
-from dbt.adapters.vcs.sql.table import CreateTable
+from dbt.adapters.vcs.sql.create_table import CreateTable
+from dbt.adapters.vcs.sql.properties import SetProperties, UnsetProperties
 from dbt.adapters.vcs.workspace.overlay import Overlay
 
 COMMENT: Final = "comment"

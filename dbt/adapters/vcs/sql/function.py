@@ -1,4 +1,4 @@
-"""The statements `create function`, `describe function` and `show functions`.
+"""Functions of a branch: `create`, `drop`, `describe` and `show functions`.
 
 The parameters are followed, in any order, by the clauses of Spark's SQL functions: `returns
 <type>`, `returns table [(<column> <type>, ...)]`, `language`, `[not] deterministic`,
@@ -9,19 +9,39 @@ also has `handler = '...'`, and may have `runtime_version = '...'` and `packages
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypeVar, cast
+from typing import Final, Literal, TypeVar, cast
 
-from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.core.model.tree import Language, Parameter, Shape, ViewColumn
-from dbt.adapters.vcs.sql.syntax.clauses import read_if_not_exists, read_type
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError, VcsError
+from dbt.adapters.vcs.core.model import (
+    Absent,
+    Function,
+    FunctionEntry,
+    Parameter,
+    RelationName,
+)
+from dbt.adapters.vcs.core.model.tree import Language, Shape, ViewColumn
+from dbt.adapters.vcs.sql.handler_registry import handles
+from dbt.adapters.vcs.sql.show import like
+from dbt.adapters.vcs.sql.syntax.calls import calls_of
+from dbt.adapters.vcs.sql.syntax.clauses import (
+    is_replacing,
+    read_if_exists,
+    read_if_not_exists,
+    read_type,
+)
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.lexer import Kind
-from dbt.adapters.vcs.sql.syntax.mentions import mentions_of
-from dbt.adapters.vcs.sql.syntax.names import Name, Target
+from dbt.adapters.vcs.sql.syntax.literals import quote_text
+from dbt.adapters.vcs.sql.syntax.names import CATALOG, Name, Target
+from dbt.adapters.vcs.sql.syntax.parser import reads
 from dbt.adapters.vcs.sql.syntax.relations import is_name
-from dbt.adapters.vcs.sql.syntax.statement import Query, SparkCommand, Statement
+from dbt.adapters.vcs.sql.syntax.statement import Query, Statement, qualified
+from dbt.adapters.vcs.sql.table import drop
+from dbt.adapters.vcs.sql.time_travel import check_view
+from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,14 +135,14 @@ class _Draft:
     comment: str | None = None
 
 
-def read_create_function(
-    cursor: TokenCursor, *, replace: bool, aggregate: bool = False
-) -> CreateFunction:
+@reads("create [or replace] [aggregate] function")
+def _read_create_function(cursor: TokenCursor) -> CreateFunction:
     """Read what follows `create [or replace] [aggregate] function`.
 
     Raises:
         UnsupportedError: A branch can't hold such a function.
     """
+    replace, aggregate = is_replacing(cursor), cursor.ahead(-2).word == "aggregate"
     if_not_exists = read_if_not_exists(cursor, replace=replace)
     target = cursor.target()
     if cursor.at("as"):
@@ -131,7 +151,7 @@ def read_create_function(
             "temporary: create temporary function ... as '<class>'."
         )
     draft = _Draft(shape="aggregate" if aggregate else "scalar")
-    parameters = _listed(cursor, lambda: _parameter(cursor))
+    parameters = _listed(cursor, lambda: _read_parameter(cursor))
     while not (cursor.at("return") or cursor.at("as")):
         if not _clause(cursor, draft):
             cursor.fail("a clause of `create function`, or `return` and an expression")
@@ -154,13 +174,6 @@ def read_create_function(
     )
 
 
-def read_temporary_function(cursor: TokenCursor) -> SparkCommand | None:
-    """Read what follows `create [or replace] temporary`; None if it is not a function."""
-    if not cursor.take("function"):
-        return None
-    return SparkCommand(text=cursor.text, mentions=mentions_of(cursor.tokens))
-
-
 def _clause(cursor: TokenCursor, draft: _Draft) -> bool:
     """Read one clause; False if there is none."""
     if cursor.at("returns", "null", "on") or cursor.at("sql", "security"):
@@ -169,7 +182,7 @@ def _clause(cursor: TokenCursor, draft: _Draft) -> bool:
             "Remove the clause."
         )
     if cursor.take("returns"):
-        _returns(cursor, draft)
+        _read_returns(cursor, draft)
     elif cursor.take("language"):
         _language(cursor, draft)
     elif cursor.take("deterministic"):
@@ -197,7 +210,7 @@ def _clause(cursor: TokenCursor, draft: _Draft) -> bool:
     return True
 
 
-def _returns(cursor: TokenCursor, draft: _Draft) -> None:
+def _read_returns(cursor: TokenCursor, draft: _Draft) -> None:
     if not cursor.take("table"):
         draft.returns = read_type(cursor)
         return
@@ -252,7 +265,7 @@ def _listed(cursor: TokenCursor, read: Callable[[], T]) -> tuple[T, ...]:
     return cursor.items(read)
 
 
-def _parameter(cursor: TokenCursor) -> Parameter:
+def _read_parameter(cursor: TokenCursor) -> Parameter:
     name = cursor.identifier("a parameter's name")
     type_ = read_type(cursor)
     default: str | None = None
@@ -274,6 +287,96 @@ def _column(cursor: TokenCursor) -> ViewColumn:
     return ViewColumn(name=name, type=type_, comment=comment)
 
 
+@handles(CreateFunction)
+def create_function(scope: Scope, statement: CreateFunction) -> Outcome:
+    """Create a function, or replace one.
+
+    Raises:
+        InputError: The name is taken, the function would call itself, or its source is
+            invalid.
+        EngineError: Spark rejects it.
+    """
+    name = scope.name(statement.target.name)
+    # What the old version needs may be gone, so replacing it must not read it.
+    scope.calls = tuple(call for call in scope.calls if scope.name(call) != name)
+    scope.overlay.require_schema(name.schema)
+    existing = scope.overlay.entry(name)
+    if existing is not None:
+        if not isinstance(existing, FunctionEntry):
+            noun = existing.noun
+            raise InputError(f"{name} is a {noun}. Drop it first: drop {noun} {name}.")
+        if statement.if_not_exists:
+            return Outcome()
+        if not statement.replace:
+            raise InputError(
+                f"{name} already exists. Drop it first, or use create or replace function."
+            )
+    scope.overlay.put_function(name, _function(scope, statement, name))
+    try:
+        # Mounting runs the engine's own checks.
+        scope.show([name])
+    except VcsError:
+        scope.overlay.put(name, Absent if existing is None else existing)
+        raise
+    return Outcome()
+
+
+def _function(scope: Scope, statement: CreateFunction, name: RelationName) -> Function:
+    body = statement.body
+    text, reads, calls = body.text, tuple[str, ...](), set[str]()
+    if statement.language == "sql":
+        check_view(scope, body, "function")
+        found = [
+            call
+            for call in calls_of(body.text)
+            if scope.name(call.name) == name or scope.function(call.name) is not None
+        ]
+        calls = {str(scope.name(call.name)) for call in found}
+        if str(name) in calls:
+            raise InputError(f"The function {name} would call itself, which Spark does not allow.")
+        text = qualified(body, scope.schema, scope.temporaries.views(), found)
+        reads = tuple(sorted({str(read) for read in scope.reads(body.reads)}))
+    elif statement.runtime is not None and statement.runtime != _python_version():
+        scope.warnings.append(
+            f"The function {name} asks for Python {statement.runtime}; in a session functions "
+            f"run in the session's own Python, which is {_python_version()}."
+        )
+    return Function(
+        text=text,
+        language=statement.language,
+        shape=statement.shape,
+        parameters=statement.parameters,
+        returns=statement.returns,
+        columns=statement.columns,
+        deterministic=statement.deterministic,
+        handler=statement.handler,
+        packages=statement.packages,
+        runtime=statement.runtime,
+        reads=reads,
+        calls=tuple(sorted(calls)),
+        comment=statement.comment,
+    )
+
+
+def _python_version() -> str:
+    return ".".join(platform.python_version_tuple()[:2])
+
+
+@reads("drop function")
+def _read_drop_function(cursor: TokenCursor) -> DropFunction:
+    """Read what follows `drop function`."""
+    if_exists = read_if_exists(cursor)
+    target = cursor.target()
+    cursor.end()
+    return DropFunction(target=target, if_exists=if_exists)
+
+
+@handles(DropFunction)
+def drop_function(scope: Scope, statement: DropFunction) -> Outcome:
+    """Drop a function as `drop_relation` does a table."""
+    return drop(scope, scope.name(statement.target.name), "function", statement.if_exists)
+
+
 def read_describe_function(cursor: TokenCursor) -> DescribeFunction | None:
     """Read what follows `describe function`; None where an operator is described."""
     extended = cursor.ahead().kind is not Kind.END and cursor.take("extended")
@@ -284,11 +387,60 @@ def read_describe_function(cursor: TokenCursor) -> DescribeFunction | None:
     return DescribeFunction(target=target, extended=extended)
 
 
-def read_show_functions(cursor: TokenCursor) -> ShowFunctions | None:
-    """Read what follows `show` if it lists functions; None if it doesn't, or only Spark's own."""
-    kind = cursor.take_any("user", "all") if cursor.ahead().word == "functions" else None
-    if not cursor.take("functions"):
-        return None
+_SAID: Final = {None: "", True: "true", False: "false"}
+
+
+@handles(DescribeFunction)
+def describe_function(scope: Scope, statement: DescribeFunction) -> Outcome:
+    """Describe a function: `function_desc`, one row per fact. Spark describes its own.
+
+    Raises:
+        EngineError: There is no such function.
+    """
+    name = scope.name(statement.target.name)
+    entry = scope.overlay.entry(name)
+    bare = statement.target.name.schema is None
+    if not isinstance(entry, FunctionEntry) or (
+        bare and scope.session.has_function(statement.target.name.identifier)
+    ):
+        return Outcome(rows=scope.session.query(scope.text))
+    function = scope.overlay.function(entry.function)
+    facts = [
+        ("Function", str(name)),
+        ("Type", function.shape.upper()),
+        ("Input", ", ".join(map(_parameter, function.parameters))),
+        ("Returns", _returns(function)),
+    ]
+    if statement.extended:
+        facts += [
+            ("Language", function.language.upper()),
+            ("Comment", function.comment or ""),
+            ("Deterministic", _SAID[function.deterministic]),
+            ("Version", entry.function),
+            ("Handler", function.handler or ""),
+            ("Body", function.text),
+        ]
+    width = max(len(key) for key, _ in facts) + 1
+    lines = [[f"{key + ':':<{width}} {value}"] for key, value in facts if value]
+    return Outcome(rows=Listing.of(["function_desc"], lines))
+
+
+def _parameter(parameter: Parameter) -> str:
+    default = f" default {parameter.default}" if parameter.default is not None else ""
+    comment = f" {quote_text(parameter.comment)}" if parameter.comment else ""
+    return f"{parameter.name} {parameter.type}{default}{comment}"
+
+
+def _returns(function: Function) -> str:
+    if function.returns is not None:
+        return function.returns
+    return ", ".join(f"{column.name} {column.type}" for column in function.columns)
+
+
+@reads("show functions", "show user functions", "show all functions")
+def _read_show_functions(cursor: TokenCursor) -> ShowFunctions:
+    """Read what follows `show functions`."""
+    kind = cursor.tokens[1].word
     schema = cursor.schema() if cursor.take_any("in", "from") else None
     pattern: str | None = None
     if cursor.take("like") or not cursor.done:
@@ -297,4 +449,27 @@ def read_show_functions(cursor: TokenCursor) -> ShowFunctions | None:
         else:
             name = cursor.target().name
             schema, pattern = name.schema or schema, name.identifier
+    cursor.end()
     return ShowFunctions(kind="user" if kind == "user" else "all", schema=schema, pattern=pattern)
+
+
+@handles(ShowFunctions)
+def show_functions(scope: Scope, statement: ShowFunctions) -> Outcome:
+    """List functions of the branch and temporary ones, and Spark's own if asked for: `function`.
+
+    Raises:
+        NotFoundError: There is no such schema.
+    """
+    schema = (statement.schema or scope.schema).lower()
+    if statement.schema is not None:
+        scope.overlay.require_schema(schema)
+    scope.session.ensure_schema(schema)
+    known = [str(row[0]) for row in scope.session.query(scope.text).fetch()]
+    held = [
+        identifier
+        for identifier, entry in scope.overlay.entries(schema).items()
+        if isinstance(entry, FunctionEntry)
+    ]
+    names = [name for name in known if not name.startswith(f"{CATALOG}.")]
+    names += [f"{CATALOG}.{schema}.{name}" for name in like(held, statement.pattern)]
+    return Outcome(rows=Listing.of(["function"], [[name] for name in sorted(names)]))

@@ -1,8 +1,9 @@
-"""Properties, settings and comments of relations and schemas."""
+"""Properties, settings and comments of tables and views."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -15,20 +16,71 @@ from dbt.adapters.vcs.changes.writes.versions import changed
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.model.snapshot import ENFORCED, IDENTIFIERS
-from dbt.adapters.vcs.sql.alter import (
-    CommentOnTable,
-    SetProperties,
-    UnsetProperties,
-)
-from dbt.adapters.vcs.sql.definitions import (
-    CommentOnSchema,
-    SetSchemaProperties,
-)
 from dbt.adapters.vcs.sql.handler_registry import handles
-from dbt.adapters.vcs.sql.syntax.clauses import primary_key_of
+from dbt.adapters.vcs.sql.syntax.clauses import (
+    primary_key_of,
+)
+from dbt.adapters.vcs.sql.syntax.literals import quote_name
+from dbt.adapters.vcs.sql.syntax.names import Target
+from dbt.adapters.vcs.sql.syntax.statement import OnRelation
+from dbt.adapters.vcs.sql.table import RelationKind
 from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetProperties(OnRelation):
+    """`alter table|view t set tblproperties (...)`, or `alter table t add primary key (...)`.
+
+    A primary key is the property `primary_key`, its columns separated by commas.
+    """
+
+    changes = True
+
+    kind: RelationKind
+    target: Target
+    properties: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnsetProperties(OnRelation):
+    """`alter table|view t unset tblproperties [if exists] (...)`."""
+
+    changes = True
+
+    kind: RelationKind
+    target: Target
+    keys: tuple[str, ...]
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommentOnTable(OnRelation):
+    """`comment on table t is '...'`; None removes the comment."""
+
+    changes = True
+
+    target: Target
+    comment: str | None
+
+
+def primary_key_property(columns: tuple[str, ...]) -> dict[str, str]:
+    """Return the property that stores a primary key.
+
+    Raises:
+        InputError: The property can't hold a column's name.
+    """
+    for column in columns:
+        if "," in column:
+            raise InputError(
+                f"The name of a primary key column can't contain a comma: {quote_name(column)}. "
+                "Rename the column."
+            )
+    return {"primary_key": ", ".join(columns)}
+
+
 _COMMENT = "comment"
+
+
 _OF_KEYS = frozenset({PRIMARY_KEY, UNIQUE_KEY})
 
 
@@ -62,34 +114,6 @@ def unset_properties(scope: Scope, statement: UnsetProperties) -> Outcome:
     if missing and not statement.if_exists:
         raise InputError(f"{name} has no property '{missing[0]}'; use unset ... if exists.")
     _alter_properties(scope, name, {}, removed=statement.keys)
-    return Outcome()
-
-
-@handles(CommentOnSchema)
-def comment_on_schema(scope: Scope, statement: CommentOnSchema) -> Outcome:
-    """Set or remove the comment of a schema.
-
-    Raises:
-        NotFoundError: There is no such schema.
-    """
-    schema = statement.name.lower()
-    properties = dict(scope.overlay.schema_info(schema).properties)
-    scope.overlay.put_schema(schema, comment=statement.comment, properties=properties)
-    return Outcome()
-
-
-@handles(SetSchemaProperties)
-def set_schema_properties(scope: Scope, statement: SetSchemaProperties) -> Outcome:
-    """Set or remove properties of a schema; to remove one that isn't set does nothing.
-
-    Raises:
-        NotFoundError: There is no such schema.
-    """
-    schema = statement.name.lower()
-    info = scope.overlay.schema_info(schema)
-    kept = {k: v for k, v in info.properties.items() if k not in statement.removed}
-    properties = {**kept, **statement.properties}
-    scope.overlay.put_schema(schema, comment=info.comment, properties=properties)
     return Outcome()
 
 
@@ -155,7 +179,10 @@ def _key(snapshot: Snapshot, properties: dict[str, str], touched: set[str]) -> t
 AUTO_OPTIMIZE: Final = "vcs.auto_optimize"
 """Table property: whether runs compact the table when necessary, whatever the profile says."""
 
+
 _TRUTHS: Final = ("true", "false")
+
+
 _KNOWN: Final[Mapping[str, tuple[str, ...]]] = {
     WRITE_MODE: MODES,
     ENFORCED: _TRUTHS,

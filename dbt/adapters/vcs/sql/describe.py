@@ -1,12 +1,12 @@
-"""Descriptions of relations and schemas."""
+"""Descriptions: `describe`, `show create table`, `show table extended`."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Final
 
-from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import (
     Block,
     ColumnStats,
@@ -18,38 +18,165 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.engines.port import Column
+from dbt.adapters.vcs.sql.function import DescribeFunction, read_describe_function
 from dbt.adapters.vcs.sql.handler_registry import handles
-from dbt.adapters.vcs.sql.show import (
-    Describe,
-    DescribeSchema,
-    ShowCreateTable,
-    ShowTableExtended,
+from dbt.adapters.vcs.sql.show import columns_of, like, read_schema_filter, redacted
+from dbt.adapters.vcs.sql.syntax.clauses import (
+    SCHEMA_WORDS,
 )
-from dbt.adapters.vcs.sql.show_handler import columns_of, like, redacted
+from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
+from dbt.adapters.vcs.sql.syntax.lexer import Kind
 from dbt.adapters.vcs.sql.syntax.literals import quote_name
 from dbt.adapters.vcs.sql.syntax.names import CATALOG, Target
+from dbt.adapters.vcs.sql.syntax.parser import reads
+from dbt.adapters.vcs.sql.syntax.scan import QUERY_WORDS
+from dbt.adapters.vcs.sql.syntax.statement import OnRelation, Statement
 from dbt.adapters.vcs.table.python_values import date_text, moment_text
 from dbt.adapters.vcs.workspace.mounts import answering, shown_versions, table_placeholder
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope
 from dbt.adapters.vcs.workspace.table_version import Version
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Describe(OnRelation):
+    """`describe [table] [extended|formatted] t [column]`.
+
+    Attributes:
+        target: The relation.
+        extended: True with `extended` or `formatted`.
+        column: The column asked for, its parts joined by dots, or None.
+        json: True with `as json`.
+    """
+
+    target: Target
+    extended: bool = False
+    column: str | None = None
+    json: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DescribeSchema(Statement):
+    """`describe schema [extended] s`."""
+
+    name: str
+    extended: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowCreateTable(OnRelation):
+    """`show create table t`."""
+
+    target: Target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShowTableExtended(Statement):
+    """`show table extended [in s] like 'a*'`."""
+
+    schema: str | None
+    pattern: str
+
+
+@reads("describe", "desc")
+def read_describe(cursor: TokenCursor) -> Describe | DescribeFunction | DescribeSchema | None:
+    """Read what follows `describe`; None if its object is not on the branch.
+
+    Raises:
+        UnsupportedError: It asks about one partition.
+    """
+    if not _last(cursor):
+        if cursor.ahead().word != "." and cursor.take("function"):
+            return read_describe_function(cursor)
+        if cursor.ahead().word != "." and cursor.take_any(*SCHEMA_WORDS):
+            return _describe_schema(cursor)
+        if cursor.ahead().word != "." and _other_kind(cursor):
+            return None
+        cursor.take("table")
+    extended = not _last(cursor) and cursor.take_any("extended", "formatted") is not None
+    target = cursor.target()
+    if cursor.at("partition") and cursor.ahead().word == "(":
+        raise UnsupportedError(
+            f"`describe {target.name} partition (...)` is not supported on versioned tables. "
+            "Select the rows of the partition instead."
+        )
+    column = None
+    if not (cursor.done or cursor.at("as", "json")):
+        column = ".".join(cursor.parts())
+    json = cursor.take("as", "json")
+    cursor.end()
+    return Describe(target=target, extended=extended, column=column, json=json)
+
+
+def _describe_schema(cursor: TokenCursor) -> DescribeSchema:
+    extended = not _last(cursor) and cursor.take("extended")
+    name = cursor.schema()
+    cursor.end()
+    return DescribeSchema(name=name, extended=extended)
+
+
+def _other_kind(cursor: TokenCursor) -> bool:
+    """Return whether the next word means that a query or an object of Spark is described."""
+    kinds = {"function", "procedure", "query", "catalog", "("}
+    return cursor.token.word in kinds | QUERY_WORDS - {"table"}
+
+
+def _last(cursor: TokenCursor) -> bool:
+    """Return whether the next token is the last, and so a name whatever it looks like."""
+    return cursor.ahead().kind is Kind.END
+
+
+@reads("show create table")
+def _read_show_create_table(cursor: TokenCursor) -> ShowCreateTable:
+    """Read what follows `show create table`."""
+    target = cursor.target()
+    cursor.take("as", "serde")
+    cursor.end()
+    return ShowCreateTable(target=target)
+
+
+@reads("show table extended")
+def _read_table_extended(cursor: TokenCursor) -> ShowTableExtended:
+    """Read what follows `show table extended`.
+
+    Raises:
+        UnsupportedError: It asks about one partition.
+    """
+    schema = read_schema_filter(cursor)
+    cursor.expect("like")
+    pattern = cursor.string()
+    if cursor.at("partition"):
+        raise UnsupportedError(
+            "`show table extended ... partition (...)` is not supported on versioned tables: "
+            "a partition is not a folder there. Use `show partitions`, or select its rows."
+        )
+    cursor.end()
+    return ShowTableExtended(schema=schema, pattern=pattern)
+
+
 Row = tuple[str, str, str | None]
 
+
 _USING: Final = "\nUSING parquet\n"
+
 
 _NULL: Final = "NULL"
 """What Spark shows for an unknown value."""
 
+
 _NAMES: Final = ("min", "max", "num_nulls", "distinct_count", "avg_col_len", "max_col_len")
+
+
 _UNKNOWN: Final = [(name, _NULL) for name in (*_NAMES, "histogram")]
 """The statistics of a column about which nothing is known."""
+
 
 _LENGTHS: Final = {
     "boolean": 1, "tinyint": 1, "smallint": 2, "int": 4, "bigint": 8, "date": 4,
     "timestamp": 8, "timestamp_ntz": 8, "float": 4, "double": 8,
 }  # fmt: skip
 """Bytes that Spark counts per value."""
+
 
 _BOUNDED: Final = {*_LENGTHS, "decimal"} - {"float", "double"}
 """Types whose bounds in a block are values of the column.

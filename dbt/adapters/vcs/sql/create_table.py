@@ -1,0 +1,517 @@
+"""`create table`, with and without a query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+import msgspec
+
+from dbt.adapters.vcs.changes.writes import rebuild
+from dbt.adapters.vcs.changes.writes.checks import check_default, check_rows
+from dbt.adapters.vcs.changes.writes.keys import PRIMARY_KEY, check_keys, key_columns, settled_key
+from dbt.adapters.vcs.changes.writes.versions import folder_of, previous, put_segments
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.ids import SnapshotId, TableId, new_table_id
+from dbt.adapters.vcs.core.model import (
+    Field,
+    Schema,
+    SegmentRef,
+    Snapshot,
+)
+from dbt.adapters.vcs.core.model.data_type import type_of
+from dbt.adapters.vcs.engines.port import Destination
+from dbt.adapters.vcs.sql.handler_registry import handles
+from dbt.adapters.vcs.sql.properties import settled
+from dbt.adapters.vcs.sql.syntax.clauses import (
+    Check,
+    ColumnDef,
+    check_properties,
+    is_replacing,
+    primary_key_of,
+    read_characteristics,
+    read_check,
+    read_column,
+    read_constraint_name,
+    read_if_not_exists,
+    read_names,
+    read_properties,
+    read_type,
+)
+from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
+from dbt.adapters.vcs.sql.syntax.literals import quote_text
+from dbt.adapters.vcs.sql.syntax.names import Target
+from dbt.adapters.vcs.sql.syntax.parser import reads
+from dbt.adapters.vcs.sql.syntax.relations import is_name
+from dbt.adapters.vcs.sql.syntax.scan import QUERY_WORDS
+from dbt.adapters.vcs.sql.syntax.statement import Query, Statement
+from dbt.adapters.vcs.sql.table import Clone, CreateTableLike, may_create, refuse_location
+from dbt.adapters.vcs.table.files.footers import read_blocks
+from dbt.adapters.vcs.table.partition_values import check_partition_type
+from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateTable(Statement):
+    """`create [or replace] table t (...)`, with or without a query.
+
+    Attributes:
+        target: The table.
+        columns: The declared columns, those of `partitioned by` last; empty if the query
+            defines them.
+        query: The query that fills it, or None.
+        replace: True with `or replace`.
+        if_not_exists: True with that clause.
+        provider: Lower-case name after `using` or `stored as`, or None.
+        partition_by: Names of partition columns, in order.
+        cluster_by: Names of the columns to cluster the rows by.
+        primary_key: Columns of the `primary key` constraint, else of the property
+            `primary_key`; empty if there is neither.
+        constraints: SQL text of `unique` and `foreign key` constraints, which are not
+            enforced.
+        comment: Free text, or None.
+        properties: From `tblproperties`.
+        options: From `options`.
+        location: The path given, or None.
+    """
+
+    changes = True
+    writes_rows = True
+
+    target: Target
+    columns: tuple[ColumnDef, ...] = ()
+    query: Query | None = None
+    replace: bool = False
+    if_not_exists: bool = False
+    provider: str | None = None
+    partition_by: tuple[str, ...] = ()
+    cluster_by: tuple[str, ...] = ()
+    primary_key: tuple[str, ...] = ()
+    constraints: tuple[str, ...] = ()
+    comment: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict)
+    location: str | None = None
+
+
+@dataclass
+class _Draft:
+    """The parts of a `create table` read so far."""
+
+    columns: list[ColumnDef] = field(default_factory=list)
+    provider: str | None = None
+    partition_by: tuple[str, ...] = ()
+    cluster_by: tuple[str, ...] = ()
+    primary_key: tuple[str, ...] = ()
+    checks: list[Check] = field(default_factory=list)
+    constraints: list[str] = field(default_factory=list)
+    comment: str | None = None
+    properties: dict[str, str] = field(default_factory=dict)
+    options: dict[str, str] = field(default_factory=dict)
+    location: str | None = None
+
+
+@reads("create [or replace] [external] table")
+def _read_create_table(cursor: TokenCursor) -> CreateTable | CreateTableLike | Clone:
+    """Read what follows `create table`.
+
+    Raises:
+        InputError: The syntax is wrong.
+        UnsupportedError: It asks for buckets, row formats, generated columns and the like.
+    """
+    replace = is_replacing(cursor)
+    if_not_exists = read_if_not_exists(cursor, replace=replace)
+    target = cursor.target()
+    if cursor.take("like"):
+        return _like(cursor, target, if_not_exists)
+    if cursor.at("clone") or cursor.at("shallow", "clone") or cursor.at("deep", "clone"):
+        cursor.take_any("shallow", "deep")
+        cursor.expect("clone")
+        return _clone(cursor, target, replace, if_not_exists)
+    if cursor.take("from", "snapshot"):
+        return _clone(cursor, target, replace, if_not_exists)
+    draft = _Draft()
+    if cursor.token.word == "(" and not _query_in_parentheses(cursor):
+        cursor.items(lambda: _element(cursor, draft))
+    while _clause(cursor, draft):
+        pass
+    if cursor.done and not draft.columns and (draft.location is not None or draft.options):
+        raise _outside(target, draft)
+    query = _query(cursor, draft)
+    return _finish(target, draft, query, replace, if_not_exists)
+
+
+@reads(
+    "create [or replace] [global] temporary [external] table",
+    "create [or replace] [global] temp [external] table",
+)
+def _refuse_temporary(cursor: TokenCursor) -> NoReturn:
+    raise UnsupportedError("Spark has no temporary tables. Write `create temporary view ... as`.")
+
+
+def _outside(target: Target, draft: _Draft) -> UnsupportedError:
+    """Return the error for a table over files, whose columns Spark would take from them."""
+    options = dict(draft.options)
+    if draft.location is not None:
+        options["path"] = draft.location
+    given = ", ".join(f"{quote_text(key)} {quote_text(text)}" for key, text in options.items())
+    return UnsupportedError(
+        f"{target.name} would be files outside the repository, which aren't versioned. Copy their "
+        f"rows with `create temporary view files using {draft.provider or 'parquet'} options "
+        f"({given})` and `create table {target.name} as select * from files`, or declare a source "
+        "with the config external_location."
+    )
+
+
+def _query_in_parentheses(cursor: TokenCursor) -> bool:
+    """Return whether a parenthesis opens a query, not a list of columns."""
+    first, second = cursor.ahead(1), cursor.ahead(2)
+    if first.word in ("values", "table", "map", "reduce", "from"):
+        return second.word == "(" or (first.word == "from" and is_name(second))
+    return first.word in ("select", "with") or first.word == "("
+
+
+def _query(cursor: TokenCursor, draft: _Draft) -> Query | None:
+    taken = cursor.take("as")
+    if not taken and cursor.done:
+        if not draft.columns:
+            cursor.fail("a list of columns or `as` and a query")
+        return None
+    if not (cursor.token.word in QUERY_WORDS or cursor.token.word == "("):
+        cursor.fail("a query" if taken else "a clause of `create table` or `as` and a query")
+    if draft.columns:
+        raise InputError(
+            "A `create table ... as` takes no list of columns with types, since the query has "
+            "them. Cast the columns in the query, or create the table and insert into it."
+        )
+    return cursor.query()
+
+
+def _finish(
+    target: Target, draft: _Draft, query: Query | None, replace: bool, if_not_exists: bool
+) -> CreateTable:
+    if query is None:
+        known = {column.name.lower() for column in draft.columns}
+        for name in (*draft.partition_by, *draft.cluster_by, *draft.primary_key):
+            if name.lower() not in known:
+                raise InputError(
+                    f"The table {target.name} has no column '{name}'; its columns are: "
+                    f"{', '.join(column.name for column in draft.columns)}."
+                )
+    keys = draft.primary_key or primary_key_of(draft.properties)
+    checks = [(column.name, check) for column in draft.columns for check in column.checks]
+    checks += [(target.name.identifier, check) for check in draft.checks]
+    return CreateTable(
+        target=target,
+        columns=tuple(draft.columns),
+        query=query,
+        replace=replace,
+        if_not_exists=if_not_exists,
+        provider=draft.provider,
+        partition_by=draft.partition_by,
+        cluster_by=draft.cluster_by,
+        primary_key=keys,
+        constraints=tuple(draft.constraints),
+        comment=draft.comment,
+        properties={**draft.properties, **check_properties(checks)},
+        options=draft.options,
+        location=draft.location,
+    )
+
+
+def _element(cursor: TokenCursor, draft: _Draft) -> None:
+    """Read a column or a constraint of the list in parentheses."""
+    if not _at_constraint(cursor):
+        column, primary = read_column(cursor)
+        draft.columns.append(column)
+        if primary:
+            _set_primary_key(draft, (column.name,))
+        return
+    first = cursor.index
+    name = read_constraint_name(cursor)
+    if cursor.take("primary", "key"):
+        _set_primary_key(draft, read_names(cursor))
+        read_characteristics(cursor)
+        return
+    if cursor.at("check"):
+        draft.checks.append(read_check(cursor, name))
+        return
+    if cursor.take("foreign", "key"):
+        read_names(cursor)
+        cursor.expect("references")
+        cursor.parts()
+        if cursor.token.word == "(":
+            cursor.skip_group()
+    else:
+        cursor.expect("unique")
+        read_names(cursor)
+    read_characteristics(cursor)
+    draft.constraints.append(cursor.text[cursor.tokens[first].start : cursor.last.end])
+
+
+def _at_constraint(cursor: TokenCursor) -> bool:
+    kinds = ("primary", "unique", "foreign", "check")
+    if cursor.at("constraint"):
+        return cursor.ahead(2).word in kinds
+    key = 2 if cursor.at("primary", "key") or cursor.at("foreign", "key") else 1
+    return cursor.token.word in kinds and cursor.ahead(key).word == "("
+
+
+def _set_primary_key(draft: _Draft, columns: tuple[str, ...]) -> None:
+    if draft.primary_key:
+        raise InputError("A table has one primary key; two are declared. Leave one out.")
+    draft.primary_key = columns
+
+
+def _clause(cursor: TokenCursor, draft: _Draft) -> bool:
+    """Read one clause between the columns and the query; False if there is none."""
+    if cursor.take("using"):
+        draft.provider = ".".join(cursor.parts()).lower()
+    elif cursor.take("stored", "as"):
+        draft.provider = cursor.identifier("a file format").lower()
+    elif cursor.take("options"):
+        draft.options.update(read_properties(cursor))
+    elif cursor.take("tblproperties"):
+        draft.properties.update(read_properties(cursor))
+    elif cursor.take("comment"):
+        draft.comment = cursor.string()
+    elif cursor.take("location"):
+        draft.location = cursor.string()
+    elif cursor.take("partitioned", "by"):
+        _partitioned_by(cursor, draft)
+    elif cursor.take("cluster", "by"):
+        _cluster_by(cursor, draft)
+    elif cursor.take("default", "collation"):
+        raise UnsupportedError(
+            "`default collation` is not supported on versioned tables. "
+            "Write `collate` after the type of each column."
+        )
+    else:
+        _refuse_clause(cursor)
+        return False
+    return True
+
+
+def _partitioned_by(cursor: TokenCursor, draft: _Draft) -> None:
+    columns: list[ColumnDef] = []
+
+    def read() -> str:
+        name = cursor.column()
+        if cursor.token.word == "(":
+            raise UnsupportedError(
+                f"Partitioning by an expression ({name}(...)) is not supported on versioned "
+                "tables. Compute the value as a column of its own and partition by that."
+            )
+        if cursor.token.word not in (",", ")"):
+            type_ = read_type(cursor)
+            nullable = not cursor.take("not", "null")
+            comment = cursor.string() if cursor.take("comment") else None
+            columns.append(ColumnDef(name=name, type=type_, nullable=nullable, comment=comment))
+        return name
+
+    draft.partition_by = cursor.items(read)
+    if columns and len(columns) != len(draft.partition_by):
+        raise InputError(
+            "`partitioned by` names columns with and without a type. Write all of them with a "
+            "type, or declare them in the list of columns and only name them here."
+        )
+    draft.columns += columns
+
+
+def _cluster_by(cursor: TokenCursor, draft: _Draft) -> None:
+    if cursor.take("none"):
+        return
+    if cursor.at("auto"):
+        raise UnsupportedError("`cluster by auto` is not supported. Name the columns.")
+    draft.cluster_by = read_names(cursor)
+
+
+def _refuse_clause(cursor: TokenCursor) -> None:
+    if cursor.at("clustered", "by"):
+        raise UnsupportedError(
+            "Buckets (`clustered by ... into ... buckets`) are not supported on versioned "
+            "tables. Remove the configs `clustered_by` and `buckets`; use `partition_by` instead."
+        )
+    refused = ("row format", "stored by", "skewed by")
+    words = f"{cursor.token.word} {cursor.ahead().word}"
+    if words in refused:
+        raise UnsupportedError(
+            f"`{words}` is not supported: versioned tables are stored as Parquet. Remove the "
+            "clause."
+        )
+
+
+def _like(cursor: TokenCursor, target: Target, if_not_exists: bool) -> CreateTableLike:
+    source = cursor.target()
+    draft = _Draft()
+    while _clause(cursor, draft):
+        pass
+    cursor.end()
+    return CreateTableLike(
+        target=target,
+        source=source,
+        if_not_exists=if_not_exists,
+        provider=draft.provider,
+        properties=draft.properties,
+        location=draft.location,
+    )
+
+
+def _clone(cursor: TokenCursor, target: Target, replace: bool, if_not_exists: bool) -> Clone:
+    source, at = cursor.versioned_target()
+    cursor.end()
+    return Clone(target=target, source=source, replace=replace, if_not_exists=if_not_exists, at=at)
+
+
+_PROVIDERS = (None, "parquet", "vcs")
+
+
+@handles(CreateTable)
+def create_table(scope: Scope, statement: CreateTable) -> Outcome:
+    """Create or replace a table, from a query or from column definitions.
+
+    Raises:
+        InputError: The name is taken, the key or the partitioning names no column, a default
+            does not fit its column, a setting is invalid, or rows violate the primary key or a
+            check constraint.
+    """
+    name = scope.name(statement.target.name)
+    if not may_create(
+        scope, name, "table", replace=statement.replace, if_not_exists=statement.if_not_exists
+    ):
+        return Outcome()
+    _check_storage(statement)
+    before = previous(scope.overlay, name)
+    table = before[1].table if before else new_table_id()
+    segments: tuple[SegmentRef, ...] = ()
+    if statement.query is None:
+        for column in statement.columns:
+            if column.default is not None:
+                check_default(scope.engine, column.name, column.default, column.type)
+        schema = _schema_of(_declared(statement), statement, before)
+    else:
+        schema, segments = _written(scope, statement, statement.query, table, before)
+    properties = settled(statement.properties)
+    if statement.primary_key:
+        properties[PRIMARY_KEY] = ", ".join(statement.primary_key)
+    key = settled_key(schema, statement.primary_key, properties)
+    version = Snapshot(
+        table=table,
+        schema=schema,
+        segments=segments,
+        created_at=scope.now,
+        operation="rebuild" if before else "create",
+        parents=(before[0],) if before else (),
+        primary_key=key_columns(schema, key),
+        partition_by=_ids(schema, statement.partition_by),
+        cluster_by=_ids(schema, statement.cluster_by),
+        comment=statement.comment,
+        properties=properties,
+        origin=scope.made_by(),
+    )
+    key_ids = check_keys(
+        scope.overlay.repository, name, version, None, scope.engine, scope.warnings
+    )
+    version = msgspec.structs.replace(version, primary_key=key_ids)
+    check_rows(scope.overlay.repository, name, version, None, scope.engine)
+    if statement.query is not None and before is not None and rebuild.is_delta(version):
+        return rebuild.put_rebuilt(scope, name, version, before)
+    scope.overlay.put_table(name, version)
+    affected = version.rows if statement.query is not None else None
+    return Outcome(affected=affected)
+
+
+def _check_storage(statement: CreateTable) -> None:
+    if statement.provider not in _PROVIDERS:
+        raise UnsupportedError(
+            f"Tables in a dbt-vcs repository are Parquet; `using {statement.provider}` is not "
+            "possible. Leave it out (in dbt: remove the config file_format)."
+        )
+    refuse_location(statement.location, statement.options)
+    if statement.constraints:
+        raise UnsupportedError(
+            f"The constraint {statement.constraints[0]} is not supported; versioned tables "
+            "support NOT NULL, primary keys and checks. Leave it out, and test for it instead."
+        )
+
+
+def _declared(statement: CreateTable) -> list[Field]:
+    return [
+        Field(
+            id="",
+            name=column.name,
+            type=column.type,
+            nullable=column.nullable,
+            comment=column.comment,
+            default=column.default,
+        )
+        for column in statement.columns
+    ]
+
+
+def _written(
+    scope: Scope,
+    statement: CreateTable,
+    query: Query,
+    table: TableId,
+    before: tuple[SnapshotId, Snapshot] | None,
+) -> tuple[Schema, tuple[SegmentRef, ...]]:
+    with scope.reading(query):
+        columns = scope.session.columns_of(query.text)
+    fields = [Field(id="", name=c.name, type=c.type, comment=c.comment) for c in columns]
+    schema = _schema_of(fields, statement, before)
+    written = scope.session.write(
+        query.text,
+        Destination(
+            folder=folder_of(table),
+            partition_by=statement.partition_by,
+            cluster_by=statement.cluster_by,
+            options=statement.options,
+            ids=[schema.field(column.name).id for column in columns],
+        ),
+        analysing=lambda: scope.reading(query),
+    )
+    repository = scope.overlay.repository
+    partition_by = _ids(schema, statement.partition_by)
+    blocks = read_blocks(repository.blobs, written.files, schema, partition_by, written.footers)
+    return schema, put_segments(repository, blocks)
+
+
+def _schema_of(
+    fields: Sequence[Field],
+    statement: CreateTable,
+    before: tuple[SnapshotId, Snapshot] | None,
+) -> Schema:
+    """Return the schema of the new table, partition columns last as Spark puts them."""
+    partition_by = [column.lower() for column in statement.partition_by]
+    _check_clustering(fields, statement)
+    by_name = {field.name.lower(): field for field in fields}
+    missing = [column for column in partition_by if column not in by_name]
+    if missing:
+        raise InputError(
+            f"There is no column '{missing[0]}' to partition by; the columns are: "
+            f"{', '.join(field.name for field in fields)}."
+        )
+    if fields and len(partition_by) == len(fields):
+        raise InputError("A table can't be partitioned by all of its columns. Leave one out.")
+    for column in partition_by:
+        check_partition_type(by_name[column].name, by_name[column].type)
+    ordered = [field for field in fields if field.name.lower() not in partition_by]
+    ordered += [by_name[column] for column in partition_by]
+    return before[1].schema.rebuilt(ordered) if before else Schema.of(ordered)
+
+
+def _check_clustering(fields: Sequence[Field], statement: CreateTable) -> None:
+    known = Schema(fields=tuple(fields))
+    for name in statement.cluster_by:
+        field = known.field(name)
+        if type_of(field.type).is_nested:
+            raise InputError(
+                f"The table can't be clustered by {field.name}: files keep no value ranges for "
+                f"the type {field.type}. Choose a column of a plain type."
+            )
+
+
+def _ids(schema: Schema, names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(schema.field(name).id for name in names)

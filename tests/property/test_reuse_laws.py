@@ -33,8 +33,8 @@ from dbt.adapters.vcs.core.model import (
     ViewColumn,
     ViewEntry,
 )
+from dbt.adapters.vcs.reuse.cache_key import KeyContext
 from dbt.adapters.vcs.reuse.contents import NotReusableError
-from dbt.adapters.vcs.reuse.derivation_key import KeyContext
 from dbt.adapters.vcs.reuse.engine_context import EngineContext, SessionFacts
 from dbt.adapters.vcs.reuse.statement_keys import statement_key
 from dbt.adapters.vcs.sql.syntax.parser import read

@@ -23,7 +23,7 @@ from dbt.adapters.vcs.core.ids import Micros, SnapshotId, TableId
 from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Field, Origin, RelationName, Schema, Snapshot
 from dbt.adapters.vcs.core.origins.results import Result
-from dbt.adapters.vcs.reuse.derivation_key import DerivationKey
+from dbt.adapters.vcs.reuse.cache_key import CacheKey
 from dbt.adapters.vcs.reuse.taken_versions import put_taken, settle_history
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine
@@ -89,9 +89,7 @@ class Builder:
         connection = self._workspace(branch).connect("test")
         scope = connection.scope("create table m as select 1", overlay, Origin())
         scope.derivation = f"{recipe:064x}"
-        key = DerivationKey(
-            id=f"{recipe:064x}", kind="table", target=NAME, ingredients={}, inputs=()
-        )
+        key = CacheKey(id=f"{recipe:064x}", kind="table", target=NAME, ingredients={}, inputs=())
         put_taken(scope, key, known)
         self.taken += 1
 

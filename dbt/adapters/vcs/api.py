@@ -21,7 +21,7 @@ from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.engines.factory import make_engine
 from dbt.adapters.vcs.engines.methods import REMOTE, method_of
 from dbt.adapters.vcs.engines.port import Engine
-from dbt.adapters.vcs.reuse.derivation_key import KeyContext
+from dbt.adapters.vcs.reuse.cache_key import KeyContext
 from dbt.adapters.vcs.reuse.engine_context import EngineContext
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace, landed, landed_commit
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine, Line, PinnedLine

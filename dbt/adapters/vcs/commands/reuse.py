@@ -29,7 +29,7 @@ from dbt.adapters.vcs.core.ids import datetime_of
 from dbt.adapters.vcs.core.model import Input
 from dbt.adapters.vcs.core.origins.results import Result
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.reuse.derivation_key import SETTING
+from dbt.adapters.vcs.reuse.cache_key import SETTING
 from dbt.adapters.vcs.sql.syntax.excerpts import excerpt
 from dbt.adapters.vcs.sql.syntax.lexer import tokenize
 

@@ -14,7 +14,7 @@ from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, rows_limit, verb
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.engines.methods import named_server
-from dbt.adapters.vcs.reuse.derivation_key import KeyContext
+from dbt.adapters.vcs.reuse.cache_key import KeyContext
 from dbt.adapters.vcs.reuse.engine_context import EngineContext
 from dbt.adapters.vcs.sql.syntax.parser import split
 from dbt.adapters.vcs.workspace.lines.dispatch import may_change

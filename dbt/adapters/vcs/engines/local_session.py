@@ -133,8 +133,8 @@ class LocalSession:
 
         def rows() -> Iterator[pa.RecordBatch]:
             reader = Files(self._blobs, tombstones, kept=_KEPT)
-            for stone in tombstones:
-                yield from reader.images(stone, files, fields)
+            for item in tombstones:
+                yield from reader.images(item, files, fields)
 
         name = f"deleted_{len(self._streams)}"
         return self._mount(name, located_schema(fields), rows), "true"

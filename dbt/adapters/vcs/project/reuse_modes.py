@@ -9,7 +9,7 @@ from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.origins.results import Results
 from dbt.adapters.vcs.credentials import VcsCredentials
 from dbt.adapters.vcs.engines.methods import named_server
-from dbt.adapters.vcs.reuse.derivation_key import KeyContext
+from dbt.adapters.vcs.reuse.cache_key import KeyContext
 from dbt.adapters.vcs.reuse.engine_context import EngineContext
 from dbt.adapters.vcs.reuse.reuser import Reuse, ReuseMode
 

@@ -12,12 +12,12 @@ from dbt.adapters.vcs.core.model import Entry, RelationName
 from dbt.adapters.vcs.engines.port import Column, Rows, TemporaryDefinition
 from dbt.adapters.vcs.reuse.answer_rows import WatchedRows, encoded_rows
 from dbt.adapters.vcs.reuse.audit import check_answer, check_table
-from dbt.adapters.vcs.reuse.contents import NotReusableError
-from dbt.adapters.vcs.reuse.derivation_key import (
-    DerivationKey,
+from dbt.adapters.vcs.reuse.cache_key import (
+    CacheKey,
     KeyContext,
     KeyMaker,
 )
+from dbt.adapters.vcs.reuse.contents import NotReusableError
 from dbt.adapters.vcs.reuse.engine_context import SessionFacts, setting_of
 from dbt.adapters.vcs.reuse.reuser import Reuse, result_columns
 from dbt.adapters.vcs.reuse.statement_keys import (
@@ -162,6 +162,7 @@ class Reusing:
 
     def deferred(self, scope: Scope, statement: Statement) -> Outcome | None:
         """Defer a statement that only changes the state of a session that isn't open."""
+        # An open session is told at once; without reuse, one is opened sooner or later.
         if self.has_session() or self.reuse.mode == "never":
             return None
         waiting = DeferredStatement(text=scope.text, overlay=scope.overlay, origin=scope.origin)
@@ -177,7 +178,7 @@ class Reusing:
                 return Outcome()
         return None
 
-    def _key(self, scope: Scope, statement: Statement) -> DerivationKey | None:
+    def _key(self, scope: Scope, statement: Statement) -> CacheKey | None:
         if not has_key(statement):
             return None
         try:
@@ -186,10 +187,11 @@ class Reusing:
             self.reuse.refuse(f"`{excerpt(without_margins(scope.text), 40)}`: {error}")
             return None
 
-    def _defer_view(self, scope: Scope, statement: Statement, key: DerivationKey) -> None:
+    def _defer_view(self, scope: Scope, statement: Statement, key: CacheKey) -> None:
         assert isinstance(statement, CreateTemporaryView) and statement.query is not None
         result = self.reuse.find(key)
         assert result is not None
+        # It may name views that wait as well.
         known = frozenset(self.state.deferred.views)
         view = DeferredView(
             definition=TemporaryDefinition(
@@ -205,10 +207,11 @@ class Reusing:
             (statement.target.name.identifier.lower(), view),
         )
 
-    def _compute(self, scope: Scope, key: DerivationKey, carry: Carry) -> Outcome:
+    def _compute(self, scope: Scope, key: CacheKey, carry: Carry) -> Outcome:
         # The version to come records what it follows from (decision 30).
         scope.derivation = key.id
         started = time.perf_counter()
+        # Asked before: afterwards the overlay has the new version.
         shown = None if key.target is None else scope.overlay.entry(key.target)
         settled, outcome = carry()
         self.reuse.computed()
@@ -246,7 +249,7 @@ class _Run:
 
     using: Reusing
     scope: Scope
-    key: DerivationKey
+    key: CacheKey
     settled: Statement
     started: float
 

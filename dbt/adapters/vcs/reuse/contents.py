@@ -60,6 +60,7 @@ def entry_digest(overlay: Overlay, entry: Entry | None) -> str:
         return "nothing"
     if isinstance(entry, TableEntry):
         return table_digest(overlay.snapshot(entry.snapshot))
+    # The id of a view or function is a digest of its text already.
     return f"{entry.noun} {entry.version}"
 
 
@@ -165,6 +166,7 @@ class NameContents:
         # Both depend on more than the names in a text.
         if query.diffs or query.files:
             raise NotReusableError(f"{name} reads a difference or files")
+        # Names only: comments on columns change no row.
         columns = [column.name for column in view.columns]
         return digest_of_values(
             "view",
@@ -207,6 +209,7 @@ class NameContents:
 
     def _version(self, relation: RelationName, at: At) -> str:
         try:
+            # A time without an offset needs a zone, and nothing else of an engine.
             found = pinned(self._overlay, self._no_engine, relation, at)
         except VcsError as error:
             raise NotReusableError(str(error)) from error
@@ -343,11 +346,13 @@ def _contents(file: Path) -> str:
         if found.st_size <= _WHOLE:
             return hashlib.sha256(opened.read()).hexdigest()
         first = opened.read(_END)
+        # A Parquet file has its footer at the end, and rows are appended to a text there.
         opened.seek(-_END, os.SEEK_END)
         return hashlib.sha256(repr((first, opened.read(), found.st_mtime_ns)).encode()).hexdigest()
 
 
 def _in_store(location: str, options: Mapping[str, str]) -> Iterator[tuple[str, int, str]]:
+    # Everything below the last folder before the pattern.
     match = _PATTERN.search(location)
     fixed = location if match is None else location[: match.start()].rpartition("/")[0]
     base, _, last = fixed.rstrip("/").rpartition("/")
@@ -358,6 +363,7 @@ def _in_store(location: str, options: Mapping[str, str]) -> Iterator[tuple[str, 
         for count, info in enumerate(blobs.walk(last)):
             if count > _MANY:
                 raise NotReusableError(f"there are more than {_MANY} files at {location}")
+            # A tag changes with each write; a time may be equal within a second.
             yield info.path, info.bytes, info.tag or str(info.modified_at)
     except VcsError as error:
         raise NotReusableError(f"{location} can't be listed: {error}") from error

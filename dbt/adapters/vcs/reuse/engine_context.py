@@ -23,6 +23,7 @@ SEMANTICS: Final = 3
 """Raised when a version of dbt-vcs computes something in another way than the one before."""
 
 _SQL: Final = "spark.sql."
+# Redaction changes what `show tblproperties` answers.
 _ANSWERING: Final = (_SQL, "spark.redaction.")
 # Settings below `spark.sql.` that change how long a statement takes, and never its rows.
 _OF_SPEED: Final = (
@@ -101,6 +102,7 @@ class EngineContext:
 
     def counted(self, changed: Mapping[str, str]) -> list[tuple[str, str]]:
         """Return the names and values that count, sorted."""
+        # What a session set wins, as it does in Spark.
         settings = {**self._answering, **changed}
         found = [
             (key, value)
@@ -165,6 +167,7 @@ def setting_of(statement: Statement) -> tuple[str, str] | None:
     if not isinstance(statement, SparkCommand):
         return None
     found = _SET.fullmatch(without_margins(statement.text))
+    # `set variable` is a statement of its own, whose name is no setting.
     if found is None or found[1].lower() in ("var", "variable"):
         return None
     return found[1], found[2]

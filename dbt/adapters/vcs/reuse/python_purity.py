@@ -59,6 +59,7 @@ _OF_PYTHON: Final = """
     reversed round sorted str sum tuple zip
 """
 _BUILTINS: Final = frozenset(_OF_PYTHON.split())
+# Names by which a model reads the table that it replaces.
 _OF_ITSELF: Final = frozenset({"is_incremental", "this"})
 
 # What may be a call in a text of SQL, and words before a parenthesis that are none.
@@ -98,10 +99,12 @@ def _doubts(tree: ast.AST) -> Iterator[str]:
                 yield from (f"it imports {a.name}" for a in names if a.name not in _MODULES)
             case ast.ImportFrom(module=module, names=names):
                 yield from _import_doubts(module or ".", names)
+            # Whose attribute it is can't be told, so a name is either harmless on all or on none.
             case ast.Attribute(attr=name) if not _is_in(name, _ATTRIBUTES):
                 yield f"it uses {name}"
             case ast.Name(id=name) if name not in bound:
                 yield f"it uses {name}"
+            # The hashes of texts differ in each process.
             case ast.Set() | ast.SetComp():
                 yield "it has a set, whose order varies"
 
@@ -148,6 +151,7 @@ def _is_harmless(text: str) -> bool:
         return False
     try:
         return not (
+            # As a piece of SQL, and as a literal: `date 'today'` is a moment, too.
             moment_in(text) or moment_in(f"'{text}'") or names_user(text) or names_place(text)
         )
     except InputError:

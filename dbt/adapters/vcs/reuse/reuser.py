@@ -16,7 +16,7 @@ from dbt.adapters.vcs.reuse.answer_rows import (
     KeptRows,
     decoded_rows,
 )
-from dbt.adapters.vcs.reuse.derivation_key import DerivationKey
+from dbt.adapters.vcs.reuse.cache_key import CacheKey
 from dbt.adapters.vcs.reuse.taken_versions import GoneError, put_taken
 from dbt.adapters.vcs.sql.syntax.canonical import without_margins
 from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
@@ -103,15 +103,15 @@ class Reuse:
         """True if what depends on the moment or on chance is taken, too."""
         return self.mode == "always"
 
-    def find(self, key: DerivationKey) -> Result | None:
+    def find(self, key: CacheKey) -> Result | None:
         """Return the result of a key; None if there is none or none may be taken."""
         return None if self.mode == "never" else self._results.find(key.id)
 
-    def known(self, key: DerivationKey) -> Result | None:
+    def known(self, key: CacheKey) -> Result | None:
         """Return the result of a key, whatever the mode."""
         return self._results.find(key.id)
 
-    def take(self, scope: Scope, key: DerivationKey, again: Callable[[], Rows]) -> Outcome | None:
+    def take(self, scope: Scope, key: CacheKey, again: Callable[[], Rows]) -> Outcome | None:
         """Take the result of a key, if there is one; return the statement's outcome.
 
         `again` computes the rows of an answer, for those who need more than they show.
@@ -119,6 +119,7 @@ class Reuse:
         result = self.find(key)
         if result is None or self.mode == "verify":
             return None
+        # Lineage and the check of stale inputs need what the statement would have read.
         for item in key.inputs:
             scope.note(item)
         try:
@@ -149,7 +150,7 @@ class Reuse:
         with self._lock:
             self.tally.computed += 1
 
-    def note(self, scope: Scope, key: DerivationKey, **facts: Any) -> None:
+    def note(self, scope: Scope, key: CacheKey, **facts: Any) -> None:
         """Keep what a statement gave, to be remembered once it has landed."""
         result = Result(
             kind=key.kind,
@@ -174,6 +175,7 @@ class Reuse:
             StorageError: The store failed.
         """
         with self._lock:
+            # The store is slow, and other threads go on.
             pending, self.tally.pending = self.tally.pending, []
         for key, result, is_gone in pending:
             self._results.put(key, result, replace=is_gone)
@@ -184,7 +186,7 @@ class Reuse:
             self.tally.pending.clear()
 
     def _outcome(
-        self, scope: Scope, key: DerivationKey, result: Result, again: Callable[[], Rows]
+        self, scope: Scope, key: CacheKey, result: Result, again: Callable[[], Rows]
     ) -> Outcome:
         if key.kind == "answer":
             columns = columns_of_result(result)

@@ -1,4 +1,4 @@
-"""Statement keys: the derivation key of each family of statements."""
+"""Statement keys: the cache key of each family of statements."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from dbt.adapters.vcs.changes.writes.rebuild import REBUILD
 from dbt.adapters.vcs.core.model import RelationName, TableEntry, ViewEntry
 from dbt.adapters.vcs.core.model.tree import Entry
 from dbt.adapters.vcs.core.origins.results import ResultKind
-from dbt.adapters.vcs.reuse.contents import NotReusableError
-from dbt.adapters.vcs.reuse.derivation_key import (
-    DerivationKey,
+from dbt.adapters.vcs.reuse.cache_key import (
+    CacheKey,
     KeyContext,
     KeyMaker,
     facts_of,
 )
+from dbt.adapters.vcs.reuse.contents import NotReusableError
 from dbt.adapters.vcs.sql.alter import (
     AddCheck,
     AddColumns,
@@ -59,7 +59,7 @@ def has_key(statement: Statement) -> bool:
     return type(statement) in _MAKERS
 
 
-def statement_key(scope: Scope, statement: Statement, context: KeyContext) -> DerivationKey:
+def statement_key(scope: Scope, statement: Statement, context: KeyContext) -> CacheKey:
     """Return the key of a statement; no engine is needed.
 
     Raises:
@@ -80,7 +80,7 @@ def written_table(scope: Scope, statement: Statement) -> RelationName | None:
     return None
 
 
-def columns_key(scope: Scope, name: Any, context: KeyContext) -> DerivationKey:
+def columns_key(scope: Scope, name: Any, context: KeyContext) -> CacheKey:
     """Return the key of the columns of a relation.
 
     Raises:
@@ -92,15 +92,13 @@ def columns_key(scope: Scope, name: Any, context: KeyContext) -> DerivationKey:
     return maker.made("columns")
 
 
-def _answer(scope: Scope, query: Query, context: KeyContext) -> DerivationKey:
+def _answer(scope: Scope, query: Query, context: KeyContext) -> CacheKey:
     maker = KeyMaker(scope, context, shapes=asks_for_columns(query.text))
     _add_query(scope, maker, query)
     return maker.made("answer")
 
 
-def _properties(
-    scope: Scope, statement: ShowTableProperties, context: KeyContext
-) -> DerivationKey:
+def _properties(scope: Scope, statement: ShowTableProperties, context: KeyContext) -> CacheKey:
     name = scope.name(statement.target.name)
     if scope.overlay.entry(name) is None:
         raise NotReusableError(f"{name} does not exist")
@@ -110,7 +108,7 @@ def _properties(
     return maker.made("answer")
 
 
-def _table(scope: Scope, statement: CreateTable, context: KeyContext) -> DerivationKey:
+def _table(scope: Scope, statement: CreateTable, context: KeyContext) -> CacheKey:
     assert statement.query is not None
     name = scope.name(statement.target.name)
     existing = scope.overlay.entry(name)
@@ -119,6 +117,8 @@ def _table(scope: Scope, statement: CreateTable, context: KeyContext) -> Derivat
     maker = KeyMaker(scope, context)
     _add_query(scope, maker, statement.query)
     left = frozenset({"target", "query", "replace", "if_not_exists"})
+    # Its properties, partitioning and the like. The target's name counts nowhere: copies of a
+    # model share a result.
     maker.fact("create table", facts_of(statement, left))
     # Rows that come out the same stay where they are, so the present version counts.
     if statement.properties.get(REBUILD, "").strip().lower() == "delta":
@@ -128,7 +128,7 @@ def _table(scope: Scope, statement: CreateTable, context: KeyContext) -> Derivat
 
 def _change(
     scope: Scope, statement: Insert | Update | Delete | Merge, context: KeyContext
-) -> DerivationKey:
+) -> CacheKey:
     name = scope.name(statement.target.name)
     if not isinstance(scope.overlay.entry(name), TableEntry):
         raise NotReusableError(f"{name} is not a table")
@@ -148,7 +148,7 @@ def _change(
     return maker.made("table", name)
 
 
-def _alter(scope: Scope, statement: Any, context: KeyContext) -> DerivationKey:
+def _alter(scope: Scope, statement: Any, context: KeyContext) -> CacheKey:
     name = scope.name(statement.target.name)
     entry = scope.overlay.entry(name)
     if entry is None:
@@ -159,7 +159,7 @@ def _alter(scope: Scope, statement: Any, context: KeyContext) -> DerivationKey:
     return maker.made(_kind(entry), name)
 
 
-def _view(scope: Scope, statement: CreateView, context: KeyContext) -> DerivationKey:
+def _view(scope: Scope, statement: CreateView, context: KeyContext) -> CacheKey:
     name = scope.name(statement.target.name)
     existing = scope.overlay.entry(name)
     if existing is not None and not (statement.replace and isinstance(existing, ViewEntry)):
@@ -172,8 +172,9 @@ def _view(scope: Scope, statement: CreateView, context: KeyContext) -> Derivatio
     return maker.made("view", name)
 
 
-def _temporary(scope: Scope, statement: CreateTemporaryView, context: KeyContext) -> DerivationKey:
+def _temporary(scope: Scope, statement: CreateTemporaryView, context: KeyContext) -> CacheKey:
     query = statement.query
+    # Others may read a global one before it is made.
     if query is None or statement.global_:
         raise NotReusableError("only a temporary view that a query makes can wait")
     if query.diffs or query.files or any(read.at is not None for read in query.reads):
@@ -185,7 +186,7 @@ def _temporary(scope: Scope, statement: CreateTemporaryView, context: KeyContext
     return maker.made("columns")
 
 
-def _function(scope: Scope, statement: CreateFunction, context: KeyContext) -> DerivationKey:
+def _function(scope: Scope, statement: CreateFunction, context: KeyContext) -> CacheKey:
     name = scope.name(statement.target.name)
     existing = scope.overlay.entry(name)
     if existing is not None and not (statement.replace and existing.noun == "function"):
@@ -211,7 +212,7 @@ def _kind(entry: Entry) -> ResultKind:
     return "view" if isinstance(entry, ViewEntry) else "function"
 
 
-_Maker = Callable[[Scope, Any, KeyContext], DerivationKey]
+_Maker = Callable[[Scope, Any, KeyContext], CacheKey]
 
 _MAKERS: Final[dict[type[Statement], _Maker]] = {
     Query: _answer,

@@ -41,7 +41,7 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.core.origins.results import Result
 from dbt.adapters.vcs.core.retention import hold
-from dbt.adapters.vcs.reuse.derivation_key import DerivationKey
+from dbt.adapters.vcs.reuse.cache_key import CacheKey
 from dbt.adapters.vcs.table.limits import Limits, TooLargeError
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.statement_scope import Scope
@@ -62,7 +62,7 @@ class GoneError(Exception):
     """A result's version isn't held any more, or doesn't fit the branch."""
 
 
-def put_taken(scope: Scope, key: DerivationKey, result: Result) -> None:
+def put_taken(scope: Scope, key: CacheKey, result: Result) -> None:
     """Put the version of a result where its statement would have put one.
 
     Raises:
@@ -81,13 +81,15 @@ def put_taken(scope: Scope, key: DerivationKey, result: Result) -> None:
         raise GoneError(str(error)) from error
 
 
-def _put_table(scope: Scope, name: RelationName, id: SnapshotId, key: DerivationKey) -> None:
+def _put_table(scope: Scope, name: RelationName, id: SnapshotId, key: CacheKey) -> None:
     overlay = scope.overlay
     taken = overlay.snapshot(id)
     before = previous(overlay, name)
+    # The branch has it already, and need not hold it.
     if before is not None and before[0] == id:
         overlay.put(name, TableEntry(snapshot=id))
         return
+    # No branch may show it any more; collection must not come in between.
     _hold(scope, id)
     # Nothing but the branch's own past is taken as it is: merges would find that it shares a
     # version with another branch, and take what either did by itself for one change.
@@ -164,6 +166,7 @@ def _goes_back(overlay: Overlay, id: SnapshotId, before: SnapshotId) -> bool:
     """Return whether a version, or one that it was made from, is in the past of the branch's."""
     line = [id]
     while len(line) <= _STATEMENTS and (parents := _parents(overlay, line[-1])):
+        # Somebody wanted the past back.
         if overlay.snapshot(line[-1]).operation in _ON_PURPOSE:
             break
         line.append(parents[0])
@@ -214,7 +217,7 @@ def _parents(overlay: Overlay, id: SnapshotId) -> tuple[SnapshotId, ...]:
         return ()
 
 
-def _is_own(scope: Scope, taken: Snapshot, key: DerivationKey) -> bool:
+def _is_own(scope: Scope, taken: Snapshot, key: CacheKey) -> bool:
     """Return whether a version says of itself what this statement would say of it."""
     origin = taken.origin
     return origin.node == scope.origin.node and _names(origin.inputs) >= _names(key.inputs)
@@ -230,6 +233,7 @@ def _on_branch(before: Schema, taken: Schema) -> Schema:
     Raises:
         GoneError: Their files name them otherwise.
     """
+    # Columns keep their ids by name; files can only be shared if these are the same.
     rebuilt = before.rebuilt(taken.fields)
     if [field.id for field in rebuilt.fields] != [field.id for field in taken.fields]:
         raise GoneError("its columns have other ids than those of the branch's table")
@@ -258,6 +262,7 @@ def keep_same_rows(
     if after == before or not isinstance(before, TableEntry) or not isinstance(after, TableEntry):
         return
     old, new = (scope.overlay.snapshot(entry.snapshot) for entry in (before, after))
+    # What costs nothing to look at comes first.
     if _layout(old) != _layout(new) or old.rows != new.rows or old.segments == new.segments:
         return
     if is_rebuild and any(ref.deleted for ref in old.segments):
@@ -291,6 +296,7 @@ def _layout(snapshot: Snapshot) -> tuple[Any, ...]:
 def _definition(name: RelationName, snapshot: Snapshot) -> tuple[Any, ...]:
     """Return everything about a version but its files, its past and when it was made."""
     inputs = snapshot.origin.inputs
+    # A table that reads itself has a new input each time.
     read = {(item.relation, item.version) for item in inputs if item.relation != str(name)}
     return (
         snapshot.schema,

@@ -91,7 +91,7 @@ def position_of(relation: str = "") -> str:
 
 def deletions_mount(tombstones: Sequence[Tombstone], fields: Sequence[Field]) -> TableMount:
     """Return a mount of tombstone files: positions of deleted rows, and some fields."""
-    files = tuple(sorted({stone.path for stone in tombstones}))
+    files = tuple(sorted({item.path for item in tombstones}))
     # The same files with other fields are another table.
     shown = repr((files, [(field.id, field.type) for field in fields]))
     return TableMount(
@@ -140,13 +140,13 @@ def is_listed(tombstones: Sequence[Tombstone], files: Iterable[str]) -> str:
         return f"{FILE_COLUMN} in ({', '.join(map(literal, listed_files))})"
     # Pairs, since a tombstone's file may have rows for a block that only another entry still
     # lists.
-    stone = file_of([item.path for item in tombstones])
+    tombstone = file_of([item.path for item in tombstones])
     if len(pairs) <= _MAX_LISTED:
         listed = ", ".join(map(literal, pairs))
     else:
         # One long text: Spark parses and plans each literal of a list by itself.
         listed = f"select explode(split({literal(chr(1).join(pairs))}, '{chr(1)}'))"
-    return f"concat({stone}, '\\n', {FILE_COLUMN}) in ({listed})"
+    return f"concat({tombstone}, '\\n', {FILE_COLUMN}) in ({listed})"
 
 
 def written_rows(places: Mapping[str, Iterable[int]]) -> str:

@@ -373,7 +373,7 @@ def layouts(mount: TableMount) -> dict[Layout, list[str]]:
     groups: dict[Layout, list[str]] = {}
     # Spark would take the folder of the write for that column.
     clash = any(field.id.lower() == WRITE_FOLDER for field in mount.fields)
-    holed = {target for stone in mount.tombstones for target in stone.targets}
+    holed = {target for item in mount.tombstones for target in item.targets}
     for file in sorted(set(mount.files)):
         write, folders = partition_folders(file)
         columns = tuple(name for name, _ in folders)

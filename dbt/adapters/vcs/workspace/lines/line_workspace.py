@@ -16,7 +16,7 @@ from dbt.adapters.vcs.core.model import Origin, RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Engine, Session
 from dbt.adapters.vcs.reuse.attempt import Reusing, SessionState
-from dbt.adapters.vcs.reuse.derivation_key import KeyContext
+from dbt.adapters.vcs.reuse.cache_key import KeyContext
 from dbt.adapters.vcs.reuse.reuser import Reuse
 from dbt.adapters.vcs.sql.properties import AUTO_OPTIMIZE
 from dbt.adapters.vcs.sql.syntax.excerpts import excerpt

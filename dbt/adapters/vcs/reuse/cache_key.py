@@ -1,4 +1,4 @@
-"""Derivation keys: what the result of a statement was computed from, as one digest.
+"""Cache keys: what the result of a statement was computed from, as one digest.
 
 | ingredient           | what counts                                                    |
 |----------------------|----------------------------------------------------------------|
@@ -53,7 +53,7 @@ SETTING: Final = "setting "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DerivationKey:
+class CacheKey:
     """The key of one statement.
 
     Attributes:
@@ -138,9 +138,12 @@ class KeyMaker:
         places = [self._place(read, shift) for read in reads]
         places += [self._diff(diff, shift) for diff in diffs]
         if target is not None:
+            # The name stands for what the statement makes, not for what it was.
             places.append(Meant(target.start, target.end, target.name, "target"))
         self._texts.append(text)
         self._starts[text] = {place.start for place in places}
+        # Names of relations are replaced by digests, so a clone under another name has the same
+        # key.
         self._parts.append(canonical(text, {place.start: place for place in places}))
         # What is shown to people as the text: it stays the same while versions move on.
         blank = {place.start: place._replace(meaning="") for place in places}
@@ -190,13 +193,14 @@ class KeyMaker:
         entry = self._scope.overlay.entry(name)
         if isinstance(entry, TableEntry):
             fields = self._scope.overlay.snapshot(entry.snapshot).schema.fields
+            # A default may depend on the moment, without being in the text.
             self._texts += [field.default for field in fields if field.default is not None]
 
     def schema(self) -> None:
         """Add the schema of unqualified names."""
         self._add("schema", self._scope.schema)
 
-    def made(self, kind: ResultKind, target: RelationName | None = None) -> DerivationKey:
+    def made(self, kind: ResultKind, target: RelationName | None = None) -> CacheKey:
         """Return the key of everything that was added.
 
         Raises:
@@ -212,6 +216,7 @@ class KeyMaker:
             if not self._is_definition:
                 self._refuse_moments()
         moment = next(filter(None, map(moment_in, texts)), None)
+        # Only where it is asked for: people share results otherwise.
         if any(map(names_user, texts)):
             self._add("user", user_name())
         if any(map(names_place, texts)):
@@ -222,7 +227,7 @@ class KeyMaker:
             # Their values may be secret, and this is stored.
             self._shown[SETTING + name] = digest_of_values(value)[:12]
         told = repr((kind, self._parts)).encode()
-        return DerivationKey(
+        return CacheKey(
             id=hashlib.sha256(told).hexdigest(),
             kind=kind,
             target=target,
@@ -320,6 +325,7 @@ class KeyMaker:
 
     def _add(self, name: str, value: str) -> None:
         self._shown[name] = value
+        # Not the name: it stands for its contents.
         self._parts.append((name.partition(" ")[0], value))
 
     def _zone(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dbt.adapters.contracts.connection import AdapterResponse, Connection, ConnectionState
 from dbt.adapters.events.logging import AdapterLogger
@@ -15,7 +15,6 @@ from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from dbt.adapters.vcs.core.errors import EngineError, VcsError
 from dbt.adapters.vcs.engines.engine_errors import trace_of
-from dbt.adapters.vcs.project.environment import Environment
 from dbt.adapters.vcs.sql.syntax.parser import split
 from dbt.adapters.vcs.workspace.lines import line_workspace as vcs
 from dbt.adapters.vcs.workspace.statement_scope import Outcome
@@ -24,6 +23,19 @@ if TYPE_CHECKING:
     import agate
 
 logger = AdapterLogger("Vcs")
+
+
+class StatementRunner(Protocol):
+    """What a connection needs of `project.environment.Environment`."""
+
+    @property
+    def workspace(self) -> vcs.Workspace:
+        """The branch as the invocation sees it."""
+        ...
+
+    def execute(self, connection: vcs.Connection, name: str, text: str) -> Outcome:
+        """Execute a statement that dbt sends over the named connection."""
+        ...
 
 
 class Cursor:
@@ -96,7 +108,7 @@ class Cursor:
 class Handle:
     """dbt's handle of an open connection."""
 
-    def __init__(self, environment: Environment, connection: Connection) -> None:
+    def __init__(self, environment: StatementRunner, connection: Connection) -> None:
         """Keeps dbt's connection, whose name says which node sends a statement."""
         self._environment = environment
         self._connection = connection
@@ -141,7 +153,7 @@ class VcsConnectionManager(SparkConnectionManager):
     """Opens connections on the adapter's environment."""
 
     TYPE = "vcs"
-    environment: Environment
+    environment: StatementRunner
 
     def open(self, connection: Connection) -> Connection:  # type: ignore[override]
         """Open a connection; this doesn't start an engine."""

@@ -10,7 +10,7 @@ from dbt.adapters.vcs.api import Client, connect
 from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.core.errors import EngineError, InputError, NotFoundError, UnsupportedError
 from dbt.adapters.vcs.core.model import FunctionEntry, Origin, RelationName
-from dbt.adapters.vcs.project.operations import Caller, run_operation
+from dbt.adapters.vcs.project.operations import Caller, prepare_operation
 
 from .conftest import SPARK, Sql, rows_of
 
@@ -21,7 +21,7 @@ DOUBLE = "create or replace function dbl(price float default 100) returns float 
 
 def verb(client: Client, name: str, **arguments: str) -> list[str]:
     caller = Caller(repository=client.repository, author="ann", branch="main")
-    return run_operation(caller, name, arguments)
+    return prepare_operation(caller, name, arguments)()
 
 
 def test_calls_with_and_without_schema_and_defaults(sql: Sql) -> None:

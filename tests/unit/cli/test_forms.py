@@ -7,7 +7,7 @@ import shlex
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.project.operations import Caller, run_operation
+from dbt.adapters.vcs.project.operations import Caller, prepare_operation
 from tests.unit.cli.conftest import Call
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Warehouse
@@ -106,15 +106,15 @@ def test_arguments_that_do_not_fit_are_refused(
     warehouse.branch("dev")
     caller = Caller(repository=warehouse.repository, author="bob", branch="main")
     with pytest.raises(InputError, match=said):
-        run_operation(caller, verb, arguments)
+        prepare_operation(caller, verb, arguments)()
 
 
 def test_what_macros_pass_on_by_default_counts_as_not_given(warehouse: Warehouse) -> None:
     caller = Caller(repository=warehouse.repository, author="bob", branch="main")
     flags = {"action": "list", "name": None, "force": False}
-    assert run_operation(caller, "branch", flags)[0].split()[0] == "BRANCH"
+    assert prepare_operation(caller, "branch", flags)()[0].split()[0] == "BRANCH"
     passed = {"target": None, "relation": None, "limit": 20}
-    assert run_operation(caller, "conflicts", passed) == [
+    assert prepare_operation(caller, "conflicts", passed)() == [
         "No merge into main is waiting for conflicts to be resolved."
     ]
 

@@ -21,7 +21,7 @@ from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.snapshot import create_snapshot
 from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.errors import ConflictError, VcsError
-from dbt.adapters.vcs.project.operations import OPERATIONS, Caller, run_operation
+from dbt.adapters.vcs.project.operations import OPERATIONS, Caller, prepare_operation
 from dbt.adapters.vcs.workspace.run_branch import Status
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Warehouse
@@ -340,7 +340,7 @@ def by_operation(
 ) -> tuple[bool, str]:
     caller = Caller(repository=warehouse.repository, author="bob", branch="main", rules=rules)
     try:
-        return False, "\n".join(run_operation(caller, verb, arguments))
+        return False, "\n".join(prepare_operation(caller, verb, arguments)())
     except VcsError as error:
         return True, str(error)
 

@@ -3,14 +3,14 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
-from dbt.adapters.vcs.project.operations import Caller, run_operation
+from dbt.adapters.vcs.project.operations import Caller, prepare_operation
 from dbt.adapters.vcs.workspace.run_branch import Status
 from tests.unit.warehouse import Warehouse
 
 
 def call(warehouse: Warehouse, verb: str, branch: str = "main", **arguments: Any) -> list[str]:
     caller = Caller(repository=warehouse.repository, author="bob", branch=branch)
-    return run_operation(caller, verb, arguments)
+    return prepare_operation(caller, verb, arguments)()
 
 
 def test_branches(warehouse: Warehouse) -> None:

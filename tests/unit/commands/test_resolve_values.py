@@ -27,7 +27,7 @@ from dbt.adapters.vcs.core.model import (
     Snapshot,
     TableEntry,
 )
-from dbt.adapters.vcs.project.operations import Caller, run_operation
+from dbt.adapters.vcs.project.operations import Caller, prepare_operation
 from dbt.adapters.vcs.table.files.parquet import arrow_schema
 from tests.unit.warehouse import START, Warehouse
 
@@ -333,7 +333,7 @@ def test_values_for_a_row_that_is_in_conflict_no_more_are_not_dropped(forked: Wa
 def test_the_operation_takes_values_as_yaml_has_them(forked: Warehouse) -> None:
     caller = Caller(repository=forked.repository, author="ann", branch="main")
     values = {"credit": 11.5, "note": None}
-    run_operation(caller, "resolve", {"relation": "shop.a", "key": {"id": 1}, "set": values})
+    prepare_operation(caller, "resolve", {"relation": "shop.a", "key": {"id": 1}, "set": values})()
     assert shown(forked, 1) == {
         "resolution": "custom",
         "credit": Decimal("11.50"),
@@ -342,9 +342,9 @@ def test_the_operation_takes_values_as_yaml_has_them(forked: Warehouse) -> None:
     }
     for given in ({"credit": 11.505}, {"note": True}, {"note": 1.5}, {"note": [1]}):
         with pytest.raises(InputError, match=r"not a value|in quotes"):
-            run_operation(
+            prepare_operation(
                 caller, "resolve", {"relation": "shop.a", "key": {"id": 1}, "set": given}
-            )
+            )()
 
 
 @pytest.mark.parametrize("now", [(1, "7.00", "old", "n1"), None])

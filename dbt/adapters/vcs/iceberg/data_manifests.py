@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
@@ -134,19 +135,37 @@ def digest_of(value: Any) -> str:
     return hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()[:16]
 
 
-def data_manifests(files: TableFiles, id: SegmentId, blocks: Sequence[Block]) -> list[Record]:
+def data_manifests(
+    files: TableFiles,
+    id: SegmentId,
+    blocks: Sequence[Block],
+    *,
+    kept: Collection[str] = (),
+    before: int | None = None,
+    rows: Mapping[str, int] = MappingProxyType({}),
+) -> list[Record]:
     """Write a segment's manifests, one for each way in which its blocks are partitioned.
 
-    They belong to no version: everything that lists them says which one added them.
+    They belong to no version, since everything that lists them says which one added them; but
+    for a segment some of whose blocks were in other segments before.
+
+    Args:
+        files: The table's files.
+        id: The segment.
+        blocks: Its blocks.
+        kept: Paths of the blocks that were there before.
+        before: The Iceberg snapshot before, if there are some.
+        rows: Numbers of first rows by path, which these keep in format version 3.
     """
     found = []
     for spec, part in _by_spec(files, blocks).items():
         columns = _columns(files, part)
-        shape = files.shape(columns, *spec.ids)
+        old = sorted(block.path for block in part if block.path in kept)
+        more = [] if before is None else [str(before), *old, *_numbers(rows, old)]
+        shape = files.shape(columns, *spec.ids, *more)
         path = files.path("manifests", f"{id}-{shape}.avro")
-        found.append(
-            _write_manifest(files, path, spec, columns, [(block, ADDED) for block in part])
-        )
+        marked = [(block, EXISTING if block.path in kept else ADDED) for block in part]
+        found.append(_write_manifest(files, path, spec, columns, marked, before, rows))
     return found
 
 
@@ -173,39 +192,10 @@ def first_rows(files: TableFiles, manifests: Iterable[Record]) -> dict[str, int]
     return found
 
 
-def changed_manifests(
-    files: TableFiles,
-    id: SegmentId,
-    blocks: Sequence[Block],
-    kept: set[str],
-    before: int,
-    rows: Mapping[str, int],
-) -> list[Record]:
-    """Write manifests of a segment some of whose blocks were in other segments before.
-
-    Args:
-        files: The table's files.
-        id: The segment.
-        blocks: Its blocks.
-        kept: Paths of the blocks that were there before.
-        before: The Iceberg snapshot before.
-        rows: Numbers of first rows by path, which blocks keep in format version 3.
-    """
-    found = []
-    for spec, part in _by_spec(files, blocks).items():
-        columns = _columns(files, part)
-        old = sorted(block.path for block in part if block.path in kept)
-        shape = files.shape(columns, *spec.ids, str(before), *old, *_numbers(rows, old))
-        path = files.path("manifests", f"{id}-{shape}.avro")
-        marked = [(block, EXISTING if block.path in kept else ADDED) for block in part]
-        found.append(_write_manifest(files, path, spec, columns, marked, before, rows))
-    return found
-
-
 def removed_manifests(
     files: TableFiles, blocks: Sequence[Block], after: int, rows: Mapping[str, int]
 ) -> list[Record]:
-    """Write manifests that tell which blocks a version no longer has; see `changed_manifests`."""
+    """Write manifests that tell which blocks a version no longer has; see `data_manifests`."""
     found = []
     for spec, part in _by_spec(files, blocks).items():
         columns = _columns(files, part)
@@ -241,8 +231,8 @@ def _write_manifest(
     spec: Spec,
     columns: Sequence[Field],
     blocks: Sequence[tuple[Block, int]],
-    snapshot: int | None = None,
-    rows: Mapping[str, int] | None = None,
+    snapshot: int | None,
+    rows: Mapping[str, int],
 ) -> Record:
     """Write a manifest, and return what a manifest list says of it."""
     values = [files.values_of(spec, block) for block, _ in blocks]
@@ -253,7 +243,7 @@ def _write_manifest(
             # What is added inherits its snapshot and rows: other versions list the manifest, too.
             encode(block, part, status, None, None)
             if status == ADDED
-            else encode(block, part, status, snapshot, (rows or {}).get(block.path))
+            else encode(block, part, status, snapshot, rows.get(block.path))
             for (block, status), part in zip(blocks, values, strict=True)
         ]
         return manifest_bytes(spec, entries, content=DATA, columns=columns, version=files.version)

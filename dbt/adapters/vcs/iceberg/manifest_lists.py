@@ -24,7 +24,6 @@ from dbt.adapters.vcs.core.store.objects import BoundedCache
 from dbt.adapters.vcs.iceberg.avro_files import AvroFile, Record, open_avro
 from dbt.adapters.vcs.iceberg.data_manifests import (
     TableFiles,
-    changed_manifests,
     data_manifests,
     digest_of,
     first_rows,
@@ -328,11 +327,12 @@ class _Making:
         if is_known:
             # It was there, and its manifests mean something else now.
             old = {block.path for block in segment.blocks}
+        before = None
         if old and self._shown.before is not None:
             before = number_of(self._shown.before)
-            found = changed_manifests(self._files, ref.id, segment.blocks, old, before, self._rows)
-        else:
-            found = data_manifests(self._files, ref.id, segment.blocks)
+        found = data_manifests(
+            self._files, ref.id, segment.blocks, kept=old, before=before, rows=self._rows
+        )
         self._added += len(segment.blocks) - len(old)
         self._new_deletes += 0 if is_known else ref.deleted
         if segment.tombstones and self._version < 3:

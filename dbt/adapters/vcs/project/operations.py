@@ -126,26 +126,17 @@ class OperationSession(CommandSession):
         return _OPTION.sub(lambda found: self._options.get(found[0], found[0]), text)
 
 
-def run_operation(caller: Caller, verb: str, arguments: Mapping[str, Any]) -> list[str]:
-    """Run a command with named arguments and return its output lines.
+def prepare_operation(
+    caller: Caller, verb: str, arguments: Mapping[str, Any]
+) -> Callable[[], list[str]]:
+    """Check a command and its named arguments, and return what runs it and returns its lines.
 
     Arguments that are None and flags that are false count as not given. A group of commands, such
     as `branch`, takes the command as `action`; without one it lists what exists.
 
     Raises:
         InputError: There is no such verb, or it has no such argument; the message names those that
-            exist.
-        VcsError: The command failed.
-    """
-    return prepare_operation(caller, verb, arguments)()
-
-
-def prepare_operation(
-    caller: Caller, verb: str, arguments: Mapping[str, Any]
-) -> Callable[[], list[str]]:
-    """Check a command and its arguments, and return what runs it.
-
-    Raises what `run_operation` raises, the command's own errors when it runs.
+            exist. What is returned raises the command's own errors.
     """
     given = {name: value for name, value in arguments.items() if value is not None}
     command, title = _command_of(verb, given)

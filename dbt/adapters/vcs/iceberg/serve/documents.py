@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
@@ -63,18 +62,16 @@ class Documents:
     ) -> None:
         self.maker = maker
         self.config = config
-        self._max_bytes = max_bytes
         self._seconds = seconds
-        self._lock = threading.Lock()
-        self._bodies: OrderedDict[tuple[str, ...], tuple[Body, float]] = OrderedDict()
-        self._bytes = 0
+        self._bodies: BoundedCache[tuple[str, ...], tuple[Body, float]] = BoundedCache(max_bytes)
+        self._counting = threading.Lock()
         self.hits = 0
         self.misses = 0
 
     @property
     def bytes(self) -> int:
         """Size of the bodies that are kept."""
-        return self._bytes
+        return self._bodies.bytes
 
     def body(
         self,
@@ -102,31 +99,18 @@ class Documents:
         same = self.maker.key(commit, relation, entry, tags=tags)
         key = (entry.noun, same, history, branch or "")
         now = self._seconds()
-        with self._lock:
-            held = self._bodies.get(key)
-            if held is not None and now - held[1] < MAX_AGE:
-                self._bodies.move_to_end(key)
+        held = self._bodies.get(key)
+        if held is not None and now - held[1] < MAX_AGE:
+            with self._counting:
                 self.hits += 1
-                return held[0]
-        # Without the lock: two may make one document, and nobody waits for another's.
+            return held[0]
+        # Two may make one document at once, so that nobody waits for another's.
         document = self.maker.make(commit, relation, entry, branch=branch, tags=tags)
         body = self._body_of(document, entry, history)
-        with self._lock:
+        with self._counting:
             self.misses += 1
-            self._keep(key, body, now)
+        self._bodies.put(key, (body, now), len(body.data))
         return body
-
-    def _keep(self, key: tuple[str, ...], body: Body, now: float) -> None:
-        old = self._bodies.pop(key, None)
-        if old is not None:
-            self._bytes -= len(old[0].data)
-        # It would push out everything else.
-        if len(body.data) > self._max_bytes:
-            return
-        self._bodies[key] = (body, now)
-        self._bytes += len(body.data)
-        while self._bytes > self._max_bytes:
-            self._bytes -= len(self._bodies.popitem(last=False)[1][0].data)
 
     def _body_of(self, document: MetadataFile, entry: Readable, history: History) -> Body:
         metadata = document.metadata

@@ -24,9 +24,10 @@ from dbt.adapters.vcs.iceberg.serve.rest_protocol import (
     no_namespace,
     no_relation,
 )
+from dbt.adapters.vcs.iceberg.serve.writing.commit_request import target
 from dbt.adapters.vcs.sql.handler_registry import handler_of
 from dbt.adapters.vcs.sql.schema import CreateSchema, DropSchema
-from dbt.adapters.vcs.sql.syntax.names import Name, Target
+from dbt.adapters.vcs.sql.syntax.names import Name
 from dbt.adapters.vcs.sql.syntax.statement import Statement
 from dbt.adapters.vcs.sql.table import DropRelation, RenameRelation
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace, landed_commit
@@ -105,13 +106,6 @@ class BranchWriter:
     def scope(self, overlay: Overlay) -> Scope:
         """Return what a change works with that is no statement."""
         return self.workspace.connect("catalog").scope(self.client, overlay, Origin())
-
-
-def target(relation: RelationName) -> Target:
-    """Return a relation as statements name what they are about."""
-    return Target(
-        name=Name(schema=relation.schema, identifier=relation.identifier), start=0, end=0
-    )
 
 
 def writer_of(

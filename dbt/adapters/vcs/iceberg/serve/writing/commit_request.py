@@ -8,13 +8,14 @@ from typing import Any, Final
 
 import msgspec
 
-from dbt.adapters.vcs.core.model import TableEntry
+from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.iceberg.serve.rest_protocol import (
     Namespace,
     RestError,
     bad_request,
     no_relation,
 )
+from dbt.adapters.vcs.sql.syntax.names import Name, Target
 
 Record = Mapping[str, Any]
 
@@ -55,6 +56,13 @@ class CommitRequest:
     def of_action(self, *actions: str) -> list[Record]:
         """Return the updates of some kinds, in order."""
         return [item for item in self.updates if item["action"] in actions]
+
+
+def target(relation: RelationName) -> Target:
+    """Return a relation as statements name what they are about."""
+    return Target(
+        name=Name(schema=relation.schema, identifier=relation.identifier), start=0, end=0
+    )
 
 
 def read_body(data: bytes) -> Record:
@@ -159,31 +167,17 @@ def _tagged(body: Record, key: str, tag: str) -> tuple[Record, ...]:
     return tuple(found)
 
 
-# Requirement, key of its value, key of the table's, and Iceberg's words if they differ.
+# What a requirement names, the key of the table's own, and Iceberg's words if they differ.
 _EQUAL: Final = {
-    "assert-table-uuid": ("uuid", "table-uuid", "UUID does not match: expected"),
-    "assert-last-assigned-field-id": (
-        "last-assigned-field-id",
-        "last-column-id",
-        "last assigned field id changed: expected id",
-    ),
-    "assert-current-schema-id": (
-        "current-schema-id",
-        "current-schema-id",
-        "current schema changed: expected id",
-    ),
-    "assert-last-assigned-partition-id": (
-        "last-assigned-partition-id",
+    "table-uuid": ("table-uuid", "UUID does not match: expected"),
+    "last-assigned-field-id": ("last-column-id", "last assigned field id changed: expected id"),
+    "current-schema-id": ("current-schema-id", "current schema changed: expected id"),
+    "last-assigned-partition-id": (
         "last-partition-id",
         "last assigned partition id changed: expected id",
     ),
-    "assert-default-spec-id": (
-        "default-spec-id",
-        "default-spec-id",
-        "default partition spec changed: expected id",
-    ),
-    "assert-default-sort-order-id": (
-        "default-sort-order-id",
+    "default-spec-id": ("default-spec-id", "default partition spec changed: expected id"),
+    "default-sort-order-id": (
         "default-sort-order-id",
         "default sort order changed: expected id",
     ),
@@ -215,10 +209,11 @@ def check_requirements(
             raise no_relation(table, TableEntry)
         elif kind == "assert-ref-snapshot-id":
             check_ref(table, item, metadata)
-        elif kind in _EQUAL:
-            given, there, differs = _EQUAL[kind]
-            if item.get(given) != metadata[there]:
-                raise requirement_failed(f"{differs} {item.get(given)} != {metadata[there]}")
+        elif (what := kind.removeprefix("assert-")) in _EQUAL and what != kind:
+            there, differs = _EQUAL[what]
+            given = item.get("uuid" if what == "table-uuid" else what)
+            if given != metadata[there]:
+                raise requirement_failed(f"{differs} {given} != {metadata[there]}")
         else:
             raise bad_request(f"There is no requirement {kind!r} of a table.")
 

@@ -15,8 +15,7 @@ from dbt.adapters.vcs.core.model.data_type import Type
 from dbt.adapters.vcs.core.model.snapshot import IDENTIFIERS
 from dbt.adapters.vcs.iceberg.iceberg_types import CLIENT_TYPES
 from dbt.adapters.vcs.iceberg.serve.rest_protocol import bad_request
-from dbt.adapters.vcs.iceberg.serve.writing.branch_writer import target
-from dbt.adapters.vcs.iceberg.serve.writing.commit_request import Record
+from dbt.adapters.vcs.iceberg.serve.writing.commit_request import Record, target
 from dbt.adapters.vcs.sql.alter import AddColumns, AlterColumn, DropColumns, RenameColumn
 from dbt.adapters.vcs.sql.properties import SetProperties, UnsetProperties
 from dbt.adapters.vcs.sql.syntax.clauses import ColumnDef

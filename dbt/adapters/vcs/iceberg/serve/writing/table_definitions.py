@@ -17,16 +17,13 @@ from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.model.snapshot import IDENTIFIERS
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.iceberg.serve.rest_protocol import bad_request
-from dbt.adapters.vcs.iceberg.serve.writing.branch_writer import (
-    BranchWriter,
-    require_schema,
-    target,
-)
+from dbt.adapters.vcs.iceberg.serve.writing.branch_writer import BranchWriter, require_schema
 from dbt.adapters.vcs.iceberg.serve.writing.commit_request import (
     MAIN,
     CommitRequest,
     Record,
     removals_of,
+    target,
     texts_of,
 )
 from dbt.adapters.vcs.iceberg.serve.writing.iceberg_columns import (

@@ -33,6 +33,7 @@ COMMANDS = {
     "promote": "Publish a branch, all of its relations or none.",
     "optimize": "Combine small files of tables.",
     "lineage": "Show what a version was built from.",
+    "du": "Show what the tables of REVISION take up, the largest first.",
     "stale": "List tables that were made from other versions than REVISION shows.",
     "bisect": "Find the commit, run and model that broke a condition.",
     "blame": "Show which commit last changed a row.",

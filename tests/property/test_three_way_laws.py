@@ -10,8 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.changes.diffs.three_way import ThreeWay
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.model import Snapshot
 from tests.property.histories import Shape, Writer, shapes
 from tests.property.oracle import Table, Value, counts_of, value_of
+from tests.property.sides import Sides
+from tests.property.sides import row as of_key
 from tests.property.world import World
 
 Versions = tuple[Value | None, Value | None, Value | None]
@@ -119,3 +123,22 @@ def test_sides_that_are_swapped_swap_the_answer(data: st.DataObject) -> None:
     same = ThreeWay(repository=world.repository, base=base, ours=base, theirs=base).table()
     assert same.num_rows == 0
     assert same.schema.names == one.schema.names
+
+
+def test_keys_that_several_rows_have_are_refused() -> None:
+    sides = Sides([of_key(1), of_key(2)])
+    unchecked = {"properties": {"vcs.enforce_primary_key": "false"}}
+    base = sides.world.alter(sides.base, **unchecked)
+    ours = sides.world.append(base, [of_key(2, "again")])
+    theirs = sides.world.append(ours, [of_key(3), of_key(3, "again")])
+    sides.world.id(theirs)
+
+    def rows(ours: Snapshot, theirs: Snapshot) -> int:
+        repository = sides.world.repository
+        found = ThreeWay(repository=repository, base=base, ours=ours, theirs=theirs)
+        return int(found.table().num_rows)
+
+    assert rows(ours, base) == 1
+    for one, other in ((ours, theirs), (theirs, ours)):
+        with pytest.raises(InputError, match="the same primary key, so"):
+            rows(one, other)

@@ -12,24 +12,23 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import msgspec
-import numpy as np
 import pyarrow as pa
 
-from dbt.adapters.vcs.changes.diffs.diff_query import delta_parts, diff_query
-from dbt.adapters.vcs.changes.diffs.row_diff import TableDiff, diff
+from dbt.adapters.vcs.changes.diffs.diff_query import delta_parts, diff_query, is_unique
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Field, Snapshot
 from dbt.adapters.vcs.core.model.snapshot import widens
-from dbt.adapters.vcs.core.plan.delta import delta
+from dbt.adapters.vcs.core.plan.delta import Delta, delta
+from dbt.adapters.vcs.core.plan.pieces import signed_pieces
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.engines.port import VersionMounts
+from dbt.adapters.vcs.engines.factory import row_session
+from dbt.adapters.vcs.engines.port import RowSession, VersionMounts
 from dbt.adapters.vcs.table.compare.comparison import VersionComparison, merge_base
-from dbt.adapters.vcs.table.equality import canonical, equals, group_ids
-from dbt.adapters.vcs.table.files.block_reader import Positions, shown_type
+from dbt.adapters.vcs.table.equality import canonical, equals
+from dbt.adapters.vcs.table.files.block_reader import shown_type
 from dbt.adapters.vcs.table.limits import LIMITS, Limits, in_process_first
 from dbt.adapters.vcs.table.quoting import quoted, sql_type
-from dbt.adapters.vcs.table.row_numbers import distinct
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,19 +88,26 @@ class ThreeWay:
         )
 
     def table(self, *, limits: Limits = LIMITS) -> pa.Table:
-        """Compare with Arrow and return the rows.
+        """Compare in this process and return the rows.
 
         Raises:
-            InputError: There is no such column, or a column has the name of one in the result.
-            UnsupportedError: Arrow can't read or compare a column, or no engine could.
+            InputError: There is no such column, or a column has the name of one in the result; or
+                several rows of a version have one key.
+            UnsupportedError: Only Spark has the type of a column, or no engine could compare it.
             TooLargeError: There are too many rows.
         """
         plan = Plan.of(self.base, self.ours, self.theirs, self.columns)
-        found = [
-            diff(self.repository, self.base, side, columns=names, limits=limits)
-            for side, names in self._sides(plan)
-        ]
-        return (_keyed_rows if plan.key else _counted_rows)(plan, found)
+        for _, _, change in self._sides(plan):
+            limits.check(item.piece for item in signed_pieces(change))
+        fields = [column.field for column in plan.columns]
+        with row_session(self.repository.blobs, fields, None) as session:
+            sides = self._queries(session, plan)
+            if plan.key and not all(version.is_key_enforced for version in self._versions):
+                _check_joined(session, plan, sides)
+            text = (_keyed_query if plan.key else _counted_query)(plan, *sides)
+            found = session.query(text).arrow().cast(plan.schema)
+        # PySpark takes no column that has no chunk, as those of no rows have.
+        return pa.concat_tables([plan.schema.empty_table(), found])
 
     def by_engine(self, session: VersionMounts) -> str:
         """Return the query that compares the rows, and mount what it reads.
@@ -111,13 +117,8 @@ class ThreeWay:
             UnsupportedError: A column has types that can't be compared.
         """
         plan = Plan.of(self.base, self.ours, self.theirs, self.columns)
-        queries = []
-        for side, names in self._sides(plan):
-            comparison = VersionComparison.of(self.base, side, names)
-            change = delta(self.base, side, self.repository.objects.segment)
-            parts = delta_parts(session, change, comparison)
-            queries.append(diff_query(parts, comparison, "wide" if plan.key else "signed"))
-        return (_keyed_query if plan.key else _counted_query)(plan, *queries)
+        sides = self._queries(session, plan)
+        return (_keyed_query if plan.key else _counted_query)(plan, *sides)
 
     def relation(
         self, session: VersionMounts, *, name: str | None = None, limits: Limits = LIMITS
@@ -134,50 +135,88 @@ class ThreeWay:
             return f"({rows})"
         return session.mount_arrow(name or self._name, rows, lasting=name is None)
 
-    def _sides(self, plan: Plan) -> Iterator[tuple[Snapshot, list[str]]]:
-        """Yield each side's difference with the names of the columns to compare."""
+    @property
+    def _versions(self) -> tuple[Snapshot, ...]:
+        return self.base, self.ours, self.theirs
+
+    def _queries(self, session: VersionMounts, plan: Plan) -> list[str]:
+        """Return the query for each side's difference from the base."""
+        return [
+            diff_query(
+                delta_parts(session, change, comparison),
+                comparison,
+                "wide" if plan.key else "signed",
+                unique=bool(plan.key)
+                and is_unique(self.base, side, comparison)
+                and not change.may_delete_twice,
+            )
+            for side, comparison, change in self._sides(plan)
+        ]
+
+    def _sides(self, plan: Plan) -> Iterator[tuple[Snapshot, VersionComparison, Delta]]:
+        """Yield each side, how it is compared with the base, and what it changed."""
         for side, names in (
             (self.ours, [column.ours for column in plan.columns]),
             (self.theirs, [column.theirs for column in plan.columns]),
         ):
-            yield side, [name for name in names if name is not None]
+            shown = [name for name in names if name is not None]
+            change = delta(self.base, side, self.repository.objects.segment)
+            yield side, VersionComparison.of(self.base, side, shown), change
 
     @property
     def _name(self) -> str:
-        sides = [msgspec.json.encode(side) for side in (self.base, self.ours, self.theirs)]
+        sides = [msgspec.json.encode(side) for side in self._versions]
         told = repr((sides, self.columns, "three_way"))
         return f"__vcs_diff_{hashlib.sha256(told.encode()).hexdigest()[:32]}"
 
 
 def _keyed_query(plan: Plan, ours: str, theirs: str) -> str:
     """Return the query that joins both sides' changes, in the shape `wide`, by key."""
-
-    def value(column: ThreeWayColumn, side: str, prefix: str) -> str:
-        name = column.ours if side == "ours" else column.theirs
-        sql = "null" if name is None else f"{side}.{quoted(f'{prefix}_{name}')}"
-        return f"cast({sql} as {sql_type(column.field.type)})"
-
-    def key(column: ThreeWayColumn, side: str) -> str:
-        return f"coalesce({value(column, side, 'to')}, {value(column, side, 'from')})"
-
     joined = " and ".join(
-        equals(key(column, "ours"), key(column, "theirs"), column.field.type)
+        equals(_key(column, "ours"), _key(column, "theirs"), column.field.type)
         for column in plan.key
     )
-    listed = [f"coalesce({key(column, 'ours')}, {key(column, 'theirs')})" for column in plan.key]
+    listed = [f"coalesce({_key(column, 'ours')}, {_key(column, 'theirs')})" for column in plan.key]
     listed += ["ours.diff_type", "theirs.diff_type"]
     for column in plan.columns:
-        base = [value(column, side, "from") for side in ("ours", "theirs")]
+        base = [_value(column, side, "from") for side in ("ours", "theirs")]
         listed += [
             f"if(ours.diff_type is not null, {base[0]}, {base[1]})",
-            f"if(ours.diff_type is not null, {value(column, 'ours', 'to')}, {base[1]})",
-            f"if(theirs.diff_type is not null, {value(column, 'theirs', 'to')}, {base[0]})",
+            f"if(ours.diff_type is not null, {_value(column, 'ours', 'to')}, {base[1]})",
+            f"if(theirs.diff_type is not null, {_value(column, 'theirs', 'to')}, {base[0]})",
         ]
     named = [f"{sql} {quoted(name)}" for sql, name in zip(listed, plan.names, strict=True)]
     return (
         f"select {', '.join(named)} from ({ours}) ours full outer join ({theirs}) theirs "
         f"on {joined}"
     )
+
+
+def _value(column: ThreeWayColumn, side: str, prefix: str) -> str:
+    """Return SQL for a column of a side's difference, in the type of the result."""
+    name = column.ours if side == "ours" else column.theirs
+    sql = "null" if name is None else f"{side}.{quoted(f'{prefix}_{name}')}"
+    return f"cast({sql} as {sql_type(column.field.type)})"
+
+
+def _key(column: ThreeWayColumn, side: str) -> str:
+    return f"coalesce({_value(column, side, 'to')}, {_value(column, side, 'from')})"
+
+
+def _check_joined(session: RowSession, plan: Plan, queries: Sequence[str]) -> None:
+    """Refuse keys that several rows have: joined by them, each row would meet each.
+
+    Raises:
+        InputError: A side changed several rows with one key.
+    """
+    for side, query in zip(("ours", "theirs"), queries, strict=True):
+        keys = ", ".join(canonical(_key(column, side), column.field.type) for column in plan.key)
+        text = f"select 1 from ({query}) {side} group by {keys} having count(*) > 1 limit 1"
+        if session.query(text).fetch():
+            raise InputError(
+                "Several rows of one version have the same primary key, so the versions can't be "
+                "joined by it. Compare them in the shape wide, which shows such rows."
+            )
 
 
 def _counted_query(plan: Plan, ours: str, theirs: str) -> str:
@@ -202,81 +241,6 @@ def _counted_query(plan: Plan, ours: str, theirs: str) -> str:
     values = [*kinds, "o", "t", *(f"c{n}" for n in numbers)]
     named = [f"{sql} {quoted(name)}" for sql, name in zip(values, plan.names, strict=True)]
     return f"select {', '.join(named)} from ({added})"
-
-
-def _keyed_rows(plan: Plan, found: Sequence[TableDiff]) -> pa.Table:
-    """Join the changes of both sides by key."""
-    ours, theirs = (item.net for item in found)
-    shift = found[0].rows.num_rows
-    before = np.concatenate([ours.before, _shifted(theirs.before, shift)])
-    after = np.concatenate([ours.after, _shifted(theirs.after, shift)])
-    values = {
-        column.field.id: _both(column, [item.rows for item in found]) for column in plan.columns
-    }
-    spots = pa.array(np.where(after < 0, before, after))
-    keys = [values[column.field.id].take(spots) for column in plan.key]
-    codes = group_ids(keys, len(before))
-    units = int(codes.max(initial=-1)) + 1
-    change = np.full((2, units), -1)
-    count = len(ours.before)
-    for side, part in enumerate((slice(0, count), slice(count, None))):
-        if len(distinct(codes[part])) < len(codes[part]):
-            raise InputError(
-                "Several rows of one version have the same primary key, so the versions can't be "
-                "joined by it. Compare them in the shape wide, which shows such rows."
-            )
-        change[side, codes[part]] = np.arange(len(before))[part]
-    first = np.where(change[0] >= 0, change[0], change[1])
-    base = before[first]
-    sides = [np.where(change[n] >= 0, after[change[n]], base) for n in (0, 1)]
-    columns = [keys[n].take(pa.array(first)) for n in range(len(keys))]
-    columns += [_kinds(before, after, change[n]) for n in (0, 1)]
-    for column in plan.columns:
-        rows = values[column.field.id]
-        columns += [rows.take(pa.array(places, mask=places < 0)) for places in (base, *sides)]
-    return pa.table(columns, names=plan.names)
-
-
-def _counted_rows(plan: Plan, found: Sequence[TableDiff]) -> pa.Table:
-    """Join the counts of both sides by content."""
-    tables = [item.signed() for item in found]
-    values = [_both(column, tables) for column in plan.columns]
-    codes = group_ids(values, sum(table.num_rows for table in tables))
-    units, first = np.unique(codes, return_index=True)
-    counts = np.zeros((2, len(units)), np.int64)
-    start = 0
-    for side, table in enumerate(tables):
-        counts[side, codes[start : start + table.num_rows]] = table.column("diff_count").to_numpy()
-        start += table.num_rows
-    kinds = [
-        pa.array(np.where(of > 0, "added", "removed").tolist(), pa.string(), mask=of == 0)
-        for of in counts
-    ]
-    rows = [column.take(pa.array(first)) for column in values]
-    return pa.table([*kinds, *map(pa.array, counts), *rows], names=plan.names)
-
-
-def _both(column: ThreeWayColumn, tables: Sequence[pa.Table]) -> pa.ChunkedArray:
-    """Return a column of both sides, concatenated; NULLs for a side that lacks it."""
-    type_ = shown_type(column.field)
-    parts: list[pa.Array] = []
-    for name, table in zip((column.ours, column.theirs), tables, strict=True):
-        if name is None:
-            parts.append(pa.nulls(table.num_rows, type_))
-        else:
-            parts += table.column(name).cast(type_).chunks
-    return pa.chunked_array(parts, type_)
-
-
-def _shifted(places: Positions, by: int) -> Positions:
-    return np.where(places < 0, -1, places + by)
-
-
-def _kinds(before: Positions, after: Positions, change: Positions) -> pa.Array:
-    """Return each row's type of change on a side; NULL for no change."""
-    names = np.array(["modified", "added", "removed"])
-    kinds = names[(before[change] < 0) * 1 + (after[change] < 0) * 2]
-    return pa.array(kinds.tolist(), pa.string(), mask=change < 0)
 
 
 _SIDES: Final = ("our", "their")
@@ -340,12 +304,20 @@ class Plan:
     @property
     def names(self) -> list[str]:
         """The columns of the result, as in `three_way.ThreeWay`."""
-        own = [column.field.name for column in self.columns]
-        kinds = [f"{side}_diff_type" for side in _SIDES]
+        return list(self.schema.names)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of the result with their types."""
+        own = [(column.field.name, shown_type(column.field)) for column in self.columns]
+        kinds = [(f"{side}_diff_type", pa.string()) for side in _SIDES]
         if not self.key:
-            return [*kinds, *(f"{side}_diff_count" for side in _SIDES), *own]
-        versions = [f"{version}_{name}" for name in own for version in ("base", *_SIDES)]
-        return [*(column.field.name for column in self.key), *kinds, *versions]
+            return pa.schema(
+                [*kinds, *((f"{side}_diff_count", pa.int64()) for side in _SIDES), *own]
+            )
+        keys = [(column.field.name, shown_type(column.field)) for column in self.key]
+        versions = [(f"{version}_{name}", t) for name, t in own for version in ("base", *_SIDES)]
+        return pa.schema([*keys, *kinds, *versions])
 
 
 def _typed(id: str, base: Snapshot, shown: Sequence[Mapping[str, Field]]) -> Field:

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbt.adapters.vcs.commands.branch import DIVERGENCE_LIMIT, divergence
+from dbt.adapters.vcs.core.graph import DIVERGENCE_LIMIT, divergence
 from dbt.adapters.vcs.core.ids import CommitId
 
 Graph = dict[CommitId, tuple[CommitId, ...]]

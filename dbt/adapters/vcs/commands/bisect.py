@@ -108,7 +108,7 @@ def bisect(
             hold at the good one or holds at the bad one, or it can't be evaluated there.
     """
     ends = _Ends(good, bad, repository.resolve(good), repository.resolve(bad))
-    base = _base(repository, ends)
+    base = _merge_base(repository, ends)
     with closing(Probes(repository, condition, schema, engine)) as probes:
         return _Bisection(repository, probes, ends, tell).report(condition, base)
 
@@ -185,7 +185,7 @@ class _Bisection:
                     and self._probes.digest(parent) == digest
                 ):
                     twins[commit] = parent
-        return first_bad(suspects, parents_of, twins, self._look)
+        return first_bad(suspects, parents_of, twins, self._mark_at)
 
     def _suspect(self, commit: CommitId) -> Suspect:
         return _suspect_of(self._repository, self._probes, commit, self._bad_steps(commit))
@@ -201,14 +201,14 @@ class _Bisection:
             return []
         head, fork = steps[0], steps[-1]
         # Published on a target that had moved, the run's own steps need not show what broke.
-        if self._look(fork, len(steps)) is not Mark.GOOD:
+        if self._mark_at(fork, len(steps)) is not Mark.GOOD:
             return []
-        if self._look(head, len(steps)) is not Mark.BAD:
+        if self._mark_at(head, len(steps)) is not Mark.BAD:
             return []
         # The steps of a run are a line: its first parents.
         return self._search(steps[:-1], lambda step: self._parents(step)[:1])
 
-    def _look(self, commit: CommitId, left: int) -> Mark:
+    def _mark_at(self, commit: CommitId, left: int) -> Mark:
         self._tell(self._probes.done, left)
         answer = self._probes.at(commit)
         if answer.mark is Mark.SKIPPED:
@@ -239,30 +239,30 @@ class _Bisection:
     def _check_good(self, left: int) -> None:
         ends = self._ends
         where = _name_of(ends.good_text, ends.good)
-        mark = self._look(ends.good, left)
+        mark = self._mark_at(ends.good, left)
         if mark is Mark.BAD:
             raise InputError(
                 f"The condition is already bad at {where}, which should be good. Give an older "
                 f"commit as the good one: dbt-vcs log {ends.good[:12]}. A condition is {FORMS}."
             )
-        self._check_told(mark, ends.good, where)
+        self._check_known(mark, ends.good, where)
 
     def _check_bad(self, left: int) -> None:
         ends = self._ends
         where = _name_of(ends.bad_text, ends.bad)
-        mark = self._look(ends.bad, left)
+        mark = self._mark_at(ends.bad, left)
         if mark is Mark.GOOD:
             raise InputError(
                 f"The condition is good at {where}, which should be bad, so nothing broke it. "
                 "Give a commit on which it is broken, or check the condition there: dbt-vcs sql "
                 f'"<query>" --branch {ends.bad[:12]}'
             )
-        self._check_told(mark, ends.bad, where)
+        self._check_known(mark, ends.bad, where)
 
     def _check_base(self, base: CommitId, left: int) -> None:
         ends = self._ends
         # Else the good end says nothing of the commits on the way to the bad one.
-        if self._look(base, left) is Mark.BAD:
+        if self._mark_at(base, left) is Mark.BAD:
             raise InputError(
                 f"{ends.good_text!r} is no ancestor of {ends.bad_text!r}, and the condition is "
                 f"already bad at {base[:12]}, where the two parted: it was mended on the way to "
@@ -270,7 +270,7 @@ class _Bisection:
                 f"commit as the good one: dbt-vcs log {base[:12]}"
             )
 
-    def _check_told(self, mark: Mark, commit: CommitId, where: str) -> None:
+    def _check_known(self, mark: Mark, commit: CommitId, where: str) -> None:
         if mark is Mark.SKIPPED:
             raise InputError(
                 f"The condition can't be evaluated at {where}: {self._reasons[commit]}. Give a "
@@ -278,7 +278,7 @@ class _Bisection:
             )
 
 
-def _base(repository: Repository, ends: _Ends) -> CommitId | None:
+def _merge_base(repository: Repository, ends: _Ends) -> CommitId | None:
     """Return the merge base of revisions that parted; None if the good one is an ancestor."""
     if ends.good == ends.bad:
         raise InputError(
@@ -384,6 +384,7 @@ def _suspect_of(
 ) -> Suspect:
     """Return a commit as a suspect; `steps` are the steps of its run that may have broken it."""
     commit = repository.objects.commit(id)
+    # A publication lists the nodes of all its steps, a step only its own.
     own = _nodes_of(commit)
     changed: dict[Changed, None] = {}
     for step in reversed(steps):

@@ -362,7 +362,7 @@ def _plain_query(query: Query) -> PlainQuery | None:
     """Return a query as a plain one; None if it is more than that."""
     if len(query.reads) != 1 or query.files or query.diffs or query.reads[0].at is not None:
         return None
-    before, after = _around(query)
+    before, after = _tokens_around(query)
     if before[0].word != "select" or before[-1].word != "from":
         return None
     if after and after[0].word != "where":
@@ -373,7 +373,7 @@ def _plain_query(query: Query) -> PlainQuery | None:
     return None if columns is None else PlainQuery(columns, where, compared)
 
 
-def _around(query: Query) -> tuple[list[Token], list[Token]]:
+def _tokens_around(query: Query) -> tuple[list[Token], list[Token]]:
     """Return the tokens before and after the one relation of a query."""
     (read,) = query.reads
     tokens = tokenize(query.text)[:-1]
@@ -522,14 +522,15 @@ class _Walk:
             query = query_of_view(below.text)
         else:
             below = self._objects.function(entry.function)
+            # A function in Python reads no relation.
             if below.language != "sql":
                 return
             query = query_of_body(below.text)
         self.reads_more = self.reads_more or _reads_more(query)
         for text in below.reads:
-            self.read(_name(text))
+            self.read(_relation_of(text))
         for text in below.calls:
-            self.call(_name(text))
+            self.call(_relation_of(text))
 
 
 def _reads_more(query: Query) -> bool:
@@ -537,6 +538,6 @@ def _reads_more(query: Query) -> bool:
     return bool(query.files or query.diffs or any(read.at is not None for read in query.reads))
 
 
-def _name(text: str) -> RelationName:
+def _relation_of(text: str) -> RelationName:
     schema, _, identifier = text.partition(".")
     return RelationName(schema, identifier)

@@ -73,25 +73,27 @@ def blame(
     """
     name = parse_relation(relation)
     start = repository.resolve(revision)
-    place = _Place(start, name, _version(repository, start, name, revision))
+    place = _Place(start, name, _version_of(repository, start, name, revision))
     if not key:
         raise InputError("Blame needs a key: --key column=value, once for each key column.")
     # By id from here on: the history may call the columns by other names.
     wanted = _key_values(repository.objects.snapshot(place.version).schema, key, name)
     while True:
-        parents = _parents(repository, place)
+        parents = _places_in_parents(repository, place)
         # The same version in a parent: no file has to be compared.
         same = next((parent for parent in parents if parent.version == place.version), None)
         if same is not None:
             place = same
             continue
-        changes = [(parent, _changed(repository, parent, place, wanted)) for parent in parents]
+        changes = [
+            (parent, _changed_rows(repository, parent, place, wanted)) for parent in parents
+        ]
         # At a merge, the side that already had the rows brought them.
         unchanged = next((parent for parent, change in changes if not change), None)
         if unchanged is not None:
             place = unchanged
             continue
-        change = changes[0][1] if changes else _changed(repository, None, place, wanted)
+        change = changes[0][1] if changes else _changed_rows(repository, None, place, wanted)
         if not change:
             shown = ", ".join(f"{column}={value}" for column, value in key.items())
             raise NotFoundError(
@@ -114,7 +116,7 @@ Signed = list[tuple[int, dict[str, Any]]]
 """Rows by column name that were added (1) or removed (-1)."""
 
 
-def _version(
+def _version_of(
     repository: Repository, commit: CommitId, name: RelationName, revision: str
 ) -> SnapshotId:
     entry = repository.tree(commit).entry(name)
@@ -127,7 +129,7 @@ def _version(
     return entry.snapshot
 
 
-def _parents(repository: Repository, place: _Place) -> list[_Place]:
+def _places_in_parents(repository: Repository, place: _Place) -> list[_Place]:
     """Return the table in the parents of a commit, under another name if need be."""
     found: list[_Place] = []
     for parent in repository.objects.commit(place.commit).parents:
@@ -147,7 +149,7 @@ def _parents(repository: Repository, place: _Place) -> list[_Place]:
     return found
 
 
-def _changed(
+def _changed_rows(
     repository: Repository, before: _Place | None, after: _Place, wanted: Mapping[str, pa.Scalar]
 ) -> Signed:
     """Return the rows of a key that were added or removed, without those that cancel out."""
@@ -175,10 +177,10 @@ def _changed(
             named = chosen.rename_columns([names[id] for id in chosen.column_names])
             found += zip(rows.sign[mask].tolist(), python_rows(named), strict=True)
     # A rewritten file has the same rows on both sides, which cancel out.
-    return _net(found)
+    return _net_rows(found)
 
 
-def _net(rows: Signed) -> Signed:
+def _net_rows(rows: Signed) -> Signed:
     counts: dict[str, int] = {}
     by_value: dict[str, dict[str, Any]] = {}
     for sign, row in rows:
@@ -219,12 +221,12 @@ def _report(
         invocation=commit.run.invocation if commit.run else None,
         node=repository.objects.snapshot(place.version).origin.node,
         version=place.version,
-        before=_only(went),
-        after=_only(came),
+        before=_only_row(went),
+        after=_only_row(came),
     )
 
 
-def _only(rows: list[dict[str, Any]]) -> Mapping[str, str] | None:
+def _only_row(rows: list[dict[str, Any]]) -> Mapping[str, str] | None:
     if len(rows) != 1:
         return None
     return {name: "NULL" if value is None else str(value) for name, value in rows[0].items()}

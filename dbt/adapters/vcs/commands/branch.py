@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import shlex
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -32,6 +31,7 @@ from dbt.adapters.vcs.core.errors import (
     NotFoundError,
     ProtectedError,
 )
+from dbt.adapters.vcs.core.graph import divergence
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import EXPIRED, hold_commit
@@ -279,49 +279,6 @@ def _runs_to_follow(repository: Repository, name: str) -> list[RunBranch]:
                 "it, or stop it."
             )
     return found
-
-
-DIVERGENCE_LIMIT: Final = 1_000
-"""Commits that are looked at before counting is given up."""
-
-_LEFT, _RIGHT, _BOTH = 1, 2, 3
-
-
-def divergence(
-    left: CommitId,
-    right: CommitId,
-    parents_of: Callable[[CommitId], Iterable[CommitId]],
-    age_of: Callable[[CommitId], int],
-) -> tuple[int, int] | None:
-    """Count the commits that only the left and only the right one reaches; None beyond a limit.
-
-    This is `git rev-list --left-right --count`.
-
-    It gives up after DIVERGENCE_LIMIT commits, and relies on commits being later than their
-    parents, which every landing ensures.
-    """
-    seen: dict[CommitId, int] = {}
-    queue: list[tuple[int, CommitId]] = []
-
-    def mark(node: CommitId, side: int) -> None:
-        if node not in seen:
-            heapq.heappush(queue, (-age_of(node), node))
-        seen[node] = seen.get(node, 0) | side
-
-    mark(left, _LEFT)
-    mark(right, _RIGHT)
-    counts = {_LEFT: 0, _RIGHT: 0}
-    for _ in range(DIVERGENCE_LIMIT):
-        # What is left is common history: it counts for neither side.
-        if all(seen[node] == _BOTH for _, node in queue):
-            return counts[_LEFT], counts[_RIGHT]
-        _, node = heapq.heappop(queue)
-        side = seen[node]
-        if side != _BOTH:
-            counts[side] += 1
-        for parent in parents_of(node):
-            mark(parent, side)
-    return None
 
 
 @verbs()

@@ -191,11 +191,11 @@ def conflicts_text(report: OpenMergeReport) -> Iterator[Block]:
         first=("RELATION",),
     )
     if report.rows:
-        yield _rows(report)
-    yield from _next(report)
+        yield _rows_grid(report)
+    yield from _next_steps(report)
 
 
-def _rows(report: OpenMergeReport) -> Grid:
+def _rows_grid(report: OpenMergeReport) -> Grid:
     """Return the rows in conflict; the key and the values that differ come first."""
     columns = report.rows.columns
     places = {name: place for place, name in enumerate(columns)}
@@ -223,7 +223,7 @@ def _rows(report: OpenMergeReport) -> Grid:
     )
 
 
-def _next(report: OpenMergeReport) -> Iterator[Block]:
+def _next_steps(report: OpenMergeReport) -> Iterator[Block]:
     """Yield how to resolve what is left: whole relations one by one, rows by table."""
     if not report.left:
         yield line(

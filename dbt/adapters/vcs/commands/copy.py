@@ -74,7 +74,7 @@ def copy_repository(source: Blobs, target: Blobs, *, clock: Clock = system_clock
             f"A garbage collection of {source.uri} is running. Copy when it has ended."
         )
     refs = _new_moves(source, target)
-    copied = [info for folder in _COPIED for info in _copied(source, target, folder)]
+    copied = [info for folder in _COPIED for info in _copy_folder(source, target, folder)]
     future = CopyView(target, {**refs, HEADER_PATH: header})
     view = Repository.open(cast("Blobs", future), clock=clock)
     # Checked as it will be, while the target's own refs still show what they did.
@@ -129,12 +129,13 @@ def _new_moves(source: Blobs, target: Blobs) -> dict[str, bytes]:
     paths = [info.path for folder in _LOGS for info in source.walk(folder)]
     there = {info.path for folder in _LOGS for info in target.walk(folder)}
     for path in sorted(there):
-        if target.get(path) != _get(source, path):
+        if target.get(path) != _bytes_of(source, path):
             raise InputError(
                 f"{target.uri} has moves of its own, such as {path}: it was written to since it "
                 "was copied. Copy to another location, or write only to one of the two."
             )
     new: list[str] = []
+    # Numbers of moves have 20 digits, so they sort as numbers do.
     for folder, log in groupby(sorted(paths), lambda path: path.rpartition("/")[0]):
         for number, path in enumerate(log, 1):
             # A listing is no moment: a later move may be in it without an earlier one.
@@ -151,19 +152,19 @@ def _new_moves(source: Blobs, target: Blobs) -> dict[str, bytes]:
     return dict(zip(new, each(source.get, new), strict=True))
 
 
-def _get(blobs: Blobs, path: str) -> bytes | None:
+def _bytes_of(blobs: Blobs, path: str) -> bytes | None:
     try:
         return blobs.get(path)
     except NotFoundError:
         return None
 
 
-def _copied(source: Blobs, target: Blobs, folder: str) -> Iterator[BlobInfo]:
+def _copy_folder(source: Blobs, target: Blobs, folder: str) -> Iterator[BlobInfo]:
     """Copy the files of a folder that the target lacks, and yield them."""
     there = {info.path for info in target.walk(folder)}
 
     def copy(info: BlobInfo) -> BlobInfo | None:
-        data = _get(source, info.path)
+        data = _bytes_of(source, info.path)
         if data is None:
             return None  # Collected since it was listed; what needs it is checked later.
         write_new(target, info.path, data)
@@ -181,8 +182,8 @@ def _problems(source: Blobs, target: Blobs, view: Repository, *, is_new: bool) -
     All files that the copy did not need before are read, whoever wrote them there. Those that are
     damaged are copied again, if they are whole at the source.
     """
-    known = {} if is_new else needed_now(Repository.open(target, clock=view.clock), _ignored).files
-    needed = needed_now(view, _ignored).files
+    known = {} if is_new else needed_now(Repository.open(target, clock=view.clock), _ignore).files
+    needed = needed_now(view, _ignore).files
     new = DataCheck(paths=frozenset(needed.keys() - known.keys()))
     report = check_repository(view, data=new)
     is_mended = False
@@ -197,7 +198,7 @@ def _problems(source: Blobs, target: Blobs, view: Repository, *, is_new: bool) -
     return check_repository(view, data=new).problems if is_mended else report.problems
 
 
-def _ignored(problem: str) -> None:
+def _ignore(problem: str) -> None:
     """Leave a problem to the check that follows."""
 
 

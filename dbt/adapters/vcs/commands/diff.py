@@ -78,14 +78,14 @@ def read_diff(
     if not ends.tables and ends.table is None:
         if columns:
             raise InputError("--columns needs a table; name it: dbt-vcs diff a..b s.t")
-        return _commits(repository, ends, limits)
+        return _commits_report(repository, ends, limits)
     if shape == "three_way":
         # A three-way diff finds the base by itself.
         ends = ends.without_merge_base()
     points = read_points(repository, ends, branch)
     if points is None:
-        return _commits(repository, ends, limits)
-    pair = _pair(repository, points, tuple(columns))
+        return _commits_report(repository, ends, limits)
+    pair = _table_pair(repository, points, tuple(columns))
     if limit == 0:
         found = pair.counted(limits)
         return DiffReport(
@@ -94,7 +94,7 @@ def read_diff(
     return row_diff_report(ends, points, pair, shape=shape, limit=limit, limits=limits)
 
 
-def _commits(repository: Repository, ends: Ends, limits: Limits) -> DiffReport:
+def _commits_report(repository: Repository, ends: Ends, limits: Limits) -> DiffReport:
     before, after = resolved(repository, ends)
     found = repository.diff(before, after)
     wanted = name_of(ends.table) if ends.table else None
@@ -119,7 +119,7 @@ def _commits(repository: Repository, ends: Ends, limits: Limits) -> DiffReport:
     )
 
 
-def _pair(
+def _table_pair(
     repository: Repository, points: tuple[Point, Point], columns: tuple[str, ...]
 ) -> TablePair:
     old, new = points
@@ -188,10 +188,10 @@ def read_ends(repository: Repository, words: Sequence[str], branch: str) -> Ends
             f"Expected a..b, a...b or a b and at most one table, or two of schema.table@version; "
             f"found {' '.join(words)}."
         )
-    return _of_revisions(repository, revisions, branch, tables[0] if tables else None)
+    return _ends_of_revisions(repository, revisions, branch, tables[0] if tables else None)
 
 
-def _of_revisions(
+def _ends_of_revisions(
     repository: Repository, revisions: Sequence[str], branch: str, table: str | None
 ) -> Ends:
     """Return the ends for at most two revisions, by the table in `read_ends`."""
@@ -252,7 +252,7 @@ def read_points(repository: Repository, ends: Ends, branch: str) -> tuple[Point,
         texts: Sequence[str] = resolved(repository, ends)
     else:
         texts = (ends.before, ends.after)
-    points = [_version(repository, relation, text) for text in texts]
+    points = [_version_point(repository, relation, text) for text in texts]
     if any(point is None for point in points):
         return None
     before, after = (point for point in points if point is not None)
@@ -280,7 +280,7 @@ def _relations_of(repository: Repository, revisions: Sequence[str]) -> str:
     return f"Check the spelling: there are {listed(names, 10)}."
 
 
-def _version(repository: Repository, relation: RelationName, text: str) -> Point | None:
+def _version_point(repository: Repository, relation: RelationName, text: str) -> Point | None:
     """Return a version by snapshot name or revision; None for a relation without stored rows."""
     try:
         return Point(relation, find_version(repository, relation, text).snapshot)

@@ -93,11 +93,11 @@ def diff_text(report: DiffReport) -> Iterator[Block]:
         return
     yield from changes_text(report.schemas)
     for relation in report.relations:
-        yield _relation(relation)
-        yield from _columns(relation)
-    yield from _rows(report)
+        yield _relation_line(relation)
+        yield from _columns_text(relation)
+    yield from _rows_text(report)
     if not report.heads:
-        yield from _totals(report)
+        yield from _totals_line(report)
 
 
 def diff_summary_text(report: DiffReport) -> Iterator[Block]:
@@ -105,7 +105,7 @@ def diff_summary_text(report: DiffReport) -> Iterator[Block]:
     if report.is_equal:
         yield line(report.before, " and ", report.after, " are equal.")
     else:
-        yield from _totals(report)
+        yield from _totals_line(report)
 
 
 def diff_schema_text(report: DiffReport) -> Iterator[Block]:
@@ -115,10 +115,10 @@ def diff_schema_text(report: DiffReport) -> Iterator[Block]:
         yield line(f"No columns differ between {report.before} and {report.after}.")
     for relation in changed:
         yield line(Span(relation.name, "name"))
-        yield from _columns(relation)
+        yield from _columns_text(relation)
 
 
-def _relation(relation: RelationDiff) -> Block:
+def _relation_line(relation: RelationDiff) -> Block:
     how = Span(f"  {relation.how:<8}", _STYLES.get(relation.how, "plain"))
     parts: list[str | Span] = [how, f" {relation.kind:<6} {relation.name}"]
     if relation.kind == "table":
@@ -128,12 +128,12 @@ def _relation(relation: RelationDiff) -> Block:
     return entry(*parts)
 
 
-def _columns(relation: RelationDiff) -> Iterator[Block]:
+def _columns_text(relation: RelationDiff) -> Iterator[Block]:
     for item in relation.columns:
-        yield line(Span(f"      column {_column(item)}", "faint"))
+        yield line(Span(f"      column {_column_text(item)}", "faint"))
 
 
-def _column(item: ColumnDiff) -> str:
+def _column_text(item: ColumnDiff) -> str:
     match item.kind:
         case "added":
             return f"{item.column} added: {item.after}"
@@ -144,7 +144,7 @@ def _column(item: ColumnDiff) -> str:
     return f"{item.column} {item.kind}: {item.before} -> {item.after}"
 
 
-def _totals(report: DiffReport) -> Iterator[Block]:
+def _totals_line(report: DiffReport) -> Iterator[Block]:
     relations = report.relations
     yield line(f"{counted(len(relations), 'relation')}, {rows_text(relations)} rows")
     if not all(item.is_exact for item in relations):
@@ -153,7 +153,7 @@ def _totals(report: DiffReport) -> Iterator[Block]:
         )
 
 
-def _rows(report: DiffReport) -> Iterator[Block]:
+def _rows_text(report: DiffReport) -> Iterator[Block]:
     if report.rows:
         yield _diff_rows(report)
     left = report.row_count - len(report.rows)
@@ -171,10 +171,10 @@ def _diff_rows(report: DiffReport) -> Grid:
     rows, first = report.rows, tuple[str, ...]()
     match report.heads[0]:
         case "_change_type":
-            cells, first = _images(rows.values()), ("_change_type", *report.key)
+            cells, first = _image_cells(rows.values()), ("_change_type", *report.key)
         case "diff_type":
             sides = (f"{side}_{name}" for name in report.key for side in ("from", "to"))
-            cells, first = map(_wide, rows.values()), ("diff_type", *sides)
+            cells, first = map(_wide_cells, rows.values()), ("diff_type", *sides)
         case "diff_count":
             # Rows aren't matched by key here, so there are no changed values to mark.
             cells = (_cells(row, _style(row)) for row in rows.values())
@@ -184,7 +184,7 @@ def _diff_rows(report: DiffReport) -> Grid:
     return Grid(heads=report.heads, rows=cells, whole=rows.numeric, first=first)
 
 
-def _images(rows: Iterable[Row]) -> Iterator[tuple[Span, ...]]:
+def _image_cells(rows: Iterable[Row]) -> Iterator[tuple[Span, ...]]:
     """Yield rows; an update's two images are adjacent, and changed values are marked in both."""
     reader = iter(rows)
     for row in reader:
@@ -197,7 +197,7 @@ def _images(rows: Iterable[Row]) -> Iterator[tuple[Span, ...]]:
         yield _cells(after, _style(after), marks)
 
 
-def _wide(row: Row) -> tuple[Span, ...]:
+def _wide_cells(row: Row) -> tuple[Span, ...]:
     """Return a row; the old and new values that a modification changed are marked."""
     if row[0] != "modified":
         return _cells(row, _style(row))

@@ -55,6 +55,7 @@ class ShownFailure(click.exceptions.Exit):
 
 def told_of(error: VcsError, exit_code: int) -> dict[str, Any]:
     """Return an error as JSON values: `error` (its kind), `message`, `exit_code`."""
+    # A subclass that another room defines is of the kind of its ancestor in core.errors.
     kind = next(item for item in type(error).__mro__ if item.__module__ == VcsError.__module__)
     name = kind.__name__.removesuffix("Error").lower()
     return {"error": name, "message": str(error), "exit_code": exit_code}

@@ -135,6 +135,7 @@ def check_repository(
 def needed_now(repository: Repository, note: Callable[[str], None]) -> Needed:
     """Return what is needed, as far as it can be followed; `note` is told what is damaged."""
     found = read_retention(repository)
+    # What is older than the last collection looked at may be gone, and rightly so.
     cutoff = Micros(max(repository.clock() - found.keep - GRACE, found.horizon))
     try:
         roots = roots_of(repository, cutoff)

@@ -90,10 +90,10 @@ def upgrade_command(
     if not dry_run:
         # Decision 41: older versions read the new number, and stop before they do harm.
         upgrade_header(repository.blobs, repository.header)
-    session.show(found, _text(repository.uri, found))
+    session.show(found, _upgrade_text(repository.uri, found))
 
 
-def _text(uri: str, found: Upgrade) -> Iterator[Block]:
+def _upgrade_text(uri: str, found: Upgrade) -> Iterator[Block]:
     if not found.changes:
         yield line(f"{uri} has the newest format, {found.after}.")
         return

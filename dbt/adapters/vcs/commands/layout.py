@@ -216,10 +216,10 @@ def _fitted_entry(entry: TextLine, room: int) -> Iterator[TextLine]:
     if wide <= 0:
         yield entry
     else:
-        yield from _wrapped(entry, room)
+        yield from _wrapped_lines(entry, room)
 
 
-def _wrapped(entry: TextLine, room: int) -> Iterator[TextLine]:
+def _wrapped_lines(entry: TextLine, room: int) -> Iterator[TextLine]:
     """Yield an entry as several lines; all but the first are indented."""
     indent = min(_INDENT, room // 4)
     line: list[Span] = []
@@ -289,9 +289,9 @@ def _fitted_grid(grid: Grid, room: int) -> Iterator[TextLine]:
         texts = _texts(page, len(heads))
         found = _fit(grid, heads, page, texts, room, last)
         if found is None:
-            yield from _records(heads, page, texts, room, is_begun=number > 0)
+            yield from _record_lines(heads, page, texts, room, is_begun=number > 0)
         else:
-            yield from _table(grid, heads, page, texts, found, last)
+            yield from _table_lines(grid, heads, page, texts, found, last)
         last = found
 
 
@@ -320,6 +320,7 @@ def _fit(
         max(cell_width(head), _widest(column)) for head, column in zip(heads, texts, strict=True)
     ]
     kept = dict(zip(last.places, last.widths, strict=True)) if last else {}
+    # As wide as on the page before, if that fits: the lines of all pages are aligned then.
     steady = [max(width, kept.get(place, 0)) for place, width in enumerate(natural)]
     if sum(steady) + _GAP_WIDTH * (len(heads) - 1) <= room:
         natural = steady
@@ -334,7 +335,7 @@ def _fit(
     return fit(columns, room)
 
 
-def _table(
+def _table_lines(
     grid: Grid,
     heads: Sequence[str],
     page: Sequence[Row],
@@ -361,7 +362,7 @@ def _table(
         yield TextLine(tuple(spans(Span(texts[p][number], row[p].style) for p, _ in places)))
 
 
-def _records(
+def _record_lines(
     heads: Sequence[str],
     page: Sequence[Row],
     texts: Sequence[Sequence[str]],
@@ -431,6 +432,7 @@ def fit(columns: Sequence[GridColumn], room: int) -> Fit | None:
     if widths is not None:
         return Fit(everything, widths, is_part=False)
     chosen = [place for place in everything if columns[place].is_first]
+    # For the mark that says that columns are left out.
     room -= _GAP_WIDTH + 1
     if not chosen or _least([columns[place] for place in chosen]) > room:
         return None
@@ -453,6 +455,7 @@ def _widths(columns: Sequence[GridColumn], room: int) -> tuple[int, ...] | None:
     def at_most(cap: int) -> tuple[int, ...]:
         return tuple(min(column.width, max(column.least, cap)) for column in columns)
 
+    # The largest width that fits for the widest columns, which give way first.
     low, high = 0, max((column.width for column in columns), default=0)
     while low < high:
         middle = (low + high + 1) // 2

@@ -97,6 +97,7 @@ def _forward(
     below = None if depth is None else depth - 1
     readers = [] if depth == 0 else lineage.readers(id)
     return _node(
+        # Without what it read: forward, only what read it is of interest.
         lineage.made(relation, id, 0),
         tuple(_forward(lineage, item.relation, item.snapshot, below) for item in readers),
     )

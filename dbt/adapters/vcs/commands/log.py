@@ -70,7 +70,7 @@ def read_log(
     wanted = None if relation is None else parse_relation(relation)
     found = _commits(repository, revision)
     if wanted is not None:
-        found = (pair for pair in found if _changed(repository, *pair, wanted))
+        found = (pair for pair in found if _is_changed(repository, *pair, wanted))
     names: Mapping[CommitId, tuple[str, ...]] | None = None
     for id, commit in islice(found, limit):
         # Only once there is an entry: names take a listing of the store.
@@ -92,7 +92,7 @@ def _commits(repository: Repository, revision: str) -> Iterator[tuple[CommitId, 
     return (pair for pair in repository.log(right) if pair[0] not in old)
 
 
-def _changed(repository: Repository, id: CommitId, commit: Commit, name: RelationName) -> bool:
+def _is_changed(repository: Repository, id: CommitId, commit: Commit, name: RelationName) -> bool:
     now = repository.tree(id).entry(name)
     before = repository.tree(commit.parents[0]).entry(name) if commit.parents else None
     return now != before

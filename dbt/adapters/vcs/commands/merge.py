@@ -241,7 +241,7 @@ def _report_of_plan(
     check = request.check_of(repository, work)
     if check is not None:
         check(plan)
-    how, after = _end_of(plan, terms)
+    how, after = _head_after(plan, terms)
     return _report(
         plan,
         how,
@@ -253,7 +253,7 @@ def _report_of_plan(
     )
 
 
-def _end_of(plan: MergePlan, terms: Terms) -> tuple[MergeKind, CommitId | None]:
+def _head_after(plan: MergePlan, terms: Terms) -> tuple[MergeKind, CommitId | None]:
     """Return how a plan would land, and the target's head then; None for a new commit."""
     if plan.how == "up_to_date":
         return plan.how, plan.target.head
@@ -297,7 +297,9 @@ def _report(
     """
     by_name = {str(item.name): item for item in plan.merged if before == plan.target.head}
     # A summary reads little, so of a large table it knows no more than its files say.
-    changes = {change.name: _as_merged(change, by_name.get(change.name)) for change in found}
+    changes = {
+        change.name: _counted_by_merge(change, by_name.get(change.name)) for change in found
+    }
     return MergeReport(
         source=plan.work.source,
         target=plan.target.name,
@@ -306,14 +308,16 @@ def _report(
         before=before,
         after=after,
         changes=differing(changes.values()),
-        relations=tuple(_as_changed(item, changes.get(str(item.name))) for item in plan.merged),
+        relations=tuple(
+            _counted_by_summary(item, changes.get(str(item.name))) for item in plan.merged
+        ),
         conflicts=plan.conflicts,
         stale=stale.tables,
         stale_unknown=stale.unknown,
     )
 
 
-def _as_merged(change: ChangeSummary, item: Merged | None) -> ChangeSummary:
+def _counted_by_merge(change: ChangeSummary, item: Merged | None) -> ChangeSummary:
     if change.is_exact or item is None or item.how not in ("graft", "rewrite"):
         return change
     return replace(
@@ -325,7 +329,7 @@ def _as_merged(change: ChangeSummary, item: Merged | None) -> ChangeSummary:
     )
 
 
-def _as_changed(item: Merged, change: ChangeSummary | None) -> Merged:
+def _counted_by_summary(item: Merged, change: ChangeSummary | None) -> Merged:
     if item.how != "fast_forward" or change is None:
         return item
     return replace(
@@ -408,7 +412,7 @@ def merge_text(report: MergeReport) -> Iterator[Block]:
         yield from changes_text(report.changes)
         return
     word = "Would merge " if report.dry_run else "Merged "
-    how = _way(report)
+    how = _how_text(report)
     after = short(report.after) if report.after else Span("a new commit")
     yield line(word, source, " into ", target, f", {how}: ", short(report.before), " -> ", after)
     yield from changes_text(report.changes)
@@ -423,7 +427,7 @@ def merge_text(report: MergeReport) -> Iterator[Block]:
         yield line(f"whether {tables} became stale was not checked; see dbt-vcs stale")
 
 
-def _way(report: MergeReport) -> str:
+def _how_text(report: MergeReport) -> str:
     if report.how == "fast_forward":
         return "fast-forward"
     return "merged with what was there" if report.relations else "with a commit of its own"
@@ -467,7 +471,7 @@ def merge_command(
     published as one commit. With --continue or --abort, give only TARGET.
     """
     if go_on or abort:
-        _end(session, source, target, abort=abort)
+        _continue_or_abort(session, source, target, abort=abort)
         return
     if source is None:
         raise click.UsageError("Missing argument 'SOURCE'.")
@@ -502,7 +506,9 @@ def _merge(
         raise ShownFailure(ConflictError)
 
 
-def _end(session: CommandSession, source: str | None, target: str | None, *, abort: bool) -> None:
+def _continue_or_abort(
+    session: CommandSession, source: str | None, target: str | None, *, abort: bool
+) -> None:
     """Continue or abort a merge that is waiting; the only name given is that of its target."""
     form = "--abort" if abort else "--continue"
     hint = "To see what still waits for a decision: dbt-vcs conflicts [TARGET]"

@@ -7,6 +7,8 @@ from typing import Any, Final
 
 import click
 
+# In the meta of a context, which a group shares with its commands: an option may stand before
+# the name of either or after it.
 _KEY: Final = "dbt.adapters.vcs.commands.options"
 
 
@@ -47,12 +49,12 @@ def current_settings(ctx: click.Context) -> Settings:
 def json_options() -> list[click.Parameter]:
     """Return the options --json and --jsonl."""
     return [
-        _flag("--json", help="Print JSON."),
-        _flag("--jsonl", help="Print JSON, one line per row or item."),
+        _setting("--json", is_flag=True, help="Print JSON."),
+        _setting("--jsonl", is_flag=True, help="Print JSON, one line per row or item."),
     ]
 
 
-def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+def _keep_setting(ctx: click.Context, param: click.Parameter, value: Any) -> None:
     # The same option can be given before and after the command's name: the last one wins.
     if value is not None and value is not False and param.name is not None:
         other = {"json": "jsonl", "jsonl": "json"}.get(param.name)
@@ -74,51 +76,48 @@ def _keep_storage_options(
     ctx.meta[_KEY] = replace(current_settings(ctx), storage_options=known)
 
 
-def _text(*names: str, metavar: str, help: str) -> click.Option:
-    return click.Option(names, metavar=metavar, help=help, expose_value=False, callback=_keep)
-
-
-def _flag(name: str, *, help: str) -> click.Option:
-    return click.Option([name], is_flag=True, help=help, expose_value=False, callback=_keep)
+def _setting(*names: str, callback: Any = _keep_setting, **more: Any) -> click.Option:
+    return click.Option(names, expose_value=False, callback=callback, **more)
 
 
 def common_options() -> list[click.Parameter]:
     """Return the options that select the repository, which every command has."""
     return [
-        _text(
+        _setting(
             "--repository",
             "-r",
             metavar="LOCATION",
             help="Folder or URI of the repository.  [default: DBT_VCS_REPOSITORY, else the dbt "
             "project's profile]",
         ),
-        click.Option(
-            ["--storage-option"],
+        _setting(
+            "--storage-option",
             multiple=True,
             metavar="KEY=VALUE",
             help="Setting of the object store; can be repeated.",
-            expose_value=False,
             callback=_keep_storage_options,
         ),
-        _text(
+        _setting(
             "--project-dir",
             metavar="FOLDER",
             help="Folder of the dbt project.  [default: the current one or a parent]",
         ),
-        _text(
+        _setting(
             "--profiles-dir",
             metavar="FOLDER",
             help="Folder of profiles.yml.  [default: the current one, else ~/.dbt]",
         ),
-        _text("--profile", metavar="NAME", help="Profile, if not the one named in the project."),
-        _text(
+        _setting(
+            "--profile", metavar="NAME", help="Profile, if not the one named in the project."
+        ),
+        _setting(
             "--target",
             "-t",
             "profile_target",
             metavar="NAME",
             help="Target, if not the profile's default.",
         ),
-        _flag("--debug", help="Show the traceback of an error."),
+        _setting("--debug", is_flag=True, help="Show the traceback of an error."),
     ]
 
 

@@ -106,13 +106,14 @@ def print_json(value: Any) -> None:
 
 def print_jsonl(items: Iterable[Any]) -> None:
     """Print values as JSON, one per line."""
-    print_lines(_encoded(item).decode() for item in items)
+    print_lines(_json_bytes(item).decode() for item in items)
 
 
 def json_lines(value: Any) -> Iterator[str]:
     """Yield a value as lines of JSON; its items are read as the lines are consumed."""
     if _is_read(value):
         yield from _list_lines("", value, "")
+    # Field by field only if one of them is read while it is printed.
     elif is_dataclass(value) and not isinstance(value, type) and _reads(value):
         yield "{"
         pairs = [(field.name, getattr(value, field.name)) for field in fields(value)]
@@ -122,10 +123,10 @@ def json_lines(value: Any) -> Iterator[str]:
             if _is_read(item):
                 yield from _list_lines(head, item, comma, _INDENT)
             else:
-                yield f"{head}{_indented(item, _INDENT)}{comma}"
+                yield f"{head}{_json_text(item, _INDENT)}{comma}"
         yield "}"
     else:
-        yield _indented(value, "")
+        yield _json_text(value, "")
 
 
 def is_listing(value: Any) -> bool:
@@ -138,7 +139,8 @@ def _list_lines(head: str, items: Iterable[Any], comma: str, indent: str = "") -
     last: str | None = None
     for item in items:
         yield f"{head}[" if last is None else f"{last},"
-        last = f"{indent}{_INDENT}{_indented(item, indent + _INDENT)}"
+        # One behind, since the last element has no comma.
+        last = f"{indent}{_INDENT}{_json_text(item, indent + _INDENT)}"
     if last is None:
         yield f"{head}[]{comma}"
     else:
@@ -146,24 +148,24 @@ def _list_lines(head: str, items: Iterable[Any], comma: str, indent: str = "") -
         yield f"{indent}]{comma}"
 
 
-def _indented(value: Any, indent: str) -> str:
-    data = _encoded(value)
+def _json_text(value: Any, indent: str) -> str:
+    data = _json_bytes(value)
     # Line breaks inside text are escaped, so any that occur come from the layout.
     return msgspec.json.format(data, indent=2).decode().replace("\n", f"\n{indent}")
 
 
-def _encoded(value: Any) -> bytes:
+def _json_bytes(value: Any) -> bytes:
     plain = msgspec.to_builtins(value, builtin_types=(bytes,), str_keys=True, enc_hook=_plain)
-    return msgspec.json.encode(_writable(plain))
+    return msgspec.json.encode(_json_value(plain))
 
 
-def _writable(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     """Return a value with what JSON lacks as the text that options such as `--key` take."""
     match value:
         case dict():
-            return {name: _writable(item) for name, item in value.items()}
+            return {name: _json_value(item) for name, item in value.items()}
         case list() | tuple():
-            return [_writable(item) for item in value]
+            return [_json_value(item) for item in value]
         case float() if not math.isfinite(value):
             return str(value)
         case bytes():
@@ -269,6 +271,7 @@ class RowSet(Sequence[Mapping[str, Any]]):
             return NotImplemented
         return len(self) == len(other) and all(map(eq, self, other))
 
+    # It is equal to lists, which have no hash.
     __hash__ = None  # type: ignore[assignment]
 
 

@@ -190,6 +190,7 @@ def _render(value: Any, place: str) -> Any:
 
     environment = SandboxedEnvironment(undefined=StrictUndefined)
     environment.globals["env_var"] = partial(_env_var, place)
+    # dbt's filters; here every value becomes a text afterwards.
     for name in ("as_text", "as_bool", "as_number", "as_native"):
         environment.filters[name] = _same
     try:

@@ -163,7 +163,7 @@ def purge(
                     "the history is kept."
                 )
             erase, unread = find_rows(repository, versions, request.where, sessions)
-            found = _rewritten(repository, request, reached, versions, erase, dry_run=True)
+            found = _plan_of(repository, request, reached, versions, erase, dry_run=True)
             # In a dry run as well, and before anything is written.
             _check_open(repository, found.moves, guard)
             results = Results(repository.blobs).count()
@@ -222,7 +222,7 @@ class _Plan:
         return bool(self.moves or found.commits or found.snapshots or self.logs)
 
 
-def _rewritten(
+def _plan_of(
     repository: Repository,
     request: PurgeRequest,
     reached: Reached,
@@ -241,7 +241,7 @@ def _rewritten(
         history.rewrite_snapshot(id, has_files=id in versions)
     for commit in reached.commits:
         history.rewrite_commit(commit)
-    moves = tuple(_moves(reached, history))
+    moves = tuple(_moves_of(reached, history))
     logs, digests = _redacted_logs(repository.blobs, history)
     tables: dict[str, int] = {}
     for id in versions:
@@ -279,7 +279,7 @@ def _carry_out(
 ) -> tuple[History, Swept]:
     """Store the new history, and let it take the place of the old one."""
     blobs = repository.blobs
-    plan = _rewritten(repository, request, plan.reached, plan.versions, plan.erase, dry_run=False)
+    plan = _plan_of(repository, request, plan.reached, plan.versions, plan.erase, dry_run=False)
     # Objects are there before anything leads to them.
     repository.objects.flush()
     changes = msgspec.structs.replace(plan.history.changes(), moves=plan.digests)
@@ -294,7 +294,7 @@ def _carry_out(
     return plan.history, purging.finish(forwards, tables=tables, folders=folders)
 
 
-def _moves(reached: Reached, history: History) -> Iterator[_Move]:
+def _moves_of(reached: Reached, history: History) -> Iterator[_Move]:
     """Yield the names that move, with their new commit and state."""
     for named in reached.named:
         move = named.ref.move
@@ -360,12 +360,12 @@ def _mentions(
     """Yield where some texts are left in the new history, which only people can change."""
     left = [text for text in texts if history.redacted(text) == text]
     for id in reached.commits:
-        part = _part_with(objects.commit(id), left)
+        part = _part_that_mentions(objects.commit(id), left)
         if part is not None:
             yield f"the {part} of commit {history.commits[id][:12]}"
     yield from (place for place, note in reached.notes if _has(note, left))
     for entry, name in reached.texts.items():
-        if _has(_text(objects, entry), texts):
+        if _has(_definition_text(objects, entry), texts):
             yield f"the text of the {entry.noun} {name}"
     written = {text for item in versions.values() for text in item.properties.values()}
     written |= {item.comment or "" for item in versions.values()}
@@ -373,7 +373,7 @@ def _mentions(
         yield "a comment or property of the table"
 
 
-def _part_with(commit: Commit, texts: Sequence[str]) -> str | None:
+def _part_that_mentions(commit: Commit, texts: Sequence[str]) -> str | None:
     """Return which part of a commit has one of some texts in it; None if none has."""
     if any(_has(text, texts) for text in (commit.message, *commit.metadata.values())):
         return "message"
@@ -385,7 +385,7 @@ def _has(text: str, parts: Sequence[str]) -> bool:
     return any(part in text for part in parts)
 
 
-def _text(objects: ObjectStore, entry: Entry) -> str:
+def _definition_text(objects: ObjectStore, entry: Entry) -> str:
     """Return what somebody wrote to define a view or function."""
     match entry:
         case ViewEntry(view=id):

@@ -43,18 +43,18 @@ class NewFiles:
         # By the path of the old one; None if nothing is left of it.
         self._blocks: dict[str, Block | None] = {}
         for path, block in files.collected.items():
-            self._blocks[path] = self._collected(block)
+            self._blocks[path] = self._collected_block(block)
         for path in files.blocks:
-            self._blocks[path] = self._block(path)
-        self._stones = {path: self._stone(stone) for path, stone in files.stones.items()}
+            self._blocks[path] = self._block_of(path)
+        self._stones = {path: self._tombstone_of(stone) for path, stone in files.stones.items()}
 
     def segment(self, old: Segment) -> Segment:
         """Return a segment in which files are replaced."""
         blocks = (self._blocks.get(block.path, block) for block in old.blocks)
-        derivations = map(self._derivation, old.derivations)
+        derivations = map(self._derivation_of, old.derivations)
         return Segment(
             blocks=tuple(block for block in blocks if block is not None),
-            tombstones=self._applied(old.tombstones),
+            tombstones=self._applied_tombstones(old.tombstones),
             derivations=tuple(item for item in derivations if item is not None),
         )
 
@@ -67,7 +67,7 @@ class NewFiles:
     def _paths(self, old: Iterable[str]) -> tuple[str, ...]:
         return tuple(path for path in map(self._path, old) if path is not None)
 
-    def _applied(self, old: Iterable[Tombstone]) -> tuple[Tombstone, ...]:
+    def _applied_tombstones(self, old: Iterable[Tombstone]) -> tuple[Tombstone, ...]:
         """Return what is left of tombstones, each with the blocks to which it is applied here."""
         found = []
         for stone in old:
@@ -84,29 +84,31 @@ class NewFiles:
                 found.append(msgspec.structs.replace(new, targets=targets))
         return tuple(found)
 
-    def _derivation(self, old: Derivation) -> Derivation | None:
+    def _derivation_of(self, old: Derivation) -> Derivation | None:
         outputs, inputs = self._paths(old.outputs), self._paths(old.inputs)
         if not outputs and not inputs:
             return None
-        return Derivation(outputs=outputs, inputs=inputs, tombstones=self._applied(old.tombstones))
+        return Derivation(
+            outputs=outputs, inputs=inputs, tombstones=self._applied_tombstones(old.tombstones)
+        )
 
     def _folder(self, path: str) -> str:
         return f"{'/'.join(path.split('/')[:2])}/w={self._write}"
 
-    def _next(self) -> str:
+    def _next_name(self) -> str:
         self._number += 1
         return f"{self._number:05}-{self._write}.parquet"
 
-    def _collected(self, block: Block) -> Block:
-        path = f"{self._folder(block.path)}/{GONE}{self._next()}"
+    def _collected_block(self, block: Block) -> Block:
+        path = f"{self._folder(block.path)}/{GONE}{self._next_name()}"
         return Block(path=path, rows=block.rows, bytes=block.bytes)
 
-    def _block(self, old: str) -> Block | None:
+    def _block_of(self, old: str) -> Block | None:
         block, gone = self._files.blocks[old]
         if len(gone) == block.rows:
             return None
         schema, partition_by = self._files.schemas[old]
-        path = f"{self._folder(block.path)}/{folders_like(block)}part-{self._next()}"
+        path = f"{self._folder(block.path)}/{folders_like(block)}part-{self._next_name()}"
         if self._dry_run:
             return msgspec.structs.replace(block, path=path, rows=block.rows - len(gone))
         footer = write_without(self._blobs, block, gone, path, fields=schema.fields)
@@ -114,7 +116,7 @@ class NewFiles:
         stats = {id: new.stats[id] for id in block.stats if id in new.stats}
         return msgspec.structs.replace(new, stats=stats, partition=block.partition)
 
-    def _stone(self, stone: Tombstone) -> Tombstone | None:
+    def _tombstone_of(self, stone: Tombstone) -> Tombstone | None:
         """Return the new entry of a tombstone with all its targets; None if no row is left."""
         rows = read_stored(self._blobs, stone)
         paths = rows.column(FILE_COLUMN).combine_chunks().dictionary_encode()
@@ -142,7 +144,7 @@ class NewFiles:
         if self._dry_run:
             counts = np.bincount(codes[kept], minlength=len(names)).tolist()
             targets = {name: n for name, n in zip(names, counts, strict=True) if n}
-            path = f"{self._folder(stone.path)}t/{self._next()}"
+            path = f"{self._folder(stone.path)}t/{self._next_name()}"
             return Tombstone(path=path, bytes=stone.bytes, targets=targets)
         file_column = pa.array(names, pa.string()).take(pa.array(codes))
         rows = rows.set_column(rows.schema.get_field_index(FILE_COLUMN), FILE_COLUMN, file_column)

@@ -103,25 +103,27 @@ def reach(repository: Repository) -> Reached:
         DamagedError: What a name shows now can't be read, or a log can't.
     """
     found = Reached()
-    now, before = _starts(repository, found)
+    now, before = _starting_ids(repository, found)
     objects = repository.objects
 
     def origins(id: CommitId) -> list[CommitId]:
         return _origins(objects, id)
 
-    commits = dict.fromkeys(_ordered(_commits(objects, now), origins))
+    commits = dict.fromkeys(_in_order(_commits(objects, now), origins))
     for start in _commits(objects, before):
         if start in commits:
             continue
         try:
-            more = _ordered([start], origins, commits)
+            more = _in_order([start], origins, commits)
             _check_whole(objects, more)
         except DamagedError:
             # Garbage of a log, which has been collected in part; nobody can be shown it.
             continue
         commits.update(dict.fromkeys(more))
     found.commits.extend(commits)
-    for name, entry in _shown(objects, dict.fromkeys(objects.commit(id).tree for id in commits)):
+    for name, entry in _shown_entries(
+        objects, dict.fromkeys(objects.commit(id).tree for id in commits)
+    ):
         if isinstance(entry, TableEntry):
             found.names.setdefault(entry.snapshot, set()).add(name)
         else:
@@ -167,7 +169,7 @@ def _sharing(versions: Mapping[SnapshotId, Snapshot], tables: set[TableId]) -> s
     return tables
 
 
-def _starts(repository: Repository, found: Reached) -> tuple[list[str], list[str]]:
+def _starting_ids(repository: Repository, found: Reached) -> tuple[list[str], list[str]]:
     """Return the ids that names have now, and those that earlier moves name."""
     refs = repository.refs
     now: list[str] = []
@@ -218,9 +220,9 @@ def _versions(objects: ObjectStore, starts: Iterable[SnapshotId]) -> list[Snapsh
         read = (SnapshotId(item) for item in named if item)
         return [*parents(id), *(item for item in read if item in known)]
 
-    every = _ordered(starts, parents)
+    every = _in_order(starts, parents)
     known = set(every)
-    return _ordered(every, sources)
+    return _in_order(every, sources)
 
 
 def _check_whole(objects: ObjectStore, commits: Iterable[CommitId]) -> None:
@@ -229,7 +231,9 @@ def _check_whole(objects: ObjectStore, commits: Iterable[CommitId]) -> None:
     Raises:
         DamagedError: Something is not.
     """
-    for _, entry in _shown(objects, dict.fromkeys(objects.commit(id).tree for id in commits)):
+    for _, entry in _shown_entries(
+        objects, dict.fromkeys(objects.commit(id).tree for id in commits)
+    ):
         if isinstance(entry, TableEntry):
             _check_files(objects, entry.snapshot)
         elif isinstance(entry, ViewEntry):
@@ -243,7 +247,9 @@ def _check_files(objects: ObjectStore, version: SnapshotId) -> None:
         objects.segment(ref.id)
 
 
-def _shown(objects: ObjectStore, trees: Iterable[TreeId]) -> Iterator[tuple[RelationName, Entry]]:
+def _shown_entries(
+    objects: ObjectStore, trees: Iterable[TreeId]
+) -> Iterator[tuple[RelationName, Entry]]:
     schemas = dict.fromkeys(
         (schema, ref.id) for tree in trees for schema, ref in objects.tree(tree).schemas.items()
     )
@@ -252,7 +258,7 @@ def _shown(objects: ObjectStore, trees: Iterable[TreeId]) -> Iterator[tuple[Rela
             yield RelationName(schema, identifier), entry
 
 
-def _ordered(
+def _in_order(
     starts: Iterable[_Id], origins: Callable[[_Id], Iterable[_Id]], done: Iterable[_Id] = ()
 ) -> list[_Id]:
     """Return everything behind some ids, each behind what it comes from, without what is done."""
@@ -296,10 +302,10 @@ class History:
         """Return the new ids of what has another one now."""
         kept = ((old, None if new is None else new.id) for old, new in self.segments.items())
         return Forwarding(
-            commits=_changed(self.commits),
-            trees=_changed(self.trees),
-            snapshots=_changed(self.snapshots),
-            segments=_changed({old: new or NOTHING for old, new in kept}),
+            commits=_changed_ids(self.commits),
+            trees=_changed_ids(self.trees),
+            snapshots=_changed_ids(self.snapshots),
+            segments=_changed_ids({old: new or NOTHING for old, new in kept}),
         )
 
     def of(self, id: str) -> str:
@@ -406,5 +412,5 @@ class History:
         return self.segments[ref.id]
 
 
-def _changed(ids: Mapping[_Id, _Id]) -> dict[str, str]:
+def _changed_ids(ids: Mapping[_Id, _Id]) -> dict[str, str]:
     return {str(old): str(new) for old, new in ids.items() if old != new}

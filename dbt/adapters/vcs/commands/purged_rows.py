@@ -116,8 +116,8 @@ def find_rows(
             and false later.
         EngineError: The engine can't compute it.
     """
-    needed = _needed(where, versions.values())
-    files, lacking = _gathered(repository, versions, needed)
+    needed = _needed_columns(where, versions.values())
+    files, lacking = _files_of(repository, versions, needed)
     folders = {"/".join(path.split("/")[:2]) for path in (*files.blocks, *files.stones)}
     there = {info.path for folder in folders for info in repository.blobs.walk(folder)}
     matcher = _Matcher(Files(repository.blobs), where, needed, sessions)
@@ -136,11 +136,11 @@ def find_rows(
         # Manifests outlive the files that a collection deletes.
         present = [blocks[path] for path in blocks if path in there]
         readable = matching(present, Schema(fields=fields), implied)
-        _add(rows, matcher.in_blocks(readable, fields, partition_by))
+        _add_places(rows, matcher.in_blocks(readable, fields, partition_by))
         written = [stones[path] for path in stones if path in there]
         held_here = set().union(*(held[stone.path] for stone in written))
-        _add(images, matcher.in_images(written, sorted(held_here - known), fields))
-    collected = _collected(files, there, implied)
+        _add_places(images, matcher.in_images(written, sorted(held_here - known), fields))
+    collected = _collected_blocks(files, there, implied)
     changed = {*rows, *collected, *images}
     erased = ToErase(
         blocks={path: (files.blocks[path], gone) for path, gone in rows.items()},
@@ -152,7 +152,7 @@ def find_rows(
     return erased, lacking
 
 
-def _needed(where: str, versions: Iterable[Snapshot]) -> frozenset[str]:
+def _needed_columns(where: str, versions: Iterable[Snapshot]) -> frozenset[str]:
     """Return the columns, of any version, that the condition may name, in lower case."""
     kinds = (Kind.WORD, Kind.QUOTED)
     words = {token.text.lower() for token in tokenize(where) if token.kind in kinds}
@@ -164,7 +164,9 @@ def _needed(where: str, versions: Iterable[Snapshot]) -> frozenset[str]:
     return needed
 
 
-def _collected(files: _Files, there: set[str], implied: Sequence[Comparison]) -> dict[str, Block]:
+def _collected_blocks(
+    files: _Files, there: set[str], implied: Sequence[Comparison]
+) -> dict[str, Block]:
     """Return the blocks whose files are gone, and which may have had such rows."""
     return {
         path: block
@@ -175,13 +177,13 @@ def _collected(files: _Files, there: set[str], implied: Sequence[Comparison]) ->
     }
 
 
-def _add(found: dict[str, Positions], more: Places) -> None:
+def _add_places(found: dict[str, Positions], more: Places) -> None:
     for path, places in more.items():
         if len(places):
             found[path] = distinct(np.concatenate([found.get(path, places), places]))
 
 
-def _gathered(
+def _files_of(
     repository: Repository, versions: Mapping[SnapshotId, Snapshot], needed: frozenset[str]
 ) -> tuple[_Files, int]:
     """Return the files of versions, and how many versions lack a column of the condition."""
@@ -189,7 +191,7 @@ def _gathered(
     segments: dict[str, Segment] = {}
     called = _names(versions.values(), needed)
     for snapshot in versions.values():
-        fields = _under(snapshot.schema.fields, needed, called[snapshot.table])
+        fields = _fields_as_named(snapshot.schema.fields, needed, called[snapshot.table])
         is_conflict = snapshot.operation == CONFLICTS
         views = [
             (view, snapshot.partition_by)
@@ -199,7 +201,7 @@ def _gathered(
         for ref in snapshot.segments:
             if ref.id not in segments:
                 segments[ref.id] = repository.objects.segment(ref.id)
-            _gather(files, segments[ref.id], snapshot, views)
+            _add_files(files, segments[ref.id], snapshot, views)
     return files, lacking
 
 
@@ -214,7 +216,7 @@ def _names(versions: Iterable[Snapshot], needed: frozenset[str]) -> dict[TableId
     return found
 
 
-def _gather(files: _Files, segment: Segment, snapshot: Snapshot, views: list[Reading]) -> None:
+def _add_files(files: _Files, segment: Segment, snapshot: Snapshot, views: list[Reading]) -> None:
     for block in segment.blocks:
         files.blocks.setdefault(block.path, block)
         files.schemas.setdefault(block.path, (snapshot.schema, snapshot.partition_by))
@@ -229,7 +231,7 @@ def _gather(files: _Files, segment: Segment, snapshot: Snapshot, views: list[Rea
             files.readings.setdefault(view, ({}, {}))[1][stone.path] = stone
 
 
-def _under(
+def _fields_as_named(
     fields: Sequence[Field], needed: frozenset[str], called: Mapping[str, str]
 ) -> tuple[Field, ...]:
     """Return a version's columns under the names that the condition uses.
@@ -294,8 +296,8 @@ class _Matcher:
     ) -> Places:
         """Return where rows of blocks meet the condition; deleted rows count, too."""
         return in_process_first(
-            lambda: {block.path: self._read(block, fields) for block in blocks},
-            lambda: self._asked(blocks, fields, partition_by),
+            lambda: {block.path: self._local_places(block, fields) for block in blocks},
+            lambda: self._engine_places(blocks, fields, partition_by),
         )
 
     def in_images(
@@ -308,32 +310,32 @@ class _Matcher:
         if not files or not stones:
             return {}
         return in_process_first(
-            lambda: self._read_images(stones, files, fields),
-            lambda: self._asked_images(stones, files, fields),
+            lambda: self._local_image_places(stones, files, fields),
+            lambda: self._engine_image_places(stones, files, fields),
         )
 
-    def _read(self, block: Block, fields: Sequence[Field]) -> Positions:
-        named, condition = self._here(fields)
+    def _local_places(self, block: Block, fields: Sequence[Field]) -> Positions:
+        named, condition = self._arrow_condition(fields)
         start, found = 0, [np.empty(0, np.int64)]
         for batch in self.files.batches(block, named):
-            found.append(_numbers(pa.Table.from_batches([batch]), named, condition) + start)
+            found.append(_row_numbers(pa.Table.from_batches([batch]), named, condition) + start)
             start += batch.num_rows
         return np.concatenate(found)
 
-    def _read_images(
+    def _local_image_places(
         self, stones: Sequence[Tombstone], files: Sequence[str], fields: Sequence[Field]
     ) -> Places:
-        named, condition = self._here(fields)
+        named, condition = self._arrow_condition(fields)
         found: dict[str, Positions] = {}
         for stone in stones:
             rows = self.files.columns(stone.path, named, entry=stone)
-            wanted = _numbers(rows, named, condition)
+            wanted = _row_numbers(rows, named, condition)
             for file in files:
                 positions, places = self.files.deleted(stone.path, file, stone)
-                _add(found, {file: positions[are_among(places, wanted)]})
+                _add_places(found, {file: positions[are_among(places, wanted)]})
         return found
 
-    def _here(self, fields: Sequence[Field]) -> tuple[list[Field], pc.Expression]:
+    def _arrow_condition(self, fields: Sequence[Field]) -> tuple[list[Field], pc.Expression]:
         """Return the columns of the condition, and what it means to Arrow.
 
         Raises:
@@ -352,7 +354,7 @@ class _Matcher:
         except InputError as error:
             raise UnsupportedError(f"The engine computes {self.where}.") from error
 
-    def _asked(
+    def _engine_places(
         self, blocks: Sequence[Block], fields: Sequence[Field], partition_by: Sequence[str]
     ) -> Places:
         found: dict[str, Positions] = {}
@@ -372,13 +374,13 @@ class _Matcher:
             found.update(self._places(relation, fields, "true"))
         return found
 
-    def _asked_images(
+    def _engine_image_places(
         self, stones: Sequence[Tombstone], files: Sequence[str], fields: Sequence[Field]
     ) -> Places:
         found: dict[str, Positions] = {}
         for stone in stones:
             relation, selected = self.sessions().mount_deleted([stone], files, fields)
-            _add(found, self._places(relation, fields, selected))
+            _add_places(found, self._places(relation, fields, selected))
         return found
 
     def _places(self, relation: str, fields: Sequence[Field], selected: str) -> Places:
@@ -403,7 +405,7 @@ class _Matcher:
         return find_places(session, query)
 
 
-def _numbers(rows: pa.Table, fields: Sequence[Field], condition: pc.Expression) -> Positions:
+def _row_numbers(rows: pa.Table, fields: Sequence[Field], condition: pc.Expression) -> Positions:
     """Return the numbers of the rows, whose columns have the ids of fields, that meet it."""
     named = rows.rename_columns([field.name for field in fields])
     numbered = named.append_column(POSITION_COLUMN, pa.array(np.arange(len(rows))))

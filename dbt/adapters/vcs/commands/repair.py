@@ -42,7 +42,7 @@ _NOUNS = {"heads": "branch", "tags": "tag"}
 COPY = "dbt-vcs repair --from-copy LOCATION"
 """What can always be done, if there is a copy."""
 
-Look: TypeAlias = Callable[[NeededFile], str | None]
+FileLook: TypeAlias = Callable[[NeededFile], str | None]
 """Returns what is wrong with a file of rows, as the end of a sentence."""
 
 
@@ -88,7 +88,7 @@ def survey(repository: Repository, data: DataCheck | None = None) -> RepairRepor
     found = check_repository(repository, data=data)
     wrong = {file.path: file for file in found.wrong_files}
     # Sizes find what is missing or cut short, without a byte of rows read.
-    sizes = _by_size(repository.blobs)
+    sizes = _size_look(repository.blobs)
 
     def look_at(file: NeededFile) -> str | None:
         return wrong[file.path].what if file.path in wrong else sizes(file)
@@ -97,6 +97,7 @@ def survey(repository: Repository, data: DataCheck | None = None) -> RepairRepor
     for space in _NOUNS:
         for name in repository.refs.names(space):
             damages += _damages_of(repository, space, name, look_at)
+    # What a branch or tag shows is listed there, with what helps; the rest is history.
     known = "\n".join(damage.what for damage in damages)
     told = {file.sentence for file in wrong.values() if f"The data file {file.path} " in known}
     for problem in found.problems:
@@ -121,7 +122,7 @@ def go_back(
     if space is None:
         raise NotFoundError(f"There is no branch or tag {name!r}.")
     blobs = repository.blobs
-    look_at = _by_bytes(blobs)
+    look_at = _bytes_look(blobs)
     log = plan_log(blobs, f"refs/{space}/{quote(name)}", name, author=author)
     number = None if log is None else _last_whole(repository, log, look_at)
     if log is None or number is None:
@@ -147,7 +148,9 @@ def go_back(
     )
 
 
-def _damages_of(repository: Repository, space: str, name: str, look_at: Look) -> Iterator[Damage]:
+def _damages_of(
+    repository: Repository, space: str, name: str, look_at: FileLook
+) -> Iterator[Damage]:
     """Yield what is damaged of what a branch or tag shows."""
     where = f"{_NOUNS[space]} {name}"
     back = f"dbt-vcs repair --to-last-whole {shlex.quote(name)}"
@@ -170,12 +173,12 @@ def _damages_of(repository: Repository, space: str, name: str, look_at: Look) ->
         yield Damage(where=f"{where}, {broken.relation}", what=broken.what, help=(*ways, back))
 
 
-def _broken_relations(repository: Repository, commit: CommitId, look_at: Look) -> list[Broken]:
+def _broken_relations(repository: Repository, commit: CommitId, look_at: FileLook) -> list[Broken]:
     # What this process remembers may be damaged by now.
-    return _broken_of(ObjectStore(repository.blobs), commit, look_at)
+    return _broken_parts(ObjectStore(repository.blobs), commit, look_at)
 
 
-def _last_whole(repository: Repository, log: LogRepair, look_at: Look) -> int | None:
+def _last_whole(repository: Repository, log: LogRepair, look_at: FileLook) -> int | None:
     """Return the number of the last move that shows a whole commit, or is a deletion."""
     for number in sorted(log.moves, reverse=True):
         commit = log.moves[number].commit
@@ -231,12 +234,12 @@ class Broken(NamedTuple):
     noun: str = ""
 
 
-def _by_size(blobs: Blobs) -> Look:
+def _size_look(blobs: Blobs) -> FileLook:
     """Return a look at the sizes of files."""
     return lambda file: wrong_size(file, size_of(blobs, file.path))
 
 
-def _by_bytes(blobs: Blobs) -> Look:
+def _bytes_look(blobs: Blobs) -> FileLook:
     """Return a look at all bytes of files; each file is read once."""
     known: dict[str, str | None] = {}
 
@@ -248,7 +251,7 @@ def _by_bytes(blobs: Blobs) -> Look:
     return look
 
 
-def _broken_of(objects: ObjectStore, commit: CommitId, look_at: Look) -> list[Broken]:
+def _broken_parts(objects: ObjectStore, commit: CommitId, look_at: FileLook) -> list[Broken]:
     """Return what can't be read of a commit; empty if it is whole.
 
     Args:
@@ -277,7 +280,7 @@ def _broken_of(objects: ObjectStore, commit: CommitId, look_at: Look) -> list[Br
     return [*found, *(wrong for wrong in each(look, relations) if wrong is not None)]
 
 
-def _what_is_wrong(objects: ObjectStore, entry: Entry, look_at: Look) -> str | None:
+def _what_is_wrong(objects: ObjectStore, entry: Entry, look_at: FileLook) -> str | None:
     try:
         if isinstance(entry, TableEntry):
             return next(_wrong_files(objects, entry.snapshot, look_at), None)
@@ -290,7 +293,7 @@ def _what_is_wrong(objects: ObjectStore, entry: Entry, look_at: Look) -> str | N
     return None
 
 
-def _wrong_files(objects: ObjectStore, version: SnapshotId, look_at: Look) -> Iterator[str]:
+def _wrong_files(objects: ObjectStore, version: SnapshotId, look_at: FileLook) -> Iterator[str]:
     for ref in objects.snapshot(version).segments:
         for path, file in files_of(objects.segment(ref.id)).items():
             wrong = look_at(file)
@@ -316,18 +319,18 @@ def fetch(
             f"{copy.id} and {repository.id}. Nothing was changed."
         )
     id = uuid.uuid4().hex
-    done = [*_logs(repository, copy, author, id, dry_run)]
+    done = [*_fetch_logs(repository, copy, author, id, dry_run)]
     # Again and again, since an object that was fetched may name others that are missing.
-    while some := [*_objects(repository, copy.blobs, id, dry_run)]:
+    while some := [*_fetch_objects(repository, copy.blobs, id, dry_run)]:
         done += (text for text in some if text not in done)
         if dry_run:
             break
-    done += _files(repository, copy.blobs, id, dry_run)
+    done += _fetch_files(repository, copy.blobs, id, dry_run)
     left = () if dry_run else survey(Repository.open(repository.blobs), DataCheck()).damages
     return RepairReport(dry_run=dry_run, done=tuple(done), damages=left)
 
 
-def _logs(
+def _fetch_logs(
     repository: Repository, copy: Repository, author: str, id: str, dry_run: bool
 ) -> Iterator[str]:
     own, other = RefStore(repository.blobs), RefStore(copy.blobs)
@@ -366,7 +369,7 @@ def _find_needed(repository: Repository) -> Needed:
     return needed(roots, ObjectStore(repository.blobs), lambda _: None)
 
 
-def _objects(repository: Repository, copy: Blobs, id: str, dry_run: bool) -> Iterator[str]:
+def _fetch_objects(repository: Repository, copy: Blobs, id: str, dry_run: bool) -> Iterator[str]:
     for kind, object_id in sorted(_find_needed(repository).objects):
         if _whole_bytes(repository.blobs, kind, object_id) is not None:
             continue
@@ -388,7 +391,7 @@ def _whole_bytes(blobs: Blobs, kind: str, id: str) -> bytes | None:
     return data
 
 
-def _files(repository: Repository, copy: Blobs, id: str, dry_run: bool) -> Iterator[str]:
+def _fetch_files(repository: Repository, copy: Blobs, id: str, dry_run: bool) -> Iterator[str]:
     needed_files = _find_needed(repository).files
     files = [needed_files[path] for path in sorted(needed_files)]
     damaged = {file.path for file in read_files(repository.blobs, files)}

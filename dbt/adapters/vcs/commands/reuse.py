@@ -194,7 +194,7 @@ def _changed_ingredients(before: Result, after: Result) -> Iterator[str]:
     settings = [name for name in _changed_names(old, new) if name.startswith(SETTING)]
     for name in _changed_names(old, new):
         if name == "text":
-            yield _text(before, after)
+            yield _text_change(before, after)
         elif name == "target":
             yield f"{after.target}, which it changes, was another"
         elif name == "settings" and not settings:
@@ -221,14 +221,14 @@ def _change_of_input(name: str, before: Result, after: Result) -> str:
         return f"it reads {read} now"
     if name not in after.ingredients:
         return f"it no longer reads {read}"
-    return f"{read} {_change(next(_inputs(read, after), None))}"
+    return f"{read} {_input_change(next(_inputs(read, after), None))}"
 
 
 def _inputs(read: str, result: Result) -> Iterator[Input]:
     return (item for item in result.inputs if item.relation == read)
 
 
-def _change(read: Input | None) -> str:
+def _input_change(read: Input | None) -> str:
     if read is None or read.snapshot is not None:
         return "has other rows or columns"
     if read.external is not None:
@@ -236,7 +236,7 @@ def _change(read: Input | None) -> str:
     return "is another, or something that it reads is"
 
 
-def _text(before: Result, after: Result) -> str:
+def _text_change(before: Result, after: Result) -> str:
     """Return where the texts of two results begin to differ."""
     try:
         old, new = tokenize(before.statement)[:-1], tokenize(after.statement)[:-1]

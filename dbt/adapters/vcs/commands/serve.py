@@ -62,6 +62,7 @@ def serve_command(
     is a branch write to it, too. The server listens on this machine alone unless it has --tokens.
     It stops on Ctrl-C or SIGTERM, when the requests at work are answered.
     """
+    # Before an import fails, which would name a module and not what to install.
     missing = [name for name in _EXTRA if find_spec(name) is None]
     if missing:
         raise InputError(

@@ -55,7 +55,7 @@ class CommandSession:
         """
         # A profile is read only if it has to say where the repository is: `log -r …` needs no
         # project.
-        if not self._given:
+        if not self._given_location:
             from dbt.adapters.vcs.commands.profile import read_target
 
             return read_target(self.settings)
@@ -69,7 +69,7 @@ class CommandSession:
         return None
 
     @property
-    def _given(self) -> str | None:
+    def _given_location(self) -> str | None:
         return self.settings.repository or os.environ.get(variables.REPOSITORY)
 
     def blobs(self) -> Blobs:
@@ -85,7 +85,7 @@ class CommandSession:
     @property
     def location(self) -> str:
         """Location of the repository, which may not exist yet."""
-        return self._given or (self.target.repository if self.target else "")
+        return self._given_location or (self.target.repository if self.target else "")
 
     @property
     def storage_options(self) -> Mapping[str, str]:

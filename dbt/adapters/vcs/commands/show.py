@@ -109,14 +109,14 @@ def show_commit(repository: Repository, revision: str) -> CommitDetail:
         committed_at=datetime_of(commit.committed_at),
         message=commit.message,
         metadata=commit.metadata,
-        run=_run(commit.run) if commit.run else None,
+        run=_run_detail(commit.run) if commit.run else None,
         run_branch=summarize_run(repository, work, repository.clock()) if work else None,
         since=since,
         changes=list_changes(repository, since, id),
     )
 
 
-def _run(run: Run) -> RunDetail:
+def _run_detail(run: Run) -> RunDetail:
     return RunDetail(
         invocation=run.invocation,
         command=run.command,

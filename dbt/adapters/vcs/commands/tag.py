@@ -58,6 +58,7 @@ def create_tag(
     """
     check_free(repository, "tag", name)
     commit = repository.resolve(at)
+    # A commit without a name may be about to be collected.
     if named_branch(repository, at) is None:
         hold_commit(repository, commit, author=author)
     made = repository.create_tag(name, commit, author=author, note=note)

@@ -63,6 +63,7 @@ def verb(
     """
 
     def command_of(run: Run) -> click.Command:
+        # The name without the suffix is that of the function for Python programs.
         name = run.__name__.removesuffix("_command")
         if group is not None:
             name = name.removeprefix(f"{group.name}_")
@@ -78,6 +79,7 @@ def verb(
             finally:
                 session.progress.end()
 
+        # Annotations are texts in modules that import them from the future.
         _, *own = inspect.signature(run, eval_str=True).parameters.values()
         command = click.Command(
             name, callback=callback, params=_params(own, prints_json), help=run.__doc__
@@ -134,6 +136,7 @@ def _param(parameter: inspect.Parameter) -> click.Parameter:
     kind = next((each for each in get_args(kind) if each is not type(None)), kind)
     if kind in (int, float):
         settings["type"] = kind
+    # A flag that is off by default has nothing to show.
     if isinstance(parameter.default, str | int | float) and parameter.default is not False:
         settings["default"] = parameter.default
     if parameter.kind is not parameter.KEYWORD_ONLY:

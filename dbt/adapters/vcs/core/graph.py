@@ -121,6 +121,44 @@ def only_reached(
     return found
 
 
+DIVERGENCE_LIMIT: Final = 1_000
+"""Commits that are looked at before counting is given up."""
+
+
+def divergence(
+    left: N, right: N, parents_of: ParentsOf[N], age_of: AgeOf[N]
+) -> tuple[int, int] | None:
+    """Count the commits that only the left and only the right one reaches; None beyond a limit.
+
+    This is `git rev-list --left-right --count`.
+
+    It gives up after DIVERGENCE_LIMIT commits, and relies on commits being later than their
+    parents, which every landing ensures.
+    """
+    seen: dict[N, int] = {}
+    queue: list[tuple[int, N]] = []
+
+    def mark(node: N, side: int) -> None:
+        if node not in seen:
+            heapq.heappush(queue, (-age_of(node), node))
+        seen[node] = seen.get(node, 0) | side
+
+    mark(left, _LEFT)
+    mark(right, _RIGHT)
+    counts = {_LEFT: 0, _RIGHT: 0}
+    for _ in range(DIVERGENCE_LIMIT):
+        # What is left is common history: it counts for neither side.
+        if all(seen[node] == _BOTH for _, node in queue):
+            return counts[_LEFT], counts[_RIGHT]
+        _, node = heapq.heappop(queue)
+        side = seen[node]
+        if side != _BOTH:
+            counts[side] += 1
+        for parent in parents_of(node):
+            mark(parent, side)
+    return None
+
+
 def all_merge_bases(nodes: Collection[N], parents_of: ParentsOf[N], age_of: AgeOf[N]) -> set[N]:
     """Return the merge bases of all pairs of some nodes, in one walk of the graph.
 

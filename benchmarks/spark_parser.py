@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from pyspark.java_gateway import launch_gateway
 
-from dbt.adapters.vcs.sql.syntax.conjuncts import Comparison, Constant
+from dbt.adapters.vcs.sql.syntax.conditions import Comparison, Constant
 from dbt.adapters.vcs.sql.syntax.names import CATALOG
 
 _OPERATORS = {

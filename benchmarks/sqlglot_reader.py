@@ -6,7 +6,7 @@ import sqlglot
 from spark_parser import Place
 from sqlglot import exp
 
-from dbt.adapters.vcs.sql.syntax.conjuncts import Comparison, Constant
+from dbt.adapters.vcs.sql.syntax.conditions import Comparison, Constant
 
 _OPERATORS = {
     exp.EQ: "=",

@@ -11,7 +11,7 @@ from dbt.adapters.spark.relation import SparkRelation
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model.data_type import FLOATS, INTEGERS, TEXTS, first_word
-from dbt.adapters.vcs.sql.syntax.literals import quote_name
+from dbt.adapters.vcs.sql.syntax.lexer import quote_name
 from dbt.adapters.vcs.table.quoting import sql_type
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from dbt.adapters.vcs.sql.merge_into import Merge
 from dbt.adapters.vcs.sql.row_change import Delete, Update
-from dbt.adapters.vcs.sql.syntax.conjuncts import Comparison, Constant, KeyPair
+from dbt.adapters.vcs.sql.syntax.conditions import Comparison, Constant, KeyPair
 from dbt.adapters.vcs.sql.syntax.parser import parse
 
 

@@ -10,7 +10,7 @@ from dbt.adapters.vcs.sql.function import (
     DropFunction,
     ShowFunctions,
 )
-from dbt.adapters.vcs.sql.syntax.calls import calls_of
+from dbt.adapters.vcs.sql.syntax.mentions import calls_of
 from dbt.adapters.vcs.sql.syntax.parser import parse, read
 from dbt.adapters.vcs.sql.syntax.statement import SparkCommand, qualified
 

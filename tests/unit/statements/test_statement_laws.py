@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.sql.row_change import TargetColumn
 from dbt.adapters.vcs.sql.syntax.insertion import Insert
-from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, tokenize
-from dbt.adapters.vcs.sql.syntax.literals import quote_name
+from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, quote_name, tokenize
+from dbt.adapters.vcs.sql.syntax.names import FILE_FORMATS
 from dbt.adapters.vcs.sql.syntax.parser import parse
-from dbt.adapters.vcs.sql.syntax.relations import FILE_FORMATS
 from dbt.adapters.vcs.sql.syntax.statement import Query, qualified
 from tests.unit.statements.statement_queries import Written, queries
 from tests.unit.statements.statement_shapes import parsed, reads

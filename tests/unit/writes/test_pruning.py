@@ -8,7 +8,7 @@ import pytest
 
 from dbt.adapters.vcs.changes.writes.pruning import matching, within
 from dbt.adapters.vcs.core.model import Block, ColumnStats, Field, Schema
-from dbt.adapters.vcs.sql.syntax.conjuncts import Comparison, Constant
+from dbt.adapters.vcs.sql.syntax.conditions import Comparison, Constant
 
 ROWS = 10
 

@@ -33,8 +33,8 @@ from dbt.adapters.vcs.core.tree_changes import TreeReader
 from dbt.adapters.vcs.engines.port import Engine, Rows
 from dbt.adapters.vcs.sql.syntax.excerpts import excerpt
 from dbt.adapters.vcs.sql.syntax.lexer import Token, tokenize
+from dbt.adapters.vcs.sql.syntax.names import is_name
 from dbt.adapters.vcs.sql.syntax.parser import read, split
-from dbt.adapters.vcs.sql.syntax.relations import is_name
 from dbt.adapters.vcs.sql.syntax.scan import QUERY_WORDS
 from dbt.adapters.vcs.sql.syntax.statement import Query, SparkCommand
 from dbt.adapters.vcs.table.limits import LIMITS

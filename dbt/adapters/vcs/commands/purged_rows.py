@@ -25,10 +25,13 @@ from dbt.adapters.vcs.core.model.data_type import INTEGERS, type_of
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN, RESERVED
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import TableMount, VersionReader, find_places
-from dbt.adapters.vcs.sql.syntax.conditions import check_condition, where_clause
-from dbt.adapters.vcs.sql.syntax.conjuncts import Comparison, comparisons_of
-from dbt.adapters.vcs.sql.syntax.lexer import Kind, tokenize
-from dbt.adapters.vcs.sql.syntax.literals import decode
+from dbt.adapters.vcs.sql.syntax.conditions import (
+    Comparison,
+    check_condition,
+    comparisons_of,
+    where_clause,
+)
+from dbt.adapters.vcs.sql.syntax.lexer import Kind, decode, tokenize
 from dbt.adapters.vcs.sql.syntax.names import Name
 from dbt.adapters.vcs.sql.syntax.statement import Slice
 from dbt.adapters.vcs.table.files.block_reader import Files, Positions

@@ -23,7 +23,7 @@ from dbt.adapters.vcs.commands.session import CommandSession, ProgressLine
 from dbt.adapters.vcs.core.errors import InputError, VcsError
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Engine
-from dbt.adapters.vcs.sql.syntax.literals import quote_name, quote_text
+from dbt.adapters.vcs.sql.syntax.lexer import quote_name, quote_text
 from dbt.adapters.vcs.table.exact_values import Given
 
 # dbt creates the repository and runs SQL by itself, a copy is of no project nor is a machine, a

@@ -29,7 +29,6 @@ from dbt.adapters.vcs.reuse.contents import (
     entry_digest,
 )
 from dbt.adapters.vcs.reuse.engine_context import EngineContext, SessionFacts, user_name
-from dbt.adapters.vcs.sql.syntax.calls import calls_of
 from dbt.adapters.vcs.sql.syntax.canonical import (
     Meant,
     canonical,
@@ -40,6 +39,7 @@ from dbt.adapters.vcs.sql.syntax.canonical import (
     variation_in,
 )
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
+from dbt.adapters.vcs.sql.syntax.mentions import calls_of
 from dbt.adapters.vcs.sql.syntax.names import Name, Reference, TableAt, Target
 from dbt.adapters.vcs.workspace.increments import check_reader
 from dbt.adapters.vcs.workspace.mounts import query_of_body

@@ -40,10 +40,9 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
     read_type,
 )
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
-from dbt.adapters.vcs.sql.syntax.literals import quote_text
-from dbt.adapters.vcs.sql.syntax.names import Target
+from dbt.adapters.vcs.sql.syntax.lexer import quote_text
+from dbt.adapters.vcs.sql.syntax.names import Target, is_name
 from dbt.adapters.vcs.sql.syntax.parser import reads
-from dbt.adapters.vcs.sql.syntax.relations import is_name
 from dbt.adapters.vcs.sql.syntax.scan import QUERY_WORDS
 from dbt.adapters.vcs.sql.syntax.statement import Query, Statement
 from dbt.adapters.vcs.sql.table import Clone, CreateTableLike, may_create, refuse_location

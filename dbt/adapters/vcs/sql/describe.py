@@ -25,8 +25,7 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
     SCHEMA_WORDS,
 )
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
-from dbt.adapters.vcs.sql.syntax.lexer import Kind
-from dbt.adapters.vcs.sql.syntax.literals import quote_name
+from dbt.adapters.vcs.sql.syntax.lexer import Kind, quote_name
 from dbt.adapters.vcs.sql.syntax.names import CATALOG, Target
 from dbt.adapters.vcs.sql.syntax.parser import reads
 from dbt.adapters.vcs.sql.syntax.scan import QUERY_WORDS

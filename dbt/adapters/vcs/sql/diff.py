@@ -24,8 +24,7 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
 )
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference, DiffShape
-from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, tokenize
-from dbt.adapters.vcs.sql.syntax.literals import decode
+from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, decode, tokenize
 from dbt.adapters.vcs.sql.syntax.names import TableAt
 from dbt.adapters.vcs.sql.syntax.parser import reads
 from dbt.adapters.vcs.sql.syntax.statement import Statement

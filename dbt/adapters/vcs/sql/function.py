@@ -25,7 +25,6 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.model.tree import Language, Shape, ViewColumn
 from dbt.adapters.vcs.sql.handler_registry import handles
 from dbt.adapters.vcs.sql.show import like
-from dbt.adapters.vcs.sql.syntax.calls import calls_of
 from dbt.adapters.vcs.sql.syntax.clauses import (
     is_replacing,
     read_if_exists,
@@ -33,11 +32,10 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
     read_type,
 )
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
-from dbt.adapters.vcs.sql.syntax.lexer import Kind
-from dbt.adapters.vcs.sql.syntax.literals import quote_text
-from dbt.adapters.vcs.sql.syntax.names import CATALOG, Name, Target
+from dbt.adapters.vcs.sql.syntax.lexer import Kind, quote_text
+from dbt.adapters.vcs.sql.syntax.mentions import calls_of
+from dbt.adapters.vcs.sql.syntax.names import CATALOG, Name, Target, is_name
 from dbt.adapters.vcs.sql.syntax.parser import reads
-from dbt.adapters.vcs.sql.syntax.relations import is_name
 from dbt.adapters.vcs.sql.syntax.statement import Query, Statement, qualified
 from dbt.adapters.vcs.sql.table import drop
 from dbt.adapters.vcs.sql.time_travel import check_view

@@ -11,9 +11,8 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
     read_names,
 )
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
-from dbt.adapters.vcs.sql.syntax.names import Target
+from dbt.adapters.vcs.sql.syntax.names import Target, is_name
 from dbt.adapters.vcs.sql.syntax.parser import reads
-from dbt.adapters.vcs.sql.syntax.relations import is_name
 from dbt.adapters.vcs.sql.syntax.statement import Statement
 from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope
 

@@ -20,7 +20,7 @@ from dbt.adapters.vcs.sql.handler_registry import handles
 from dbt.adapters.vcs.sql.syntax.clauses import (
     primary_key_of,
 )
-from dbt.adapters.vcs.sql.syntax.literals import quote_name
+from dbt.adapters.vcs.sql.syntax.lexer import quote_name
 from dbt.adapters.vcs.sql.syntax.names import Target
 from dbt.adapters.vcs.sql.syntax.statement import OnRelation
 from dbt.adapters.vcs.sql.table import RelationKind

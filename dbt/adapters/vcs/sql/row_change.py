@@ -36,19 +36,17 @@ from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Block
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.sql.handler_registry import handles
-from dbt.adapters.vcs.sql.syntax.conditions import where_clause
-from dbt.adapters.vcs.sql.syntax.conjuncts import (
+from dbt.adapters.vcs.sql.syntax.conditions import (
     Comparison,
     comparisons_of,
+    read_expression,
+    where_clause,
 )
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
-from dbt.adapters.vcs.sql.syntax.expressions import read_expression
-from dbt.adapters.vcs.sql.syntax.lexer import Token
-from dbt.adapters.vcs.sql.syntax.literals import quote_name
-from dbt.adapters.vcs.sql.syntax.names import CATALOG, Reference, Target, qualifiers_of
+from dbt.adapters.vcs.sql.syntax.lexer import Token, quote_name
+from dbt.adapters.vcs.sql.syntax.names import CATALOG, Reference, Target, is_name, qualifiers_of
 from dbt.adapters.vcs.sql.syntax.parser import reads
-from dbt.adapters.vcs.sql.syntax.relations import is_name
 from dbt.adapters.vcs.sql.syntax.scan import scan
 from dbt.adapters.vcs.sql.syntax.statement import (
     Edit,

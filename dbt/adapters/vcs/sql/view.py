@@ -17,7 +17,6 @@ from dbt.adapters.vcs.core.model import (
     ViewColumn,
 )
 from dbt.adapters.vcs.sql.handler_registry import handles
-from dbt.adapters.vcs.sql.syntax.calls import calls_of
 from dbt.adapters.vcs.sql.syntax.clauses import (
     ViewColumnDef,
     is_replacing,
@@ -25,6 +24,7 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
     read_properties,
 )
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
+from dbt.adapters.vcs.sql.syntax.mentions import calls_of
 from dbt.adapters.vcs.sql.syntax.names import Target
 from dbt.adapters.vcs.sql.syntax.parser import reads
 from dbt.adapters.vcs.sql.syntax.statement import (

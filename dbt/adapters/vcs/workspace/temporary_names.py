@@ -13,7 +13,7 @@ from dbt.adapters.vcs.engines.port import (
     SessionTemporaries,
     TemporaryDefinition,
 )
-from dbt.adapters.vcs.sql.syntax.calls import calls_of
+from dbt.adapters.vcs.sql.syntax.mentions import calls_of
 from dbt.adapters.vcs.sql.syntax.names import SESSION, Name, Reference
 from dbt.adapters.vcs.sql.syntax.statement import OnRelation, Statement
 from dbt.adapters.vcs.workspace.mounts import query_of_body

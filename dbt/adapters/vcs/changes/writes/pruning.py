@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from dbt.adapters.vcs.core.ids import micros_of
 from dbt.adapters.vcs.core.model import Block, ColumnStats, Field, Schema
 from dbt.adapters.vcs.core.model.data_type import FLOATS, INTEGERS, TIMESTAMPS, type_of
-from dbt.adapters.vcs.sql.syntax.conjuncts import Comparison, Constant
+from dbt.adapters.vcs.sql.syntax.conditions import Comparison, Constant
 from dbt.adapters.vcs.table.python_values import FarMoment
 
 _ORDERED: Final = (*INTEGERS, "date", "decimal")

@@ -21,14 +21,15 @@ from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Field, Schema
 from dbt.adapters.vcs.core.model.data_type import FLOATS, INTEGERS, TIMESTAMPS, type_of
 from dbt.adapters.vcs.sql.syntax.conditions import (
+    Comparison,
     ConditionTree,
+    Constant,
     Junction,
     LikePattern,
     Negation,
     check_condition,
     condition_tree,
 )
-from dbt.adapters.vcs.sql.syntax.conjuncts import Comparison, Constant
 from dbt.adapters.vcs.table.types import arrow_type
 
 _WHOLE: Final = re.compile(r"-?\d+(\.0*)?")

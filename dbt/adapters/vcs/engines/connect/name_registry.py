@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 from dbt.adapters.vcs.core.model import Function, RelationName
 from dbt.adapters.vcs.engines.port import TableMount, TemporaryDefinition
-from dbt.adapters.vcs.sql.syntax.calls import calls_of
 from dbt.adapters.vcs.sql.syntax.lexer import Token, tokenize
+from dbt.adapters.vcs.sql.syntax.mentions import calls_of
 from dbt.adapters.vcs.sql.syntax.names import CATALOG, Name, Reference
 from dbt.adapters.vcs.sql.syntax.statement import Edit, edited, longer_names, renames, shortened
 from dbt.adapters.vcs.table.quoting import quoted, quoted_relation

@@ -28,9 +28,9 @@ from dbt.adapters.vcs.engines.port import (
     TableMount,
     TemporaryDefinition,
 )
-from dbt.adapters.vcs.sql.syntax.calls import calls_of
 from dbt.adapters.vcs.sql.syntax.insertion import Insert
 from dbt.adapters.vcs.sql.syntax.lexer import tokenize
+from dbt.adapters.vcs.sql.syntax.mentions import calls_of
 from dbt.adapters.vcs.sql.syntax.names import SESSION, Name
 from dbt.adapters.vcs.sql.syntax.parser import for_spark, parse
 from dbt.adapters.vcs.sql.syntax.statement import (

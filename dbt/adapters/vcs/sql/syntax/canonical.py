@@ -13,8 +13,7 @@ from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, tokenize
-from dbt.adapters.vcs.sql.syntax.names import Name
-from dbt.adapters.vcs.sql.syntax.relations import is_name
+from dbt.adapters.vcs.sql.syntax.names import Name, is_name
 
 _BETWEEN: Final = "\x1f"
 _MEANT: Final = "\x1e"

@@ -1,25 +1,144 @@
-"""Conditions: checked, put after a relation of ours, and taken apart into comparisons."""
+"""Expressions and conditions: where they end, and what a condition says about a column."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from itertools import pairwise
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.sql.syntax.conjuncts import (
-    Comparison,
-    Constant,
-    bare,
-    column_of,
-    comparisons_in,
-    split_at_operator,
-    split_at_top,
-)
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
-from dbt.adapters.vcs.sql.syntax.expressions import read_expression
-from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, tokenize
-from dbt.adapters.vcs.sql.syntax.literals import decode
+from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, decode, tokenize
+from dbt.adapters.vcs.sql.syntax.names import Name, is_name, qualifiers_of
+from dbt.adapters.vcs.sql.syntax.statement import Slice
+
+# After these words an expression continues: an `end` there is a column, not the end of a `case`.
+_GOES_ON: Final = frozenset({"case", "when", "then", "else", "and", "or", "not", "(", ","})
+
+
+_QUERIES: Final = frozenset({"select", "with", "from", "values", "table"})
+
+
+_AFTER_A_COLUMN: Final = frozenset(
+    {
+        ".",
+        "=",
+        "<",
+        ">",
+        "/",
+        "%",
+        "|",
+        "&",
+        "^",
+        ")",
+        ",",
+        "and",
+        "or",
+        "is",
+        "in",
+        "between",
+        "like",
+        "ilike",
+        "rlike",
+        "regexp",
+        "div",
+        "then",
+        "when",
+        "where",
+    }
+)
+
+
+_CLAUSES: Final = frozenset(
+    {
+        "as",
+        "cluster",
+        "cross",
+        "distribute",
+        "except",
+        "from",
+        "full",
+        "group",
+        "having",
+        "inner",
+        "intersect",
+        "join",
+        "lateral",
+        "limit",
+        "minus",
+        "natural",
+        "offset",
+        "order",
+        "qualify",
+        "returning",
+        "sort",
+        "union",
+        "using",
+        "window",
+    }
+)
+
+
+# After these words comes an operand, whatever its name.
+BEFORE_AN_OPERAND: Final = _GOES_ON | {
+    "is",
+    "in",
+    "between",
+    "like",
+    "ilike",
+    "rlike",
+    "regexp",
+    "div",
+    "escape",
+    "distinct",
+    "from",
+    "all",
+    "any",
+    "some",
+}
+
+
+def read_expression(cursor: TokenCursor, stop: Callable[[], bool]) -> Slice:
+    """Skip an expression, and return its place.
+
+    It ends where `stop` returns true (outside of `case ... end`, and not after a dot), before
+    a comma, before a word that begins a clause of a query, and before the end of the statement
+    or of an outer group. A query without parentheses is not an expression, although it would
+    become one in parentheses.
+    """
+    start, cases = cursor.token.start, 0
+    following = cursor.ahead()
+    is_column = following.kind is Kind.END or following.word in _AFTER_A_COLUMN
+    if cursor.token.word in _QUERIES and not is_column:
+        cursor.fail("an expression")
+
+    def stops() -> bool:
+        nonlocal cases
+        before = cursor.last.word
+        if before == ".":
+            return False
+        if cases == 0 and (stop() or _begins_clause(cursor, start)):
+            return True
+        if cursor.at("case") and cursor.ahead().kind is not Kind.SYMBOL:
+            cases += 1
+        elif cursor.at("end") and cases and before not in _GOES_ON:
+            cases -= 1
+        return False
+
+    cursor.sql_until(stops)
+    return Slice(start, cursor.last.end)
+
+
+def _begins_clause(cursor: TokenCursor, start: int) -> bool:
+    """Return whether a word after an operand can't be part of an expression."""
+    if cursor.token.word not in _CLAUSES or cursor.token.start == start:
+        return False
+    before = cursor.last
+    if before.kind is Kind.SYMBOL:
+        return before.word in (")", "]")
+    return before.word not in BEFORE_AN_OPERAND
 
 
 def where_clause(condition: str) -> str:
@@ -51,6 +170,303 @@ def check_condition(text: str, what: str) -> None:
             raise InputError("A condition has no semicolon. Leave it out.")
     except InputError as error:
         raise InputError(f"{what} is not one condition: {text!r}. {error}") from error
+
+
+Operator: TypeAlias = Literal["=", "<=>", "<", "<=", ">", ">=", "in", "is null", "is not null"]
+
+
+ConstantKind: TypeAlias = Literal["string", "number", "boolean", "date", "timestamp"]
+
+
+class Constant(NamedTuple):
+    """A literal.
+
+    Attributes:
+        kind: Its type; a date or timestamp needs its keyword, otherwise it is a string.
+        value: Its text: a string's content, a number with its sign, `true` or `false`.
+    """
+
+    kind: ConstantKind
+    value: str
+
+
+class Comparison(NamedTuple):
+    """`column operator constant`.
+
+    Attributes:
+        column: A column of the table, as written, unquoted.
+        operator: The comparison operator.
+        values: One constant, several with `in`, none with `is [not] null`.
+    """
+
+    column: str
+    operator: Operator
+    values: tuple[Constant, ...] = ()
+
+
+class KeyPair(NamedTuple):
+    """`target.column = expression`.
+
+    Attributes:
+        column: A column of the merge's target, as written, unquoted.
+        source_sql: An expression over only the source's columns and constants, as written.
+    """
+
+    column: str
+    source_sql: str
+
+
+_FLIPPED: Final[dict[str, Operator]] = {
+    "=": "=", "<=>": "<=>", "<": ">", "<=": ">=", ">": "<", ">=": "<=",
+}  # fmt: skip
+
+
+# The type that a keyword before a string literal gives it.
+_TYPE_OF_LITERAL: Final[dict[tuple[str, ...], ConstantKind]] = {
+    (): "string", ("date",): "date", ("timestamp",): "timestamp",
+}  # fmt: skip
+
+
+_NUMBER: Final = re.compile(r"\d+(\.\d*)?\Z|\.\d+\Z")
+
+
+_WORDS: Final = frozenset({"and", "or", "not", "null", "true", "false", "case", "between", "in"})
+
+
+def comparisons_of(
+    text: str, where: Slice | None, name: Name, alias: str | None
+) -> tuple[Comparison, ...]:
+    """Return comparisons that hold for each row that meets the condition, in any session."""
+    if where is None:
+        return ()
+    qualifiers = qualifiers_of(name, alias)
+    found: list[Comparison] = []
+    for term in _terms(tokenize(text[where.start : where.end])[:-1]):
+        if not any(map(_depends_on_settings, term)):
+            found += comparisons_in(term, qualifiers)
+    return tuple(found)
+
+
+def key_pairs_of(
+    condition: str, name: Name, alias: str | None, source: str | None
+) -> tuple[KeyPair, ...]:
+    """Return equalities of a qualified target column with an expression of the source."""
+    if source is None:
+        return ()
+    qualifiers = qualifiers_of(name, alias)
+    found: list[KeyPair] = []
+    for term in _terms(tokenize(condition)[:-1]):
+        operator = split_at_operator(term)
+        if operator is None or operator.word != "=":
+            continue
+        for one, other in (
+            (operator.left, operator.right),
+            (operator.right, operator.left),
+        ):
+            column = column_of(one, qualifiers) if len(one) > 1 else None
+            if column is not None and _is_of(other, source):
+                sql = condition[other[0].start : other[-1].end]
+                found.append(KeyPair(column, sql))
+    return tuple(found)
+
+
+def _terms(tokens: Sequence[Token]) -> list[Sequence[Token]]:
+    """Return the terms joined by `and`, without parentheses; empty if there is an `or`."""
+    tokens = bare(tokens)
+    if len(split_at_top(tokens, "or")) > 1:
+        return []
+    terms = split_at_top(tokens, "and")
+    if len(terms) == 1:
+        return terms
+    return [inner for term in terms for inner in _terms(term)]
+
+
+def split_at_top(tokens: Sequence[Token], word: Literal["and", "or"]) -> list[Sequence[Token]]:
+    """Return the parts between a word outside of parentheses and `case ... end`.
+
+    The `and` of `between ... and ...` doesn't count.
+    """
+    parts: list[Sequence[Token]] = []
+    first = depth = cases = 0
+    between = False
+    for index, token in enumerate(tokens):
+        depth += {"(": 1, ")": -1}.get(token.word, 0)
+        cases += {"case": 1, "end": -1}.get(token.word, 0)
+        if depth or cases:
+            continue
+        if token.word == "between":
+            between = True
+        elif token.word == "and" and between:
+            between = False
+        elif token.word == word:
+            parts.append(tokens[first:index])
+            first = index + 1
+    return [*parts, tokens[first:]]
+
+
+def bare(tokens: Sequence[Token]) -> Sequence[Token]:
+    """Return tokens without enclosing parentheses."""
+    while len(tokens) > 2 and tokens[0].word == "(" and tokens[-1].word == ")":
+        depth = 0
+        for token in tokens[:-1]:
+            depth += {"(": 1, ")": -1}.get(token.word, 0)
+            if depth == 0:
+                return tokens
+        tokens = tokens[1:-1]
+    return tokens
+
+
+class Compared(NamedTuple):
+    """The two sides of a comparison, and its operator; `!=` stands for `<>`, too."""
+
+    left: Sequence[Token]
+    word: str
+    right: Sequence[Token]
+
+
+def split_at_operator(term: Sequence[Token]) -> Compared | None:
+    """Return the sides of the one comparison in a term."""
+    depth, places = 0, []
+    for index, token in enumerate(term):
+        depth += {"(": 1, ")": -1}.get(token.word, 0)
+        if depth == 0 and token.word and token.word in "<=>!":
+            places.append(index)
+    if not places or places[-1] - places[0] != len(places) - 1:
+        return None
+    word = "".join(term[place].word for place in places)
+    word = {"==": "=", "<>": "!="}.get(word, word)
+    left, right = bare(term[: places[0]]), bare(term[places[-1] + 1 :])
+    if word not in (*_FLIPPED, "!=") or not left or not right:
+        return None
+    return Compared(left, word, right)
+
+
+def comparisons_in(
+    term: Sequence[Token], qualifiers: frozenset[tuple[str, ...]] = frozenset()
+) -> list[Comparison]:
+    """Return the comparisons that a term is, all of which hold; none if it is another term."""
+    compared = split_at_operator(term)
+    if compared is not None:
+        left, word, right = compared
+        if word == "!=":
+            return []
+        operator: Operator = _FLIPPED[_FLIPPED[word]]
+        column, constant = column_of(left, qualifiers), _constant(right)
+        if column is None:
+            column, constant = column_of(right, qualifiers), _constant(left)
+            operator = _FLIPPED[word]
+        if column is None or constant is None:
+            return []
+        return [Comparison(column, operator, (constant,))]
+    words = [token.word for token in term]
+    for place, word in enumerate(words):
+        column = column_of(term[:place], qualifiers) if word in ("is", "in", "between") else None
+        if column is not None:
+            return _special(column, words[place:], term[place:])
+    return []
+
+
+def _special(column: str, words: Sequence[str], term: Sequence[Token]) -> list[Comparison]:
+    """Return the comparisons of `is [not] null`, `in (...)` or `between ... and ...`."""
+    if words == ["is", "null"]:
+        return [Comparison(column, "is null")]
+    if words == ["is", "not", "null"]:
+        return [Comparison(column, "is not null")]
+    if words[0] == "between" and words.count("and") == 1:
+        middle = words.index("and")
+        low, high = _constant(term[1:middle]), _constant(term[middle + 1 :])
+        if low is not None and high is not None:
+            return [Comparison(column, ">=", (low,)), Comparison(column, "<=", (high,))]
+    if words[0] == "in" and words[1:2] == ["("] and words[-1] == ")":
+        values = _constants(term[2:-1])
+        if values is not None:
+            return [Comparison(column, "in", values)]
+    return []
+
+
+def _constants(tokens: Sequence[Token]) -> tuple[Constant, ...] | None:
+    values: list[Constant] = []
+    first = 0
+    for index in [*(n for n, token in enumerate(tokens) if token.word == ","), len(tokens)]:
+        value = _constant(tokens[first:index])
+        if value is None:
+            return None
+        values.append(value)
+        first = index + 1
+    return tuple(values)
+
+
+def column_of(
+    tokens: Sequence[Token], qualifiers: frozenset[tuple[str, ...]] = frozenset()
+) -> str | None:
+    """Return the column if an expression is a plain column, else None."""
+    tokens = bare(tokens)
+    names = tokens[::2]
+    dotted = all(token.word == "." for token in tokens[1::2])
+    if not (len(tokens) % 2 and dotted and all(map(is_name, names))):
+        return None
+    *before, column = names
+    if before:
+        known = tuple(token.text.lower() for token in before) in qualifiers
+        return column.text if known else None
+    if column.kind is Kind.WORD and (column.word in _WORDS or column.word[0].isdigit()):
+        return None
+    return column.text
+
+
+def _depends_on_settings(token: Token) -> bool:
+    r"""Return whether a setting of the session changes what Spark takes a string literal for.
+
+    `ansi.doubleQuotedIdentifiers` makes names of those in double quotes,
+    `parser.escapedStringLiterals` makes `\n` two characters, and
+    `legacy.consecutiveStringLiterals.enabled` drops the doubled quotes inside.
+    """
+    if token.kind is not Kind.STRING or token.text[0] in "rR$":
+        return False
+    return token.text[0] == '"' or "\\" in token.text or "'" in token.text[1:-1]
+
+
+def _constant(tokens: Sequence[Token]) -> Constant | None:
+    """Return the literal if an expression is one, else None."""
+    tokens = bare(tokens)
+    if not tokens:
+        return None
+    last = tokens[-1]
+    if last.kind is Kind.STRING:
+        type_ = _TYPE_OF_LITERAL.get(tuple(token.word for token in tokens[:-1]))
+        return Constant(type_, decode(last.text)) if type_ is not None else None
+    if len(tokens) == 1 and last.word in ("true", "false"):
+        return Constant("boolean", last.word)
+    return _number(tokens)
+
+
+def _number(tokens: Sequence[Token]) -> Constant | None:
+    """Return the number, with or without a sign, if tokens are one, else None."""
+    sign = tokens[0].word if tokens[0].word in ("-", "+") else ""
+    number = tokens[1:] if sign else tokens
+    joined = all(one.end == two.start for one, two in pairwise(number))
+    text = "".join(token.text for token in number)
+    if not joined or not _NUMBER.match(text) or any(t.kind is Kind.QUOTED for t in number):
+        return None
+    return Constant("number", f"-{text}" if sign == "-" else text)
+
+
+def _is_of(tokens: Sequence[Token], source: str) -> bool:
+    """Return whether an expression has only columns qualified by a name, and constants."""
+    qualified = False
+    for index, token in enumerate(tokens):
+        before = tokens[index - 1].word if index else ""
+        behind = tokens[index + 1].word if index + 1 < len(tokens) else ""
+        if not is_name(token) or before == ".":
+            continue
+        if token.kind is Kind.WORD and (token.word[0].isdigit() or behind == "("):
+            if token.word in ("select", "exists", "in", "any", "all"):
+                return False
+            continue
+        if token.text.lower() != source.lower() or behind != ".":
+            return False
+        qualified = True
+    return qualified
 
 
 _NEGATED = ("in", "between", "like")

@@ -6,10 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn, TypeVar
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, padded
-from dbt.adapters.vcs.sql.syntax.literals import decode
-from dbt.adapters.vcs.sql.syntax.names import CATALOG, At, Name, Target
-from dbt.adapters.vcs.sql.syntax.relations import (
+from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, decode, padded
+from dbt.adapters.vcs.sql.syntax.names import (
+    CATALOG,
+    At,
+    Name,
+    Target,
     is_name,
     read_name,
     read_relation,

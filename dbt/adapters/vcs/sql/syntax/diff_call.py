@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, NoReturn, TypeAlias, cast, get_args
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token
-from dbt.adapters.vcs.sql.syntax.literals import decode
+from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, decode
 from dbt.adapters.vcs.sql.syntax.names import At, Name, TableAt, split_name
 
 DiffShape: TypeAlias = Literal["wide", "signed", "changes", "three_way"]

@@ -13,17 +13,13 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
     read_names,
     read_partition,
 )
+from dbt.adapters.vcs.sql.syntax.conditions import BEFORE_AN_OPERAND, read_expression
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
-from dbt.adapters.vcs.sql.syntax.expressions import (
-    BEFORE_AN_OPERAND,
-    read_expression,
-)
 from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token
 from dbt.adapters.vcs.sql.syntax.mentions import places_of
-from dbt.adapters.vcs.sql.syntax.names import Reference, Target
+from dbt.adapters.vcs.sql.syntax.names import Reference, Target, is_name
 from dbt.adapters.vcs.sql.syntax.parser import reads
-from dbt.adapters.vcs.sql.syntax.relations import is_name
 from dbt.adapters.vcs.sql.syntax.scan import QUERY_WORDS
 from dbt.adapters.vcs.sql.syntax.statement import (
     Edit,

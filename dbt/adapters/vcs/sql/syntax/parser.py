@@ -14,10 +14,10 @@ from pkgutil import iter_modules
 from typing import Final, NamedTuple, TypeAlias, TypeVar
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.sql.syntax.calls import called_names
 from dbt.adapters.vcs.sql.syntax.cursor import ForeignError, TokenCursor, instant
 from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, tokenize
 from dbt.adapters.vcs.sql.syntax.mentions import (
+    called_names,
     may_write,
     mentions_of,
     places_of,

@@ -14,8 +14,7 @@ from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.sql.syntax.diff_call import DIFF_FUNCTION, DiffReference, read_diff
 from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, padded
-from dbt.adapters.vcs.sql.syntax.names import Reference
-from dbt.adapters.vcs.sql.syntax.relations import ends_relation, is_name, read_relation
+from dbt.adapters.vcs.sql.syntax.names import Reference, ends_relation, is_name, read_relation
 
 QUERY_WORDS: Final = frozenset({"select", "with", "from", "values", "table", "map", "reduce"})
 """Words that a query can begin with."""

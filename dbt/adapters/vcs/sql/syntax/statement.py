@@ -6,12 +6,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple, TypeVar
 
-from dbt.adapters.vcs.sql.syntax.calls import Call
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
-from dbt.adapters.vcs.sql.syntax.lexer import Token, tokenize
-from dbt.adapters.vcs.sql.syntax.literals import quote_name
-from dbt.adapters.vcs.sql.syntax.names import CATALOG, Reference, Target
-from dbt.adapters.vcs.sql.syntax.relations import is_name
+from dbt.adapters.vcs.sql.syntax.lexer import Token, quote_name, tokenize
+from dbt.adapters.vcs.sql.syntax.mentions import Call
+from dbt.adapters.vcs.sql.syntax.names import CATALOG, Reference, Target, is_name
 from dbt.adapters.vcs.sql.syntax.scan import Expect, Found, scan
 
 

@@ -18,7 +18,8 @@ from rounds import take_turns, told
 from dbt.adapters.vcs.api import connect
 from dbt.adapters.vcs.commands.fsck import DataCheck, check_repository
 from dbt.adapters.vcs.core.model import Block, Field, Schema
-from dbt.adapters.vcs.core.store import Blobs, open_blobs
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.engines.dataframes import writes
 from dbt.adapters.vcs.engines.session_settings import VERIFY_PAGES
 from dbt.adapters.vcs.table.files.block_reader import Files

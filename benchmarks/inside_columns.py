@@ -16,7 +16,8 @@ from rounds import take_turns, told
 
 from dbt.adapters.vcs.api import Client, connect
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
-from dbt.adapters.vcs.core.store import Blobs, open_blobs
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.engines.dataframes import writes
 from dbt.adapters.vcs.table.files import parquet
 from dbt.adapters.vcs.table.files.footers import Footer

@@ -24,7 +24,7 @@ from synthetic import Shape, make_repository
 from dbt.adapters.vcs.changes.writes.append import append_arrow
 from dbt.adapters.vcs.core.model import Origin, RelationName
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store import open_blobs
+from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine
 

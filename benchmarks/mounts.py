@@ -8,7 +8,7 @@ import pyarrow as pa
 from arguments import whole_number
 
 from dbt.adapters.vcs.core.model import Block, Field
-from dbt.adapters.vcs.core.store import open_blobs
+from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.engines.port import TableMount
 from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 from dbt.adapters.vcs.table.files.parquet import write_rows

@@ -30,7 +30,7 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.core.model.snapshot import MAX_BLOCKS
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store import open_blobs
+from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges
 
 AUTHOR = "benchmark"

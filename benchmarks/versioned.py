@@ -16,7 +16,7 @@ from dbt.adapters.vcs.commands.clone import clone_from_snapshot
 from dbt.adapters.vcs.commands.merge import MergeReport, MergeRequest, merge
 from dbt.adapters.vcs.core.model import Snapshot, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store import open_blobs
+from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 from dbt.adapters.vcs.table.limits import TooLargeError
 

@@ -11,7 +11,8 @@ from moto.server import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store import Blobs, open_blobs
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.opening import open_blobs
 
 STORES = ("memory", "local", "s3")
 

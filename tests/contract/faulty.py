@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from dbt.adapters.vcs.core.errors import StorageError
 from dbt.adapters.vcs.core.ids import Micros
-from dbt.adapters.vcs.core.store import BlobInfo, Blobs
+from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
 
 
 class Crash(BaseException):

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
-from dbt.adapters.vcs.core.store import Blobs
+from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.opening import open_blobs
 
 # What partition values may put into a path: Spark escapes some of these itself, other writers

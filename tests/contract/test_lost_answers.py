@@ -5,7 +5,7 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, StorageError
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store import MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.table.files.parquet import parquet_bytes, write_rows
 from tests.contract.faulty import FaultyBlobs, lost
 

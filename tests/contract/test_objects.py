@@ -18,8 +18,8 @@ from dbt.adapters.vcs.core.model import (
     View,
     ViewColumn,
 )
-from dbt.adapters.vcs.core.store import Blobs, ObjectStore
-from dbt.adapters.vcs.core.store.objects import ObjectCache
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.objects import ObjectCache, ObjectStore
 from tests.contract.conftest import OpenBlobs
 from tests.contract.faulty import FaultyBlobs, at, lost
 

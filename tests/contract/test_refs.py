@@ -10,7 +10,8 @@ from dbt.adapters.vcs.core.codec import encode_record
 from dbt.adapters.vcs.core.errors import DamagedError, InputError
 from dbt.adapters.vcs.core.ids import CommitId, Micros
 from dbt.adapters.vcs.core.model import RefMove
-from dbt.adapters.vcs.core.store import Blobs, MemoryBlobs, RefStore
+from dbt.adapters.vcs.core.store.blobs import Blobs, MemoryBlobs
+from dbt.adapters.vcs.core.store.refs import RefStore
 from tests.contract.conftest import OpenBlobs
 
 

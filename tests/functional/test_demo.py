@@ -12,7 +12,7 @@ import pytest
 from dbt.adapters.vcs.api import connect
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store import open_blobs
+from dbt.adapters.vcs.core.store.opening import open_blobs
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "integration_tests"))
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dbt.adapters.vcs.changes.merges.conflicts.policy import OnStale
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store import MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from tests.property.healing import Run, Step, begun, done, serial, shown, told_order
 
 NAMES = ("a", "b", "c", "d", "e", "f")

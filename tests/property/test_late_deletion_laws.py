@@ -15,7 +15,7 @@ from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import DAY
-from dbt.adapters.vcs.core.store import MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.core.store.objects import Condemned
 from tests.unit.warehouse import Clock
 

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from dbt.adapters.vcs.cli import main
 from dbt.adapters.vcs.core.errors import InputError, StorageError, VcsError
 from dbt.adapters.vcs.core.failures import translated
-from dbt.adapters.vcs.core.store import open_blobs
 from dbt.adapters.vcs.core.store.cloud import translated_cloud
-from dbt.adapters.vcs.core.store.opening import CLOUD_SCHEMES
+from dbt.adapters.vcs.core.store.opening import CLOUD_SCHEMES, open_blobs
 
 MARK = "zq7x"
 """A part of every secret: if none is shown, nothing of the secret is."""

@@ -25,7 +25,7 @@ from dbt.adapters.vcs.core.model.snapshot import Origin
 from dbt.adapters.vcs.core.model.tree import AbsentType
 from dbt.adapters.vcs.core.origins.staleness import Stale, stale_tables
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store import MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges
 
 NAMES = ("a", "b", "c", "d", "e")

@@ -15,7 +15,8 @@ from dbt.adapters.vcs.core.model import (
     Tree,
     ViewEntry,
 )
-from dbt.adapters.vcs.core.store import MemoryBlobs, ObjectStore
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
+from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.tree_changes import (
     SchemaInfo,
     TreeChanges,

@@ -21,7 +21,7 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store import MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.table.files.footers import read_blocks
 from dbt.adapters.vcs.table.types import arrow_type
 from tests.property.oracle import Row, Table

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from dbt.adapters.vcs.core.errors import EngineError
 from dbt.adapters.vcs.core.model import RelationName
-from dbt.adapters.vcs.core.store import Blobs
+from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.port import (
     Analysing,
     Column,

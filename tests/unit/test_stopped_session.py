@@ -18,7 +18,7 @@ import subprocess, sys, time
 from pathlib import Path
 
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store import open_blobs
+from dbt.adapters.vcs.core.store.opening import open_blobs
 from tests.unit.serve.server_process import serving
 
 LEAVE = "import subprocess; subprocess.Popen(['sleep', '600'], start_new_session=True)"

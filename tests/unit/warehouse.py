@@ -31,7 +31,7 @@ from dbt.adapters.vcs.core.model import (
     ViewEntry,
 )
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store import Blobs, MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import Blobs, MemoryBlobs
 from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges
 from dbt.adapters.vcs.workspace.run_branch import RunBranch, Status
 

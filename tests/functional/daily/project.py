@@ -18,7 +18,7 @@ from dbt.cli.main import dbtRunner
 from dbt.adapters.vcs.api import Client, connect
 from dbt.adapters.vcs.core.model import Block, RelationName, Snapshot, TableEntry, View, ViewEntry
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store import open_blobs
+from dbt.adapters.vcs.core.store.opening import open_blobs
 
 SPARK = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": 2}
 LEFT_BY_OTHERS = {"metastore_db", "derby.log", "spark-warehouse"}

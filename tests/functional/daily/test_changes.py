@@ -13,7 +13,7 @@ from dbt.adapters.vcs.commands.revert import revert
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Consumed
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store import open_blobs
+from dbt.adapters.vcs.core.store.opening import open_blobs
 
 from .models import TABLE, VIEW, config
 from .project import SPARK, Project

@@ -8,7 +8,7 @@ import pytest
 
 from dbt.adapters.vcs.core.model import Origin
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store import open_blobs
+from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine

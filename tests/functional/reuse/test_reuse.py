@@ -8,7 +8,7 @@ from dbt.adapters.vcs.commands.log import read_log
 from dbt.adapters.vcs.commands.reuse import reuse_reasons
 from dbt.adapters.vcs.commands.show import show_commit
 from dbt.adapters.vcs.core.origins.results import Results
-from dbt.adapters.vcs.core.store import open_blobs
+from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 from tests.functional.daily.models import TABLE, VIEW, config, incremental
 

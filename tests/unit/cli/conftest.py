@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from dbt.adapters.vcs.cli import main
-from dbt.adapters.vcs.core.store import open_blobs
+from dbt.adapters.vcs.core.store.opening import open_blobs
 from tests.unit.warehouse import Clock, Warehouse
 
 Call = Callable[..., Result]

@@ -23,7 +23,7 @@ from dbt.adapters.vcs.commands.layout import fitted_lines, plain_text
 from dbt.adapters.vcs.commands.log import read_log
 from dbt.adapters.vcs.commands.output import RowSet, json_lines, print_lines
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store import open_blobs
+from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.table.exact_values import exact_value
 from dbt.adapters.vcs.table.types import arrow_type
 from tests.unit.shelf import Shelf

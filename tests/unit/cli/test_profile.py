@@ -12,7 +12,7 @@ from dbt.adapters.vcs.commands.options import Settings
 from dbt.adapters.vcs.commands.profile import read_target
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.core.store import Blobs
+from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines import factory, methods
 from dbt.adapters.vcs.engines.port import Engine
 from tests.unit.cli.conftest import Call

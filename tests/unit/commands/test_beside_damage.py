@@ -20,7 +20,7 @@ from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.model import TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import DAY
-from dbt.adapters.vcs.core.store import MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.sql.metadata_tables import table_of
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from tests.unit.tables import Tables

@@ -21,7 +21,8 @@ from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Block, RelationName
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import change_retention
-from dbt.adapters.vcs.core.store import MemoryBlobs, open_blobs
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
+from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.table.files.footers import read_blocks
 from dbt.adapters.vcs.table.files.parquet import write_table
 from tests.contract.faulty import Crash, FaultyBlobs, at

@@ -25,7 +25,7 @@ from dbt.adapters.vcs.core.model import Block, Segment, Tombstone
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.collect import NeededFile, files_of
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store import MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.table.files.file_check import wrong_bytes
 from dbt.adapters.vcs.table.files.footers import digest, read_blocks
 from dbt.adapters.vcs.table.files.parquet import write_table, write_tombstone

@@ -28,9 +28,11 @@ from dbt.adapters.vcs.core.ids import Micros, SegmentId, SnapshotId, ViewId
 from dbt.adapters.vcs.core.model import RelationName, Segment, SegmentRef, TableEntry, View
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import DAY, hold, hold_commit, read_retention
-from dbt.adapters.vcs.core.store import LocalBlobs, MemoryBlobs, ObjectStore, lease
+from dbt.adapters.vcs.core.store import lease
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.core.store.lease import TERM
-from dbt.adapters.vcs.core.store.objects import SETTLED, has_object, object_path
+from dbt.adapters.vcs.core.store.local import LocalBlobs
+from dbt.adapters.vcs.core.store.objects import SETTLED, ObjectStore, has_object, object_path
 from dbt.adapters.vcs.iceberg.avro_files import read_avro
 from dbt.adapters.vcs.iceberg.exports import export
 from dbt.adapters.vcs.workspace.run_branch import Status

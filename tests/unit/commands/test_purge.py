@@ -46,7 +46,7 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.origins.results import Result, Results
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import hold
-from dbt.adapters.vcs.core.store import BlobInfo, MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import BlobInfo, MemoryBlobs
 from dbt.adapters.vcs.core.store.log_repair import plan_log
 from dbt.adapters.vcs.iceberg.exports import export
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace

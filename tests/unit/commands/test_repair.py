@@ -22,7 +22,7 @@ from dbt.adapters.vcs.core.errors import (
 from dbt.adapters.vcs.core.model import Block
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import DAY
-from dbt.adapters.vcs.core.store import MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.table.files.footers import read_blocks
 from dbt.adapters.vcs.table.files.parquet import write_table
 from tests.unit.commands.test_beside_damage import DAMAGES, damaged, place_of

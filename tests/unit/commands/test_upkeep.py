@@ -30,7 +30,7 @@ from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.core.origins.results import Result, Results
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import DAY, hold_commit, read_retention
-from dbt.adapters.vcs.core.store import MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.workspace.run_branch import Status
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Clock, Warehouse, promote

@@ -27,7 +27,7 @@ from dbt.adapters.vcs.core.model import (
     Tombstone,
 )
 from dbt.adapters.vcs.core.retention import DAY, GRACE, KEEP
-from dbt.adapters.vcs.core.store import MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from tests.unit.warehouse import BYTES, Clock, Warehouse
 
 BRANCHES = st.sampled_from(["main", "x", "y"])

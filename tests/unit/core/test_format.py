@@ -37,9 +37,10 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.model.snapshot import MAX_BLOCKS
 from dbt.adapters.vcs.core.origins.results import MAX_ANSWER, Result
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store import LocalBlobs, MemoryBlobs, ObjectStore
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.core.store.branch_names import MAX_LENGTH, MAX_QUOTED, quote
-from dbt.adapters.vcs.core.store.objects import Condemned, CondemnedLists, object_path
+from dbt.adapters.vcs.core.store.local import LocalBlobs
+from dbt.adapters.vcs.core.store.objects import Condemned, CondemnedLists, ObjectStore, object_path
 from dbt.adapters.vcs.core.store.opening import FORMAT_VERSION, Header
 
 PAGE = (Path(__file__).parents[3] / "docs" / "format.md").read_text(encoding="utf-8")

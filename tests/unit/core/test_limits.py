@@ -15,7 +15,7 @@ from dbt.adapters.vcs.core.codec import MAX_BYTES, decode, pack, unpack
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, VcsError
 from dbt.adapters.vcs.core.model import Commit
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store import MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from tests.unit.warehouse import Warehouse
 
 MOVE = b'{"action":"create","at":1,"by":"ann","commit":null,"name":"main"%s}'

@@ -12,7 +12,8 @@ from dbt.adapters.vcs.core.errors import NotFoundError, StorageError
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Block, Segment
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store import LocalBlobs, ObjectStore
+from dbt.adapters.vcs.core.store.local import LocalBlobs
+from dbt.adapters.vcs.core.store.objects import ObjectStore
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from dbt.adapters.vcs.core.errors import DamagedError, InputError
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store import open_blobs
 from dbt.adapters.vcs.core.store.branch_names import is_name, quote, unquote
+from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges
 
 ACCEPTED = {

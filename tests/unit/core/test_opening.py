@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, StorageError
-from dbt.adapters.vcs.core.store import LocalBlobs, MemoryBlobs, open_blobs
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.core.store.cloud import CloudBlobs
+from dbt.adapters.vcs.core.store.local import LocalBlobs
+from dbt.adapters.vcs.core.store.opening import open_blobs
 
 
 def test_local_locations_become_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

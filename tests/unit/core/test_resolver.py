@@ -10,7 +10,7 @@ from dbt.adapters.vcs.core.ids import CommitId, Micros, micros_of
 from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Commit
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store import MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges
 
 START = micros_of(datetime(2026, 11, 20, 12, tzinfo=timezone.utc))

@@ -10,7 +10,7 @@ import pytest
 
 from dbt.adapters.vcs.core import turns as module
 from dbt.adapters.vcs.core.errors import RetryError, StorageError
-from dbt.adapters.vcs.core.store import MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.core.turns import FOLDER, Turns
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace, landed
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from dbt.adapters.vcs.cli import main
 from dbt.adapters.vcs.connections import VcsConnectionManager
 from dbt.adapters.vcs.core.model import Origin
-from dbt.adapters.vcs.core.store import open_blobs
+from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.credentials import VcsCredentials
 from dbt.adapters.vcs.project.environment import Environment
 from dbt.adapters.vcs.project.events import RunListener

@@ -6,7 +6,7 @@ import pytest
 
 from dbt.adapters.vcs.core.model import Block
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
-from dbt.adapters.vcs.core.store import MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.engines.dataframes.deletions import DeletedPlaces
 from dbt.adapters.vcs.engines.port import TableMount
 from dbt.adapters.vcs.table.files.parquet import write_tombstone

@@ -12,7 +12,7 @@ from dbt.adapters.vcs.commands.merge import merge
 from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.model import Block, Snapshot, TableEntry, Tombstone
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
-from dbt.adapters.vcs.core.store import MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.table.files.footers import read_blocks
 from dbt.adapters.vcs.table.files.parquet import write_table, write_tombstone
 from tests.unit.tables import SCHEMA, Tables

@@ -13,7 +13,7 @@ from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode, Policy
 from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.commands.merge import MergeRequest, merge
 from dbt.adapters.vcs.core.errors import ConflictError
-from dbt.adapters.vcs.core.store import MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from tests.unit.tables import Rows, Tables
 from tests.unit.warehouse import Warehouse
 

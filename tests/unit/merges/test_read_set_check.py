@@ -8,7 +8,7 @@ from dbt.adapters.vcs.changes.merges.conflicts.policy import OnStale
 from dbt.adapters.vcs.commands.merge import MergeReport, MergeRequest, merge
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.model import TableEntry
-from dbt.adapters.vcs.core.store import MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.workspace.run_branch import RunBranch, Status, find_run
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Clock, Warehouse

@@ -11,7 +11,7 @@ from dbt.adapters.vcs.commands.resolve import resolve
 from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
-from dbt.adapters.vcs.core.store import MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.workspace.run_branch import Status
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Clock, Warehouse, promote

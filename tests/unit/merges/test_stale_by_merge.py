@@ -9,7 +9,7 @@ from dbt.adapters.vcs.commands.merge import MergeReport, MergeRequest, merge
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Snapshot, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store import MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Clock, Warehouse

@@ -13,7 +13,7 @@ from dbt.adapters.vcs.changes.merges.conflicts.policy import OnStale
 from dbt.adapters.vcs.core.errors import ConflictError, EngineError
 from dbt.adapters.vcs.core.model import Input, Origin, RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store import MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.project import publication
 from dbt.adapters.vcs.project.node_steps import LoggedStep, RunLog, Sent
 from dbt.adapters.vcs.project.publication import Carried, is_failure

@@ -7,8 +7,7 @@ import os
 import pytest
 
 from dbt.adapters.vcs.core.ids import Micros
-from dbt.adapters.vcs.core.store import MemoryBlobs
-from dbt.adapters.vcs.core.store.blobs import BlobInfo
+from dbt.adapters.vcs.core.store.blobs import BlobInfo, MemoryBlobs
 from dbt.adapters.vcs.reuse import contents
 from dbt.adapters.vcs.reuse.contents import NotReusableError, files_digest
 

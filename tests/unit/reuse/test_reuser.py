@@ -6,7 +6,7 @@ import pytest
 
 from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.origins.results import Result, Results
-from dbt.adapters.vcs.core.store import MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.reuse.reuser import Reuse
 
 KEY = "a" * 64

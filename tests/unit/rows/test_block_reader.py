@@ -8,7 +8,7 @@ import pytest
 from dbt.adapters.vcs.core.errors import DamagedError, UnsupportedError
 from dbt.adapters.vcs.core.model import Block, Field, Tombstone
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
-from dbt.adapters.vcs.core.store import MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.table.files import block_reader as module
 from dbt.adapters.vcs.table.files.block_reader import Files
 

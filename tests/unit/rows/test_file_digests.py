@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.model import Block, Field, Schema, Tombstone
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
-from dbt.adapters.vcs.core.store import MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.table.files import rewrite
 from dbt.adapters.vcs.table.files.block_reader import Files
 from dbt.adapters.vcs.table.files.footers import digest, read_blocks

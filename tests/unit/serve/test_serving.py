@@ -26,7 +26,7 @@ from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.exceptions import ForbiddenError, UnauthorizedError
 
 from dbt.adapters.vcs.cli import main
-from dbt.adapters.vcs.core.store import open_blobs
+from dbt.adapters.vcs.core.store.opening import open_blobs
 from tests.unit.serve.server_process import ServerProcess, serving
 from tests.unit.warehouse import Warehouse
 

@@ -8,7 +8,7 @@ from itertools import chain
 import pytest
 from pyiceberg.catalog.rest import RestCatalog
 
-from dbt.adapters.vcs.core.store import open_blobs
+from dbt.adapters.vcs.core.store.opening import open_blobs
 from tests.contract.conftest import s3_endpoint, s3_options
 from tests.unit.serve.server_process import serving
 from tests.unit.warehouse import Warehouse

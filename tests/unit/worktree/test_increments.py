@@ -19,7 +19,7 @@ from dbt.adapters.vcs.core.model import (
     TableEntry,
 )
 from dbt.adapters.vcs.core.origins.staleness import stale_tables
-from dbt.adapters.vcs.core.store import MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.workspace.increments import Increment, increment_of, record
 from dbt.adapters.vcs.workspace.lines.lines import rebased
 from dbt.adapters.vcs.workspace.overlay import Overlay

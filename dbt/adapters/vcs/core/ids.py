@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import uuid
 from collections.abc import Callable
 from datetime import datetime, timezone
@@ -29,6 +30,12 @@ Clock = Callable[[], Micros]
 
 MIN_PREFIX: Final = 4
 """Digits of a commit id that are enough to try it."""
+
+OBJECT_ID: Final = re.compile(r"[0-9a-f]{64}")
+"""The id of an object: its SHA-256."""
+
+ID_PREFIX: Final = re.compile(rf"[0-9a-f]{{{MIN_PREFIX},64}}")
+"""An id, or enough of its first digits to try it."""
 
 
 def micros_of(moment: datetime) -> Micros:

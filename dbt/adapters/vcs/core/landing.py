@@ -102,16 +102,7 @@ class Lander:
         self._clock = clock
 
     def land(self, proposal: Proposal) -> Landed:
-        """Put a proposal on its branch.
-
-        Raises:
-            NotFoundError: There is no such branch.
-            ProtectedError: The branch accepts only promotions, and this is not one.
-            BranchMovedError: It moved after the proposal was checked; nothing was changed.
-            TreeConflictError: Others changed the same relations; nothing was changed.
-            ReplacedError: A purge has replaced what it was made from; nothing was changed.
-            RetryError: Others were first every time; nothing was changed.
-        """
+        """Put a proposal on its branch; `Repository.land` has the contract."""
         # What is missing is found here, and not when a branch names it.
         base = self._objects.commit(proposal.base)
         self._objects.tree(proposal.tree)

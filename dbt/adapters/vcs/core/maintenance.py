@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import time
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -42,7 +41,15 @@ from dbt.adapters.vcs.core.errors import (
     StorageError,
     VcsError,
 )
-from dbt.adapters.vcs.core.ids import Clock, CommitId, SegmentId, SnapshotId, TreeId, datetime_of
+from dbt.adapters.vcs.core.ids import (
+    OBJECT_ID,
+    Clock,
+    CommitId,
+    SegmentId,
+    SnapshotId,
+    TreeId,
+    datetime_of,
+)
 from dbt.adapters.vcs.core.model import Forwarding, Segment, Snapshot, TableEntry
 from dbt.adapters.vcs.core.plan.collect import files_of, missing_file, newly_named
 from dbt.adapters.vcs.core.store.blobs import Blobs, each
@@ -76,7 +83,6 @@ _REWRITTEN: Final = "rewritten"
 _DONE: Final = "done"
 _UNDONE: Final = "undone"
 _OPEN: Final = (_BEGIN, _REWRITTEN)
-_ID: Final = re.compile(r"[0-9a-f]{64}")
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -144,7 +150,7 @@ class Maintenance:
                 try:
                     self._check(commit, None if last is None else last.move.commit)
                     if space.startswith(f"{ROOT}/"):
-                        self._require("snapshot", _ID.findall(" ".join(state.values())))
+                        self._require("snapshot", OBJECT_ID.findall(" ".join(state.values())))
                 except ReplacedError:
                     # Whoever has lost the race already plans again.
                     now = self._refs.read(space, name)
@@ -350,7 +356,7 @@ class Maintenance:
 
     def _move_all(self, refs: RefStore, new: dict[str, str], author: str) -> None:
         def now(text: str) -> str:
-            return _ID.sub(lambda found: new.get(found[0], found[0]), text)
+            return OBJECT_ID.sub(lambda found: new.get(found[0], found[0]), text)
 
         for space in named_spaces(refs):
             for ref in refs.read_all(space):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from dbt.adapters.vcs.core.branches import (
-    DEMANDS,
     NO_FACTS,
     Branch,
     Names,
@@ -16,7 +15,7 @@ from dbt.adapters.vcs.core.branches import (
 from dbt.adapters.vcs.core.errors import DamagedError, FormatError, InputError
 from dbt.adapters.vcs.core.graph import CommitGraph
 from dbt.adapters.vcs.core.ids import Clock, CommitId, TreeId, system_clock
-from dbt.adapters.vcs.core.landing import Landed, Lander, Proposal, TreeConflictError
+from dbt.adapters.vcs.core.landing import Landed, Lander, Proposal
 from dbt.adapters.vcs.core.maintenance import Maintenance
 from dbt.adapters.vcs.core.model import Commit, Tree
 from dbt.adapters.vcs.core.resolver import Range, Resolver
@@ -31,9 +30,8 @@ from dbt.adapters.vcs.core.store.opening import (
     read_header,
     write_header,
 )
-from dbt.adapters.vcs.core.store.refs import Ref, RefStore, Space
+from dbt.adapters.vcs.core.store.refs import RefStore, Space
 from dbt.adapters.vcs.core.tree_changes import (
-    SchemaInfo,
     TreeChanges,
     TreeDiff,
     TreeReader,
@@ -41,21 +39,6 @@ from dbt.adapters.vcs.core.tree_changes import (
     edit_tree,
 )
 from dbt.adapters.vcs.core.turns import Turns
-
-__all__ = [
-    "DEMANDS",
-    "Branch",
-    "Landed",
-    "Protection",
-    "Ref",
-    "Repository",
-    "SchemaInfo",
-    "Tag",
-    "TreeChanges",
-    "TreeConflictError",
-    "TreeDiff",
-    "TreeReader",
-]
 
 
 class Repository(CommitGraph):
@@ -375,6 +358,7 @@ class Repository(CommitGraph):
             ProtectedError: The branch accepts only promotions, and this is not one.
             BranchMovedError: It moved after what the proposal was checked against.
             TreeConflictError: Both sides changed one relation; nothing was changed.
+            ReplacedError: A purge has replaced what it was made from; nothing was changed.
             RetryError: Others were first every time; nothing was changed.
         """
         return self._lander.land(proposal)

@@ -22,7 +22,15 @@ from typing import TypeAlias
 
 from dbt.adapters.vcs.core.branches import Names
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
-from dbt.adapters.vcs.core.ids import MIN_PREFIX, Clock, CommitId, Micros, datetime_of, micros_of
+from dbt.adapters.vcs.core.ids import (
+    ID_PREFIX,
+    OBJECT_ID,
+    Clock,
+    CommitId,
+    Micros,
+    datetime_of,
+    micros_of,
+)
 from dbt.adapters.vcs.core.store.branch_names import is_name
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.store.refs import RefStore
@@ -160,9 +168,6 @@ def _selector(text: str, inside: str, now: Micros) -> Selector:
     return AtMoment(moment)
 
 
-_DIGITS = re.compile(rf"[0-9a-f]{{{MIN_PREFIX},64}}")
-
-
 class Resolver:
     """Finds commits by revision; the table above has the grammar.
 
@@ -189,12 +194,7 @@ class Resolver:
         self._merge_base = merge_base
 
     def resolve(self, text: str) -> CommitId:
-        """Return the commit that a revision names.
-
-        Raises:
-            NotFoundError: It names no commit.
-            InputError: It is not a revision, or names several commits.
-        """
+        """Return the commit that a revision names; `Repository.resolve` has the contract."""
         # Names of earlier versions may look like revisions with steps.
         whole = self.find_name(text)
         if whole is not None:
@@ -212,12 +212,7 @@ class Resolver:
         return self._walk(revision, start)
 
     def resolve_range(self, text: str | Range) -> tuple[CommitId, CommitId]:
-        """Return both ends of `a..b`, or the merge base and b of `a...b`.
-
-        Raises:
-            InputError: It is not a range.
-            NotFoundError: An end names no commit, or `a...b` have no common ancestor.
-        """
+        """Return the ends of a range; `Repository.resolve_range` has the contract."""
         ends = parse_range(text) if isinstance(text, str) else text
         if ends is None:
             raise InputError(
@@ -240,7 +235,7 @@ class Resolver:
         Raises:
             InputError: Several commits start with it.
         """
-        if re.fullmatch(r"[0-9a-f]{64}", name) and self._objects.with_prefix("commit", name):
+        if OBJECT_ID.fullmatch(name) and self._objects.with_prefix("commit", name):
             return CommitId(name)
         bare = name.removeprefix("refs/")
         for space, text in (
@@ -255,7 +250,7 @@ class Resolver:
         return self._by_prefix(name.lower())
 
     def _by_prefix(self, prefix: str) -> CommitId | None:
-        if not _DIGITS.fullmatch(prefix):
+        if not ID_PREFIX.fullmatch(prefix):
             return None
         ids = self._objects.with_prefix("commit", prefix)
         if len(ids) > 1:
@@ -343,7 +338,7 @@ class Resolver:
     def _unknown(self, name: str) -> str:
         if not is_name(name):
             return f"{name!r} is not a branch, tag or commit."
-        new = self._refs.rewritten(name.lower()) if _DIGITS.fullmatch(name.lower()) else None
+        new = self._refs.rewritten(name.lower()) if ID_PREFIX.fullmatch(name.lower()) else None
         if new is not None:
             return f"The commit {name} was rewritten by a purge. It is {new[:12]} now."
         return f"{self._heads.unknown(name)} No tag and no commit has that name either."

@@ -8,7 +8,6 @@ condemned. Whatever the order, one of them sees the other.
 
 from __future__ import annotations
 
-import re
 import uuid
 from collections.abc import Callable, Collection, Mapping
 from itertools import combinations
@@ -23,7 +22,15 @@ from dbt.adapters.vcs.core.errors import (
     VcsError,
 )
 from dbt.adapters.vcs.core.graph import merge_bases
-from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId, TableId, TreeId, datetime_of
+from dbt.adapters.vcs.core.ids import (
+    OBJECT_ID,
+    CommitId,
+    Micros,
+    SnapshotId,
+    TableId,
+    TreeId,
+    datetime_of,
+)
 from dbt.adapters.vcs.core.maintenance import PINS
 from dbt.adapters.vcs.core.plan.collect import (
     Roots,
@@ -274,8 +281,6 @@ def _retention(last: Ref | None) -> Retention:
     )
 
 
-_ID: Final = re.compile(r"[0-9a-f]{64}")
-
 EXPIRED: Final = "expired"
 """Note of the move that deletes a branch which nobody can want back."""
 
@@ -470,7 +475,7 @@ def listed_refs(repository: Repository) -> Listed:
 
 def _named_in(repository: Repository, ref: Ref) -> set[CommitId]:
     """Return the commits that a branch's state names."""
-    ids = {value for value in ref.move.state.values() if _ID.fullmatch(value)}
+    ids = {value for value in ref.move.state.values() if OBJECT_ID.fullmatch(value)}
     return {CommitId(id) for id in ids if repository.objects.with_prefix("commit", id)}
 
 

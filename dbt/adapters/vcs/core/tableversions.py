@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import difflib
-import re
 from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
-from dbt.adapters.vcs.core.ids import MIN_PREFIX, CommitId, Micros, SnapshotId, datetime_of
+from dbt.adapters.vcs.core.ids import (
+    ID_PREFIX,
+    CommitId,
+    Micros,
+    SnapshotId,
+    datetime_of,
+)
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.branch_names import is_name
 
-_DIGITS: Final = re.compile(rf"[0-9a-f]{{{MIN_PREFIX},64}}")
 _STEPS: Final = frozenset("~^@")
 _NEAR: Final = 3
 _SHOWN: Final = 10
@@ -133,7 +137,7 @@ def _version_at(
 
 def _version_by_id(repository: Repository, version: str) -> SnapshotId | None:
     prefix = version.lower()
-    if not _DIGITS.fullmatch(prefix):
+    if not ID_PREFIX.fullmatch(prefix):
         return None
     ids = repository.objects.with_prefix("snapshot", prefix)
     if len(ids) > 1:

@@ -51,6 +51,12 @@ class RelationName(NamedTuple):
     def __str__(self) -> str:
         return f"{self.schema}.{self.identifier}"
 
+    @classmethod
+    def of(cls, text: str) -> RelationName:
+        """Return the name that a text is; the opposite of `str`."""
+        schema, _, identifier = text.partition(".")
+        return cls(schema, identifier)
+
 
 class Input(Value, frozen=True, kw_only=True):
     """One relation that was read to make a snapshot.

@@ -160,9 +160,8 @@ class Lineage:
     def _input(self, item: Input, depth: int | None) -> Made | Input:
         if item.snapshot is None or depth == 0:
             return item
-        schema, _, identifier = item.relation.partition(".")
         below = None if depth is None else depth - 1
-        return self.made(RelationName(schema, identifier), SnapshotId(item.snapshot), below)
+        return self.made(RelationName.of(item.relation), SnapshotId(item.snapshot), below)
 
 
 Consumptions: TypeAlias = tuple[Consumption | None, Consumption | None, Consumption | None]

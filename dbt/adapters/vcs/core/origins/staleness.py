@@ -223,8 +223,7 @@ def is_rebuilt_since(
 
 def name_of(item: Input) -> RelationName:
     """Return the name of the relation that was read."""
-    schema, _, identifier = item.relation.partition(".")
-    return RelationName(schema, identifier)
+    return RelationName.of(item.relation)
 
 
 class _Finder:

@@ -15,20 +15,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple, Protocol, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.ids import CommitId, SegmentId, SnapshotId, TableId, TreeId
 from dbt.adapters.vcs.core.model import (
     Block,
-    Commit,
     Entry,
-    SchemaTree,
     Segment,
-    Snapshot,
     TableEntry,
     Tombstone,
-    Tree,
 )
 from dbt.adapters.vcs.core.model.tree import AbsentType
 from dbt.adapters.vcs.core.store.blobs import Blobs, each
@@ -37,25 +33,6 @@ from dbt.adapters.vcs.core.tree_changes import diff_trees
 
 Id = TypeVar("Id")
 V = TypeVar("V")
-
-
-class Manifests(Protocol):
-    """Reads the objects that marking visits."""
-
-    def commit(self, id: CommitId) -> Commit:
-        """Return a commit."""
-
-    def tree(self, id: TreeId) -> Tree:
-        """Return a tree of schemas."""
-
-    def schema_tree(self, id: TreeId) -> SchemaTree:
-        """Return the relations of one schema."""
-
-    def snapshot(self, id: SnapshotId) -> Snapshot:
-        """Return a version of a table."""
-
-    def segment(self, id: SegmentId) -> Segment:
-        """Return a list of blocks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +93,7 @@ class Needed:
 
 
 def needed(
-    roots: Roots, read: Manifests, on_damage: Callable[[DamagedError], None] | None = None
+    roots: Roots, read: ObjectStore, on_damage: Callable[[DamagedError], None] | None = None
 ) -> Needed:
     """Return everything that the roots need.
 
@@ -142,7 +119,7 @@ def needed(
     return marking.found
 
 
-def versions_of(read: Manifests, tree: TreeId) -> Iterable[SnapshotId]:
+def versions_of(read: ObjectStore, tree: TreeId) -> Iterable[SnapshotId]:
     """Yield the versions of the tables that a tree shows."""
     for schema in read.tree(tree).schemas.values():
         for entry in read.schema_tree(schema.id).relations.values():
@@ -179,7 +156,9 @@ def _file(entry: Block | Tombstone, relation: str) -> NeededFile:
 
 
 class _Marking:
-    def __init__(self, read: Manifests, on_damage: Callable[[DamagedError], None] | None) -> None:
+    def __init__(
+        self, read: ObjectStore, on_damage: Callable[[DamagedError], None] | None
+    ) -> None:
         self.found = Needed()
         self._read = read
         self._on_damage = on_damage

@@ -18,15 +18,14 @@ the rows that both sides touched, and repairs these.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from dbt.adapters.vcs.core.ids import SegmentId
-from dbt.adapters.vcs.core.model import Block, Derivation, Segment, Snapshot, Tombstone
-
-ReadSegment = Callable[[SegmentId], Segment]
+from dbt.adapters.vcs.core.model import Block, Derivation, Snapshot, Tombstone
+from dbt.adapters.vcs.core.plan.delta import ReadSegment
 
 K = TypeVar("K")
 V = TypeVar("V")

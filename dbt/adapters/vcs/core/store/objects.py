@@ -49,6 +49,7 @@ from dbt.adapters.vcs.core.codec import (
 )
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
 from dbt.adapters.vcs.core.ids import (
+    OBJECT_ID,
     CommitId,
     FunctionId,
     Micros,
@@ -119,8 +120,6 @@ class BoundedCache(Generic[Key, Held]):
 
 ObjectCache = BoundedCache[tuple[type[Value], str], Value]
 """Decoded objects by type and id."""
-
-_ID = re.compile(r"[0-9a-f]{64}")
 
 
 _MAX_WAITING: Final = 16 * 2**20
@@ -225,7 +224,7 @@ class ObjectStore:
         if held is not None:
             return cast(V, held)
         kind = kind_of(type_)
-        if not _ID.fullmatch(id):
+        if not OBJECT_ID.fullmatch(id):
             raise DamagedError(
                 f"{id!r} is no {kind} id; expected 64 hexadecimal digits. The object or ref that "
                 "names it is damaged: restore it from a backup of the repository."
@@ -297,7 +296,7 @@ class ObjectStore:
             return [prefix] if has_object(self._blobs, kind, prefix) else []
         found = self._blobs.walk(f"objects/{kind}/{prefix[:2]}")
         ids = {object_key(info.path)[1] for info in found}
-        return sorted(id for id in ids if id.startswith(prefix) and _ID.fullmatch(id))
+        return sorted(id for id in ids if id.startswith(prefix) and OBJECT_ID.fullmatch(id))
 
 
 def object_path(kind: str, id: str) -> str:

@@ -26,7 +26,7 @@ import msgspec
 
 from dbt.adapters.vcs.core.codec import decode_record, encode_record, pack, unpack
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError, StorageError
-from dbt.adapters.vcs.core.ids import CommitId, Micros
+from dbt.adapters.vcs.core.ids import OBJECT_ID, CommitId, Micros
 from dbt.adapters.vcs.core.model import Forwarding, RefMove
 from dbt.adapters.vcs.core.store.blobs import Blobs, check_write_once, each
 from dbt.adapters.vcs.core.store.branch_names import quote, unquote
@@ -486,8 +486,6 @@ def is_same_file(one: str, other: str, now: Callable[[str], str]) -> bool:
 FORWARDS: Final = "rewritten"
 """Where the files are."""
 
-_ID: Final = re.compile(r"[0-9a-f]{64}")
-
 
 class Forwards:
     """All forwards of a repository, as far as they were loaded; safe to share between threads."""
@@ -538,7 +536,7 @@ class Forwards:
             return move
         commit = None if move.commit is None else CommitId(self._now(move.commit))
         state = {
-            key: _ID.sub(lambda found: self._now(found[0]), value)
+            key: OBJECT_ID.sub(lambda found: self._now(found[0]), value)
             for key, value in move.state.items()
         }
         return msgspec.structs.replace(move, commit=commit, state=state)

@@ -1,4 +1,4 @@
-"""The catalog's API: Iceberg's REST protocol over a repository."""
+"""The catalog's API: Iceberg's REST protocol over a repository, writes as commits on branches."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import Final, cast
 
+from anyio import CapacityLimiter
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -36,28 +38,49 @@ from dbt.adapters.vcs.iceberg.serve.rest_protocol import (
     NO_NAMESPACE,
     TABLE,
     TABLES,
+    UNSUPPORTED,
     VIEW,
     VIEWS,
+    Namespace,
     RestError,
     answer,
     asked_name,
     asked_namespace,
     bad_request,
     failure,
+    forbidden,
     namespace_of,
     paged,
     prefix_of,
     rest_error,
     revision_of,
 )
-from dbt.adapters.vcs.iceberg.serve.writing.write_api import (
-    MAX_BODY,
-    REFUSED,
-    ROUTES,
-    WriteApi,
-    WriteHandler,
-    answer_write,
+from dbt.adapters.vcs.iceberg.serve.writing.branch_writer import (
+    BranchWriter,
+    change_properties,
+    create_namespace,
+    drop_namespace,
+    drop_relation,
+    relation_name,
+    rename_relation,
+    schema_name,
+    writer_of,
 )
+from dbt.adapters.vcs.iceberg.serve.writing.commit_request import (
+    Record,
+    is_texts,
+    read_body,
+    read_commit,
+    read_identifier,
+    removals_of,
+    texts_of,
+)
+from dbt.adapters.vcs.iceberg.serve.writing.table_commits import TableCommits
+from dbt.adapters.vcs.iceberg.serve.writing.table_definitions import new_table
+from dbt.adapters.vcs.iceberg.serve.writing.view_commits import ViewCommits
+
+MAX_BODY: Final = 8 * 2**20
+"""Bytes of a request's body: a thousand columns take some 100 KB."""
 
 
 def rest_app(
@@ -122,21 +145,16 @@ def _with_raw_paths(app: ASGIApp) -> ASGIApp:
 
 _METRICS: Final = f"{TABLE}/metrics"
 
-ENDPOINTS: Final = (
-    *(f"GET /v1/{{prefix}}{path}" for path in (NAMESPACES, NAMESPACE, TABLES, TABLE)),
-    *(f"GET /v1/{{prefix}}{path}" for path in (VIEWS, VIEW)),
-    *(f"HEAD /v1/{{prefix}}{path}" for path in (NAMESPACE, TABLE, VIEW)),
-    f"POST /v1/{{prefix}}{_METRICS}",
-    *(f"{method} /v1/{{prefix}}{path}" for method, path, _ in ROUTES),
-)
-"""What the server offers, as clients read it."""
-
 _NO_EXCHANGE: Final = (
     "This server hands out no tokens. Give the client its token itself, as the property `token` "
     "(in Spark `spark.sql.catalog.<name>.token`), in place of `credential`."
 )
 
+_AT_WORK: Final = 8
+"""Writes whose bodies are held at once. Others wait, and reads go on meanwhile."""
+
 Handler = Callable[["CatalogApi", Request], Response]
+WriteHandler = Callable[["CatalogApi", Request, Record], Response]
 
 
 class CatalogApi:
@@ -147,7 +165,10 @@ class CatalogApi:
     ) -> None:
         self.repository = repository
         self.documents = documents
-        self.writes = WriteApi(repository, documents, max_body=max_body)
+        self.max_body = max_body
+        self.at_work = CapacityLimiter(_AT_WORK)
+        self.commits = TableCommits(repository, documents)
+        self.views = ViewCommits(repository, documents)
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes, with a prefix for a revision and without one for all branches."""
@@ -184,7 +205,7 @@ class CatalogApi:
         async def run(request: Request) -> Response:
             request.scope[ROUTE] = start + path
             try:
-                return await answer_write(self.writes, handler, request)
+                return await answer_write(self, handler, request)
             except Exception as error:
                 return failure(rest_error(error))
 
@@ -202,6 +223,28 @@ class CatalogApi:
             return view_of(self.repository, revision, bearer_of(request))
         except InputError as error:
             raise RestError(404, NO_NAMESPACE, str(error)) from None
+
+    def writer(self, request: Request, namespace: Namespace) -> tuple[BranchWriter, Namespace]:
+        """Return the writer of the branch that a request is about, and the namespace there.
+
+        Raises:
+            RestError: It is no branch, or the bearer may not write to it.
+        """
+        prefix = request.path_params.get("prefix")
+        if prefix is None:
+            if len(namespace) < 2:
+                raise bad_request(
+                    "Without a warehouse the first level of a namespace is a branch, and "
+                    "branches are made with `dbt-vcs branch create`. Name a schema below one."
+                )
+            revision, namespace = namespace[0], namespace[1:]
+        else:
+            revision = revision_of(prefix)
+        client = request.headers.get("x-client-version") or request.headers.get("user-agent")
+        bearer = bearer_of(request)
+        version = self.documents.maker.format_version
+        writer = writer_of(self.repository, revision, bearer, client, version)
+        return writer, namespace
 
 
 def config(api: CatalogApi, request: Request) -> Response:
@@ -316,3 +359,226 @@ def _make_folder(repository: Repository, request: Request, found: FoundRelation)
         table = repository.objects.snapshot(found.entry.snapshot).table
         uri = place.uri(client_folder(table, found.branch))
         Path(uri.removeprefix(_LOCAL)).mkdir(parents=True, exist_ok=True)
+
+
+async def answer_write(api: CatalogApi, handler: WriteHandler, request: Request) -> Response:
+    """Answer a request that changes a branch.
+
+    Its body is read only if the bearer may write there, and only so much of it.
+
+    Raises:
+        RestError: The bearer may not write, or the body is too large, or doesn't arrive.
+    """
+    _check_writes(request)
+    # Bodies are in memory while a write runs, so there may be only so many.
+    async with api.at_work:
+        data = await _body_of(request, api.max_body)
+        body = read_body(data) if data else {}
+        return await run_in_threadpool(handler, api, request, body)
+
+
+def _check_writes(request: Request) -> None:
+    """Check what of a role is known before a body is."""
+    bearer, prefix = bearer_of(request), request.path_params.get("prefix")
+    revision = None if prefix is None else revision_of(prefix)
+    if not (bearer.is_writer if revision is None else bearer.writes(revision)):
+        where = "any branch" if revision is None else f"the branch {revision!r}"
+        raise forbidden(
+            f"The token {bearer.name!r} has no role writer on {where}; a role reader doesn't "
+            "change anything. Ask whoever runs the server for the role writer there."
+        )
+
+
+async def _body_of(request: Request, most: int) -> bytes:
+    too_large = RestError(
+        413,
+        "BadRequestException",
+        f"The request's body has more than {most:,} bytes. Nothing was changed. Commit fewer "
+        "tables or columns at once; rows are no part of a request.",
+    )
+    told = request.headers.get("content-length", "")
+    if told.isdecimal() and int(told) > most:
+        raise too_large
+    found = bytearray()
+    try:
+        async for part in request.stream():
+            found += part
+            if len(found) > most:
+                raise too_large
+    except ClientDisconnect:
+        raise RestError(
+            408, "BadRequestException", "The request's body didn't arrive. Send it again."
+        ) from None
+    return bytes(found)
+
+
+def make_namespace(api: CatalogApi, request: Request, body: Record) -> Response:
+    """Create a schema."""
+    namespace = body.get("namespace")
+    if not is_texts(namespace):
+        raise bad_request("Expected a list of names as namespace.")
+    properties = texts_of(body, "properties")
+    writer, below = api.writer(request, tuple(namespace or ()))
+    create_namespace(writer, schema_name(below), properties)
+    return answer({"namespace": namespace, "properties": properties})
+
+
+def remove_namespace(api: CatalogApi, request: Request, body: Record) -> Response:
+    """Drop an empty schema."""
+    writer, below = api.writer(request, asked_namespace(request))
+    drop_namespace(writer, schema_name(below))
+    return Response(status_code=204)
+
+
+def alter_namespace(api: CatalogApi, request: Request, body: Record) -> Response:
+    """Set and remove properties of a schema."""
+    writer, below = api.writer(request, asked_namespace(request))
+    updates, removals = texts_of(body, "updates"), removals_of(body)
+    return answer(change_properties(writer, schema_name(below), updates, removals))
+
+
+def create_table(api: CatalogApi, request: Request, body: Record) -> Response:
+    """Create a table, or hand out what a client needs to create one by a commit."""
+    writer, below = api.writer(request, asked_namespace(request))
+    name = body.get("name")
+    if not isinstance(name, str):
+        raise bad_request("Expected a name of the table.")
+    if body.get("location"):
+        raise bad_request(
+            "The catalog chooses the location of a table, below the repository. Leave it out."
+        )
+    new = new_table(relation_name(below, name), body)
+    if body.get("stage-create"):
+        return answer(api.commits.stage(writer, new))
+    return Response(api.commits.create(writer, new).data, media_type=JSON)
+
+
+def commit_table(api: CatalogApi, request: Request, body: Record) -> Response:
+    """Put changes of one table on the branch, and answer with the table as it is then."""
+    writer, below = api.writer(request, asked_namespace(request))
+    name = asked_name(request, "table")
+    head = api.commits.commit(writer, [read_commit(body, below, name)])
+    made = api.commits.loaded(writer, head, relation_name(below, name))
+    return Response(made.data, media_type=JSON)
+
+
+def commit_transaction(api: CatalogApi, request: Request, body: Record) -> Response:
+    """Put changes of several tables on a branch as one commit."""
+    changes = body.get("table-changes")
+    if not isinstance(changes, list) or not changes:
+        raise bad_request("Expected a list of changes as table-changes.")
+    writers: dict[str, BranchWriter] = {}
+    requests = []
+    for item in changes:
+        found = item if isinstance(item, dict) else {}
+        namespace, name = read_identifier(found.get("identifier"), "identifier")
+        writer, below = api.writer(request, namespace)
+        writers[writer.branch] = writer
+        requests.append(read_commit(found, below, name))
+    if len(writers) > 1:
+        raise bad_request(
+            f"A transaction changes one branch, and this one names {', '.join(sorted(writers))}."
+        )
+    api.commits.commit(next(iter(writers.values())), requests)
+    return Response(status_code=204)
+
+
+def create_view(api: CatalogApi, request: Request, body: Record) -> Response:
+    """Create a view."""
+    writer, below = api.writer(request, asked_namespace(request))
+    name = body.get("name")
+    if not isinstance(name, str):
+        raise bad_request("Expected a name of the view.")
+    made = api.views.create(writer, relation_name(below, name), body)
+    return Response(made.data, media_type=JSON)
+
+
+def commit_view(api: CatalogApi, request: Request, body: Record) -> Response:
+    """Change a view."""
+    writer, below = api.writer(request, asked_namespace(request))
+    name = asked_name(request, "view")
+    # A view's requirements are optional in the protocol, a table's are not.
+    wanted = read_commit({"requirements": [], **body}, below, name)
+    made = api.views.commit(writer, relation_name(below, name), wanted)
+    return Response(made.data, media_type=JSON)
+
+
+def drop_table(api: CatalogApi, request: Request, body: Record) -> Response:
+    """Drop a table; its files stay for other versions, until `dbt-vcs gc` finds them unused."""
+    writer, below = api.writer(request, asked_namespace(request))
+    drop_relation(writer, relation_name(below, asked_name(request, "table")), TableEntry)
+    return Response(status_code=204)
+
+
+def drop_view(api: CatalogApi, request: Request, body: Record) -> Response:
+    """Drop a view."""
+    writer, below = api.writer(request, asked_namespace(request))
+    drop_relation(writer, relation_name(below, asked_name(request, "view")), ViewEntry)
+    return Response(status_code=204)
+
+
+def rename_table(api: CatalogApi, request: Request, body: Record) -> Response:
+    """Rename a table."""
+    return _rename(api, request, body, TableEntry)
+
+
+def rename_view(api: CatalogApi, request: Request, body: Record) -> Response:
+    """Rename a view."""
+    return _rename(api, request, body, ViewEntry)
+
+
+def _rename(
+    api: CatalogApi, request: Request, body: Record, type_: type[TableEntry] | type[ViewEntry]
+) -> Response:
+    source, name = read_identifier(body.get("source"), "source")
+    destination, new = read_identifier(body.get("destination"), "destination")
+    writer, below = api.writer(request, source)
+    other, target = api.writer(request, destination)
+    if other.branch != writer.branch:
+        raise bad_request(
+            f"A table can't be renamed from {writer.branch!r} to another branch. Merge or clone "
+            "it there."
+        )
+    rename_relation(writer, relation_name(below, name), relation_name(target, new), type_)
+    return Response(status_code=204)
+
+
+def refuse_register(api: CatalogApi, request: Request, body: Record) -> Response:
+    """Refuse to register a table that lies elsewhere."""
+    raise RestError(
+        406,
+        UNSUPPORTED,
+        "Tables whose files lie elsewhere can't be registered: a repository keeps its own files. "
+        "Create the table and append the rows, or write it with dbt.",
+    )
+
+
+ROUTES: Final[tuple[tuple[str, str, WriteHandler], ...]] = (
+    ("POST", NAMESPACES, make_namespace),
+    ("DELETE", NAMESPACE, remove_namespace),
+    ("POST", f"{NAMESPACE}/properties", alter_namespace),
+    ("POST", TABLES, create_table),
+    ("POST", TABLE, commit_table),
+    ("DELETE", TABLE, drop_table),
+    ("POST", "/tables/rename", rename_table),
+    ("POST", "/transactions/commit", commit_transaction),
+    ("POST", VIEWS, create_view),
+    ("POST", VIEW, commit_view),
+    ("DELETE", VIEW, drop_view),
+    ("POST", "/views/rename", rename_view),
+)
+"""What changes a branch: method, path, and who answers."""
+
+REFUSED: Final[tuple[tuple[str, str, WriteHandler], ...]] = (
+    ("POST", f"{NAMESPACE}/register", refuse_register),
+)
+"""What clients may ask for, and is not offered."""
+
+ENDPOINTS: Final = (
+    *(f"GET /v1/{{prefix}}{path}" for path in (NAMESPACES, NAMESPACE, TABLES, TABLE)),
+    *(f"GET /v1/{{prefix}}{path}" for path in (VIEWS, VIEW)),
+    *(f"HEAD /v1/{{prefix}}{path}" for path in (NAMESPACE, TABLE, VIEW)),
+    f"POST /v1/{{prefix}}{_METRICS}",
+    *(f"{method} /v1/{{prefix}}{path}" for method, path, _ in ROUTES),
+)
+"""What the server offers, as clients read it."""

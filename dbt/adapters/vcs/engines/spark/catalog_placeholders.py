@@ -11,14 +11,14 @@ instead (decision 16).
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.engines.dataframes.frame_session import DEFAULTS
 from dbt.adapters.vcs.engines.port import Placeholder
-from dbt.adapters.vcs.engines.spark.context import java_class
+from dbt.adapters.vcs.engines.spark.context import java_class, scala_names
 from dbt.adapters.vcs.table.quoting import literal, quoted, quoted_relation, sql_type
 
 if TYPE_CHECKING:
@@ -65,12 +65,12 @@ class CatalogPlaceholders:
 
     def unwall(self) -> None:
         """Remove all placeholders, and give every database its previous location back."""
-        for schema in _list(self._catalog.listDatabases()):
+        for schema in scala_names(self._catalog.listDatabases()):
             database = self._catalog.getDatabase(schema)
             properties = _dict(database.properties())
             place = properties.pop(_PLACE, None)
             if place is not None:
-                for identifier in _list(self._catalog.listTables(schema)):
+                for identifier in scala_names(self._catalog.listTables(schema)):
                     self.take_down(RelationName(schema, identifier))
                 self._relocate(database, self._class("java.net.URI").create(place), properties)
 
@@ -78,9 +78,8 @@ class CatalogPlaceholders:
         """Return the names that the query of a view in the catalog gives its columns."""
         if not self._catalog.tableExists(name.schema, name.identifier):
             return ()
-        return tuple(
-            _list(self._catalog.getTable(name.schema, name.identifier).viewQueryColumnNames())
-        )
+        found = self._catalog.getTable(name.schema, name.identifier).viewQueryColumnNames()
+        return tuple(found.apply(n) for n in range(found.size()))
 
     def put_up(
         self, name: RelationName, placeholder: Placeholder, queried: Sequence[str] = ()
@@ -251,15 +250,6 @@ def _way_round(what: str) -> str:
     )
 
 
-def hidden(spark: SparkSession, properties: Mapping[str, str]) -> dict[str, str]:
-    """Return properties with the values that Spark's settings redact hidden."""
-    # The regular expression that decides is the session's setting.
-    helper = java_class(spark.sparkContext, "org.apache.spark.api.python.PythonUtils")
-    java: Any = spark._jsparkSession
-    shown = java.sessionState().conf().redactOptions(helper.toScalaMap(dict(properties)))
-    return {key: shown.apply(key) for key in properties}
-
-
 def is_placeholder(found: Any) -> bool:
     """Return whether a relation is a placeholder, by its location or a view's mark."""
     if found.viewText().isDefined():
@@ -304,10 +294,6 @@ def _elements(value: Any) -> dict[str, Any]:
     return {value.productElementName(i): value.productElement(i) for i in count}
 
 
-def _list(names: Any) -> Iterable[str]:
-    return [names.apply(i) for i in range(names.size())]
-
-
 def _dict(items: Any) -> dict[str, str]:
     pairs = items.toSeq()
     return {pairs.apply(i)._1(): pairs.apply(i)._2() for i in range(pairs.size())}
@@ -342,7 +328,7 @@ class Bypassed:
         Args:
             ours: Names to skip, since they are known to be a connection's.
         """
-        there = set(_lines(self._catalog.listDatabases()))
+        there = set(scala_names(self._catalog.listDatabases()))
         names = [
             name
             for schema, owners in self._owners.items()
@@ -364,7 +350,7 @@ class Bypassed:
         return "view" if table.viewText().isDefined() else "table"
 
     def _relation_names(self, schema: str) -> list[str]:
-        return _lines(self._catalog.listTables(schema))
+        return scala_names(self._catalog.listTables(schema))
 
     @property
     def _catalog(self) -> Any:
@@ -376,19 +362,10 @@ def sentence(made: dict[RelationName, str]) -> str:
     """Return the message for relations made bypassing a connection, with what to do."""
     names = sorted(made)
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    first = names[0]
+    first, listed = names[0], ", ".join(map(str, names[:_NAMED]))
     return (
         f"Made in this SparkSession without the connection, so not on any branch: "
-        f'{_joined(names[:_NAMED])}{more}. Drop it there, spark.sql("drop {made[first]} '
+        f'{listed}{more}. Drop it there, spark.sql("drop {made[first]} '
         f'{quoted_relation(first)}"), and make it with client.sql(...), a DataFrame by a '
         "temporary view of it."
     )
-
-
-def _joined(names: Iterable[RelationName]) -> str:
-    return ", ".join(map(str, names))
-
-
-def _lines(names: Any) -> list[str]:
-    """Return a Scala sequence of names, made in a single call."""
-    return [name for name in str(names.mkString("\n")).split("\n") if name]

@@ -188,6 +188,11 @@ def java_class(context: SparkContext, name: str) -> Any:
     return JavaClass(name, gateway._gateway_client)
 
 
+def scala_names(names: Any) -> list[str]:
+    """Return a Scala sequence of names, read in a single call."""
+    return [name for name in str(names.mkString("\n")).split("\n") if name]
+
+
 @contextmanager
 def _others_kept(context: SparkContext) -> Iterator[Any]:
     """Keep the default session that other code sees while sessions are made in the block."""

@@ -31,8 +31,7 @@ from dbt.adapters.vcs.engines.port import (
 )
 from dbt.adapters.vcs.engines.spark.carried_rows import CarriedRows
 from dbt.adapters.vcs.engines.spark.catalog import Catalog
-from dbt.adapters.vcs.engines.spark.catalog_placeholders import hidden
-from dbt.adapters.vcs.engines.spark.context import java_class
+from dbt.adapters.vcs.engines.spark.context import java_class, scala_names
 from dbt.adapters.vcs.engines.spark.function_registry import builder, identifier, register
 from dbt.adapters.vcs.engines.spark.jobs import Jobs, words_of
 from dbt.adapters.vcs.table.quoting import literal, quoted, quoted_relation
@@ -254,7 +253,11 @@ class SparkView(FrameSession):
     def redacted(self, properties: Mapping[str, str]) -> dict[str, str]:
         """Return properties with the values that Spark's settings redact hidden."""
         with self._jobs.run():
-            return hidden(self._spark, properties)
+            helper = self._class("org.apache.spark.api.python.PythonUtils")
+            # The regular expression that decides is a setting of the session.
+            conf = self._java.sessionState().conf()
+            shown = conf.redactOptions(helper.toScalaMap(dict(properties)))
+            return {key: shown.apply(key) for key in properties}
 
     def place(self, location: str) -> str:
         """Return a location as Hadoop qualifies it in this session."""
@@ -383,9 +386,9 @@ class TemporaryNames:
     def temporary_views(self) -> frozenset[str]:
         """Return the names of views, lower case; a global one as `global_temp.v`."""
         catalog = self._catalog
-        local = _lines(catalog.getTempViewNames())
+        local = scala_names(catalog.getTempViewNames())
         # `getTempViewNames` has this session's own only.
-        shared = _lines(catalog.globalTempViewManager().listViewNames("*"))
+        shared = scala_names(catalog.globalTempViewManager().listViewNames("*"))
         names = {name.lower() for name in local if not name.startswith(_OWN)}
         return frozenset(names | {f"{GLOBAL_TEMPORARY}.{name.lower()}" for name in shared})
 
@@ -412,7 +415,7 @@ class TemporaryNames:
 
     def temporary_functions(self) -> frozenset[str]:
         """Return the names of functions, lower case."""
-        names = _lines(self._catalog.listTemporaryFunctions())
+        names = scala_names(self._catalog.listTemporaryFunctions())
         return frozenset(name.rpartition(".")[2].lower() for name in names)
 
     def temporary_function(self, name: str) -> TemporaryDefinition | None:
@@ -444,11 +447,6 @@ def _definition(text: str, property_of: Properties) -> TemporaryDefinition:
         views=frozenset(".".join(parts).lower() for parts in views),
         functions=frozenset(name.lower() for name in json.loads(property_of(_FUNCTIONS) or "[]")),
     )
-
-
-def _lines(names: Any) -> list[str]:
-    """Return a Scala sequence of names, made in a single call."""
-    return [name for name in str(names.mkString("\n")).split("\n") if name]
 
 
 # The class of a Python function's catalog entry; it is never loaded.

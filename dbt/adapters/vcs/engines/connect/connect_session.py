@@ -59,7 +59,6 @@ if TYPE_CHECKING:
 # Statements without names of relations, which our reader need not understand.
 _RAW: Final = re.compile(r"\s*(?:set(?!\s+var)|reset|add|list)\b", re.IGNORECASE)
 _RESET: Final = re.compile(r"\s*reset\b[\s`]*([\w.-]*)", re.IGNORECASE)
-_USE: Final = ("use",)
 _REDACTED: Final = "*********(redacted)"
 # Spark's own settings and defaults: a server does not redact for a client.
 _REDACTION: Final = {
@@ -72,6 +71,7 @@ class ConnectView(FrameSession):
     """`Session` over a session of a server."""
 
     is_shared = False
+    _spark: SparkSession
 
     def __init__(
         self,
@@ -225,7 +225,7 @@ class ConnectView(FrameSession):
         """Make a function callable under a name."""
         mounted = MountedFunction(id, function)
         with sending(function.text), self._jobs.run():
-            self._functions.made(name, mounted, self._texts.body)
+            self._functions.callable_name(name, mounted, self._texts.body)
             self._registry.functions[name] = mounted
 
     def unmount_function(self, name: RelationName) -> None:
@@ -341,7 +341,7 @@ class ConnectView(FrameSession):
             self._views.changes += 1
             return text
         tokens = tokenize(text)
-        if tokens[0].word in _USE:
+        if tokens[0].word == "use":
             self._texts.schema = tokens[-2].text.lower()
             # The branch's schema, which the server need not have. `use default` gives the same
             # empty result.

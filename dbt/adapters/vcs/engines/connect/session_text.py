@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
 from dbt.adapters.vcs.core.errors import UnsupportedError, VcsError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.engines.connect.name_registry import (
@@ -221,7 +219,7 @@ class SessionText:
             mounted = self._registry.functions.get(relation)
             if mounted is None:
                 return None
-            made = self._functions.made(relation, mounted, self.body)
+            made = self._functions.callable_name(relation, mounted, self.body)
             self._registry.label(made.strip("`"), relation)
             return made
 
@@ -303,7 +301,7 @@ class SessionFunctions:
         names = {row[0].rpartition(".")[2].lower() for row in rows}
         return frozenset(name for name in names if name not in self._made) | self.varying
 
-    def made(
+    def callable_name(
         self, name: RelationName, mounted: MountedFunction, sent: Callable[[str], str]
     ) -> str:
         """Return the function for one of the branch, as SQL.
@@ -323,7 +321,7 @@ class SessionFunctions:
             body = f"{body}({arguments})"
         else:
             body = sent(function.text)
-        definition = function_definition(msgspec.structs.replace(function, text=body), body)
+        definition = function_definition(function, body)
         made = f"{PREFIX}x_{digest(repr((definition, self._views.changes)))}"
         if made not in self._made:
             self._spark.sql(f"create or replace temporary function {quoted(made)}{definition}")
@@ -331,7 +329,6 @@ class SessionFunctions:
         return quoted(made)
 
     def _program(self, name: RelationName, mounted: MountedFunction) -> str:
-        """Register a Python function, and return its name."""
         from pyspark.sql.connect.udf import UserDefinedFunction
 
         made = f"{PREFIX}p_{mounted.id}"

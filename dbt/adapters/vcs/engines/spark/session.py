@@ -56,6 +56,8 @@ Properties = Callable[[str], "str | None"]
 class SparkView(FrameSession):
     """`Session` over a SparkSession."""
 
+    _spark: SparkSession
+
     def __init__(self, spark: SparkSession, catalog: Catalog, blobs: Blobs, label: str) -> None:
         super().__init__(
             spark, Jobs(spark, label), TemporaryNames(spark), blobs, lambda: catalog.root
@@ -282,8 +284,7 @@ class SparkView(FrameSession):
         return query_text
 
     def _frame(self, sent: str) -> DataFrame:
-        frame: DataFrame = self._spark.sql(sent)
-        return frame
+        return self._spark.sql(sent)
 
     def _plan(self, text: str) -> Any:
         """Return the analysed plan of a statement, without running it even if it is a command."""

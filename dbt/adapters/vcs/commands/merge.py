@@ -141,7 +141,7 @@ def merge(
     published instead: its steps become one commit, and once that is on the run's target branch,
     the run counts as published. A promotion is the only kind of merge that a protected branch
     accepts; if the branch requires tests, they must have passed on exactly the versions that are
-    published (`workspace.evidence`).
+    published (`workspace.run_branch`).
 
     Args:
         repository: The repository.

@@ -64,6 +64,7 @@ def group_in_steps(steps: Iterable[Iterable[pa.ChunkedArray]], rows: int) -> Cod
     several, codes, settled = np.arange(rows), numbers, 0
     for step in steps:
         codes = _combined(codes, step, several if len(several) < rows else None)
+        # A row that is unlike all others stays so, whatever the next columns hold.
         alone = np.bincount(codes)[codes] == 1
         numbers[several[alone]] = np.arange(settled, settled + int(alone.sum()))
         settled += int(alone.sum())
@@ -227,6 +228,7 @@ def _list_codes(column: Any, *, ordered: bool) -> Codes:
     codes = codes_of(items)
     if not ordered:
         owner = np.repeat(np.arange(len(column)), lengths)
+        # The same entries in any order are one map (decision 18).
         codes = codes[np.lexsort((codes, owner))]
     # The sequence of numbers is taken as bytes, so that Arrow can hash it.
     ends = np.concatenate([[0], np.cumsum(lengths)]) * codes.itemsize

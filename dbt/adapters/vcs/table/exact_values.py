@@ -185,6 +185,7 @@ def _number(text: str) -> Decimal:
 def _integer(text: str, wanted: pa.DataType) -> int:
     number = _number(text)
     low, high = -(2 ** (wanted.bit_width - 1)), 2 ** (wanted.bit_width - 1) - 1
+    # First, as int() of 1e999999999 would fill the memory.
     if not low <= number <= high:
         raise ValueError(f"expected a number from {low} to {high}")
     if number != int(number):
@@ -198,6 +199,7 @@ def _decimal(text: str, wanted: pa.DataType) -> Decimal:
         return Decimal(0)
     sign, digits, exponent = number.as_tuple()
     assert isinstance(exponent, int)
+    # Zeros at the end need no digit of the type: 1.50 fits decimal(2,1).
     shown = "".join(map(str, digits)).lstrip("0")
     significant = shown.rstrip("0")
     exponent += len(shown) - len(significant)
@@ -276,6 +278,7 @@ def _instant(moment: datetime, offset: str | None, zone: tzinfo) -> datetime:
 
 
 def _nested(given: pa.Scalar, wanted: pa.DataType) -> pa.Scalar:
+    # Some of Arrow's casts round without a word, so the value has to come back.
     try:
         value = pc.cast(given, wanted)
         back = pc.cast(value, given.type)

@@ -72,6 +72,7 @@ def _present(
     files: Files, fields: Sequence[Field], rows: pa.Table, old: Iterable[Block], deleted: Deleted
 ) -> tuple[tuple[Any, ...], ...]:
     names = [field.id for field in fields]
+    # By the first column most old rows are left out before whole keys are compared.
     first = pc.unique(rows.column(0))
     found: list[pa.RecordBatch] = []
     for block in old:

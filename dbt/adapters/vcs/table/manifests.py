@@ -78,6 +78,7 @@ class _News:
         """Share a source's segment if everything in it is new, else remember its compactions."""
         keys = {(stone.path, path) for stone in segment.tombstones for path in stone.targets}
         paths = {block.path for block in segment.blocks}
+        # A segment that two versions share by its id is skipped when they are compared.
         if (paths or keys) and paths <= self.blocks.keys() and keys <= self.deletions.keys():
             self.shared.append(ref)
             for path in paths:
@@ -143,6 +144,7 @@ def _reduced(objects: ObjectStore, ref: SegmentRef, edit: BlockEdit) -> SegmentR
             for path, rows in stone.targets.items()
             if (stone.path, path) not in edit.deletions.gone
         }
+        # Decision 9: the entry goes on without the blocks that left, and the file stays as it is.
         if targets:
             stones.append(msgspec.structs.replace(stone, targets=targets))
     rest = msgspec.structs.replace(segment, blocks=blocks, tombstones=tuple(stones))

@@ -165,7 +165,9 @@ def deletion_bitmap(files: FileNumbers, deleted: Mapping[str, Numbers]) -> Delet
         count = (len(used) + 1) * _WORDS
     words = np.zeros(count, np.uint64)
     bits = np.uint64(1) << (number & ((1 << WORD_BITS) - 1)).astype(np.uint64)
+    # Several rows share a word, of which a plain assignment would keep the last one's bit.
     np.bitwise_or.at(words, place, bits)
+    # Spark has no unsigned numbers.
     return DeletionBitmap(chunks=chunks, words=words.view(np.int64))
 
 

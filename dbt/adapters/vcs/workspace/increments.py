@@ -98,8 +98,8 @@ def check_reader(overlay: Overlay, item: DiffReference, zone: Callable[[], str])
     found = consumed.snapshot if consumed else None
     if found != step.before:
         raise InputError(
-            f"Expected {reader} to account for {_named(step.before)} of {step.relation}, found "
-            f"that it accounts for {_named(found)}: it was built after this SQL was compiled. "
+            f"Expected {reader} to account for {_version(step.before)} of {step.relation}, found "
+            f"that it accounts for {_version(found)}: it was built after this SQL was compiled. "
             "Compile it again."
         )
 
@@ -147,17 +147,19 @@ def record(
     made = old.origin
     if overlay.before(reader) == entry:
         # The build changed no row: without a version of its own it would read the same again.
-        made = msgspec.structs.replace(origin, inputs=_shown(overlay, reader, made.inputs))
+        made = msgspec.structs.replace(origin, inputs=_inputs_now(overlay, reader, made.inputs))
         new = msgspec.structs.replace(
             new,
             parents=(entry.snapshot,),
             operation=OPERATION,
             created_at=overlay.repository.clock(),
         )
-    overlay.put_table(reader, msgspec.structs.replace(new, origin=_read_too(made, inputs)))
+    overlay.put_table(reader, msgspec.structs.replace(new, origin=_with_consumed(made, inputs)))
 
 
-def _shown(overlay: Overlay, reader: RelationName, inputs: Iterable[Input]) -> tuple[Input, ...]:
+def _inputs_now(
+    overlay: Overlay, reader: RelationName, inputs: Iterable[Input]
+) -> tuple[Input, ...]:
     """Return inputs of a version at the versions that the branch shows, for a build of the same.
 
     A build that changed no row leaves no record of what it read beside changes, and it read what
@@ -178,7 +180,7 @@ def _shown(overlay: Overlay, reader: RelationName, inputs: Iterable[Input]) -> t
     return tuple(found.values())
 
 
-def _read_too(origin: Origin, consumed: Iterable[Consumed]) -> Origin:
+def _with_consumed(origin: Origin, consumed: Iterable[Consumed]) -> Origin:
     """Return an origin with more inputs; what the branch shows counts before a pinned version."""
     found = {(item.relation, item.version): item for item in origin.inputs}
     for item in consumed:
@@ -222,19 +224,19 @@ def _check_present(overlay: Overlay, reader: RelationName, step: Increment) -> N
         before: Snapshot = objects.snapshot(step.before)
         change = delta(before, objects.snapshot(step.after), objects.segment)
     except DamagedError:
-        _gone(reader, step)
+        _raise_collected(reader, step)
     paths = {block.path for block in change.removed} | {item.path for item in change.restored}
     if missing_file(overlay.repository.blobs, paths) is not None:
-        _gone(reader, step)
+        _raise_collected(reader, step)
 
 
-def _gone(reader: RelationName, step: Increment) -> NoReturn:
+def _raise_collected(reader: RelationName, step: Increment) -> NoReturn:
     raise NotFoundError(
-        f"{reader} accounts for {_named(step.before)} of {step.relation}, whose rows have been "
+        f"{reader} accounts for {_version(step.before)} of {step.relation}, whose rows have been "
         f"collected, so what changed since can't be read. Build it once from all rows: dbt build "
         f"--full-refresh --select {reader.identifier}."
     )
 
 
-def _named(id: str | None) -> str:
+def _version(id: str | None) -> str:
     return "no row" if id is None else f"version {id[:12]}"

@@ -340,9 +340,9 @@ def check_tested(
             stale.append(test)
     missing = sorted(wanted - seen)
     problems = [
-        *([f"failed: {_joined(failed)}"] if failed else []),
-        *([f"saw other versions: {_joined(stale)}"] if stale else []),
-        *([f"no test has seen: {_joined(missing)}"] if missing else []),
+        *([f"failed: {_first_of(failed)}"] if failed else []),
+        *([f"saw other versions: {_first_of(stale)}"] if stale else []),
+        *([f"no test has seen: {_first_of(missing)}"] if missing else []),
     ]
     if problems:
         raise ConflictError(
@@ -383,6 +383,6 @@ def _id(tree: TreeReader, name: str) -> str | None:
     return entry.version
 
 
-def _joined(items: list[str]) -> str:
+def _first_of(items: list[str]) -> str:
     more = f" and {len(items) - _SHOWN} more" if len(items) > _SHOWN else ""
     return ", ".join(sorted(items)[:_SHOWN]) + more

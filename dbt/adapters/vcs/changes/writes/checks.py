@@ -25,9 +25,8 @@ from dbt.adapters.vcs.sql.syntax.lexer import Kind, tokenize
 from dbt.adapters.vcs.table.files.block_reader import Files, is_readable
 from dbt.adapters.vcs.table.files.footers import check_not_null
 from dbt.adapters.vcs.table.key_check import SHOWN
-from dbt.adapters.vcs.table.positions import placeless
 from dbt.adapters.vcs.table.python_values import python_values
-from dbt.adapters.vcs.table.quoting import quoted, sql_type
+from dbt.adapters.vcs.table.quoting import placeless, quoted, sql_type
 from dbt.adapters.vcs.workspace.table_version import Version
 
 Checks = Mapping[str, str]

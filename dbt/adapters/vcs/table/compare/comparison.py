@@ -82,6 +82,7 @@ def _fields(old: Schema, new: Schema) -> tuple[Field, ...]:
     fields: list[Field] = []
     left = (field for field in old.fields if new.by_id(field.id) is None)
     for field in (*new.fields, *left):
+        # A dropped column's name may be another column's now.
         name = field.name
         while name.lower() in taken:
             name = f"{name}__before"
@@ -149,6 +150,7 @@ def best_bases(objects: ObjectStore, left: SnapshotId, right: SnapshotId) -> lis
     def age(id: SnapshotId) -> int:
         return objects.snapshot(id).created_at
 
+    # The id decides between equal ages, so that every machine takes the same base.
     found = merge_bases(left, right, parents, age)
     return sorted(found, key=lambda id: (age(id), id), reverse=True)
 

@@ -76,9 +76,11 @@ class Located:
         by_file: dict[str, list[int]] = {}
         for number in distinct(self.piece).tolist():
             by_file.setdefault(self.pieces[number].path, []).append(number)
+        # Each file once: a tombstone has the rows of many blocks.
         for path, numbers in by_file.items():
             chosen = self.of(numbers)
             first = self.pieces[numbers[0]]
+            # A tombstone has all columns inside, an older block not those in its path.
             whole = first.info.partition if first.info and first.image is None else {}
             rows = self.row[chosen]
             everything = first.image is None and len(rows) == first.rows and _is_range(rows)
@@ -296,6 +298,7 @@ class PlaceGrid:
         """Mark the first row seen at each place."""
         found = np.zeros(len(self._places), np.bool_)
         if not are_near(self._size, len(found)):
+            # A few rows far apart: marks for all places between them would cost more.
             found[np.unique(self._places, return_index=True)[1]] = True
             return found
         seen = np.zeros(self._size, np.bool_)
@@ -321,6 +324,7 @@ def hits(table: pa.Table, where: pc.Expression) -> Positions:
         InputError: It names a column that doesn't exist, or compares values that can't be
             compared.
     """
+    # Arrow filters a table by an expression, and can't say which rows pass.
     numbered = table.append_column("__vcs_row", pa.array(np.arange(table.num_rows)))
     try:
         found = numbered.filter(where).column("__vcs_row").to_numpy()

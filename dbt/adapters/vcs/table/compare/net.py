@@ -72,6 +72,7 @@ def net_changes(
         likely: Field ids of columns in which two rows of one key probably differ.
     """
     if key:
+        # What an update set is read first: most pairs differ there, and nothing else is read.
         keys = group_ids(columns(key), len(sign))
         others = [field for field in compared if field not in key]
         first = [field for field in others if field.id in likely]
@@ -87,6 +88,7 @@ def net_changes(
     new = np.setdiff1d(comes, pairs[1], assume_unique=True)
     before = np.concatenate([pairs[0], old, np.full(len(new), -1)])
     after = np.concatenate([pairs[1], np.full(len(old), -1), new])
+    # In the order of the old rows, with the added ones at the end.
     order = np.lexsort((after, np.where(before < 0, len(rows), before)))
     return NetChanges(rows, signs, value, before[order], after[order])
 
@@ -113,6 +115,7 @@ def _read(
 def _left(steps: Iterable[Iterable[pa.ChunkedArray]], sign: Positions) -> tuple[Positions, Codes]:
     """Return the numbers of the rows that are left, and a number for each one's value."""
     value = group_in_steps(steps, len(sign))
+    # Of n equal rows of one sign and m of the other, n - m are left, the first ones.
     net = sums(value, sign)
     wanted = (np.sign(net)[value] == sign) & (ranks(value * 2 + (sign > 0)) < np.abs(net)[value])
     rows = np.flatnonzero(wanted)
@@ -155,6 +158,7 @@ def _left_of_keys(
 
 def sums(groups: Codes, numbers: Positions) -> Positions:
     """Return the sum of whole numbers in each group."""
+    # Added up as floats, which are exact up to 2**53.
     return np.bincount(groups, weights=numbers).astype(np.int64)
 
 

@@ -262,6 +262,7 @@ class Files:
         codes = encoded.indices.to_numpy(zero_copy_only=False)
         positions = table.column(POSITION_COLUMN).to_numpy().astype(np.int64)
         blocks = encoded.dictionary.to_pylist()
+        # By block, and within one in the order of the file.
         order = np.argsort(codes, kind="stable")
         ends = np.cumsum(np.bincount(codes, minlength=len(blocks)))
         parts = np.split(order, ends[:-1])
@@ -272,6 +273,7 @@ class Files:
         expected = entry.footer if entry else ""
         checked, file = self._opened.get(path) or ("", None)
         if file is not None and expected in ("", checked):
+            # One that was opened by its path alone is opened again if there is a digest to check.
             return file
         size = self.blobs.size(path)
         source, known = checked_source(self.blobs, path, size, entry, at_once=_READ_WHOLE)
@@ -454,6 +456,7 @@ def _read_some(file: Any, names: Sequence[str], rows: Positions, path: str) -> p
     needed = distinct(groups)
     threaded = sum(sizes[number] for number in needed.tolist()) >= _THREADED_ROWS
     table = file.read_row_groups(needed.tolist(), columns=list(names), use_threads=threaded)
+    # What was read has no gaps, so a row's place in it is earlier by the groups left out.
     skipped = np.zeros(len(sizes) + 1, np.int64)
     kept = 0
     for number in needed.tolist():

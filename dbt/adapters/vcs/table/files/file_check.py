@@ -100,6 +100,7 @@ def _check(blobs: Blobs, file: NeededFile) -> None:
         raise _WrongError(_other(file, metadata, f"bytes is {whole}, expected {file.whole}"))
     if metadata is None:
         raise _WrongError("is damaged: it has no footer of a Parquet file that can be read")
+    # An entry from before there were digests: the file itself says whose it is.
     if not file.footer and (owner := _foreign(file, metadata)):
         raise _WrongError(f"is another file: it was written as one of {owner}")
     _check_rows(file, metadata.num_rows)
@@ -139,6 +140,7 @@ _OWNER: Final = tuple(key.encode() for key in _OWNER_KEYS)
 
 
 def _check_rows(file: NeededFile, found: int) -> None:
+    # Decision 9: of a tombstone's rows those of blocks that left the table aren't counted.
     if found != file.rows and not (file.is_tombstone and found > file.rows):
         raise _WrongError(f"has {found:,} rows, expected {file.rows:,}")
 

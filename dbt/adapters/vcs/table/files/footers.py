@@ -113,6 +113,7 @@ def read_blocks(
 
     if len(paths) < _MIN_PARALLEL:
         return tuple(map(block_of, paths))
+    # A request for each footer, which an object store takes some 20 ms to answer.
     with ThreadPoolExecutor(min(_THREADS, len(paths))) as pool:
         return tuple(pool.map(block_of, paths))
 
@@ -438,6 +439,7 @@ def _bounds(kind: str, stats: Any, leaf: Any) -> tuple[Any, Any]:
     if kind in INTEGERS or kind == "date":
         return int(stats.min_raw), int(stats.max_raw)
     if kind in FLOATS:
+        # JSON has no infinite numbers, and a bound that is NaN promises nothing.
         low, high = float(stats.min_raw), float(stats.max_raw)
         if math.isnan(low) or math.isnan(high):
             return None, None

@@ -36,7 +36,7 @@ from dbt.adapters.vcs.sql.syntax.statement import (
     renames,
 )
 from dbt.adapters.vcs.sql.view import AlterViewAs, CreateView
-from dbt.adapters.vcs.table.positions import moved
+from dbt.adapters.vcs.table.quoting import moved
 from dbt.adapters.vcs.workspace.mounts import reparsed
 from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
 
@@ -105,8 +105,8 @@ def execute(
             "See dbt-vcs --help for another way."
         )
     written = _own_text(scope.text, statement, scope.origin)
-    with similar_names(scope), _counted_in(written):
-        outcome = _handled(scope, statement, handler, reusing)
+    with similar_names(scope), _own_positions(written):
+        outcome = _outcome_of(scope, statement, handler, reusing)
     return _with_places(outcome, written)
 
 
@@ -124,7 +124,7 @@ def _changes(statement: Statement) -> bool:
     return statement.changes and not is_dry
 
 
-def _handled(
+def _outcome_of(
     scope: Scope, statement: Statement, handler: Handler, reusing: Reusing | None
 ) -> Outcome:
     # Decision 13: on the branch that a merge keeps its conflicts on, statements only resolve them.
@@ -284,7 +284,7 @@ def _own_text(written: str, statement: object, origin: Origin) -> str:
 
 
 @contextmanager
-def _counted_in(written: str) -> Iterator[None]:
+def _own_positions(written: str) -> Iterator[None]:
     """Report lines and positions in Spark's errors in terms of the original text.
 
     An error in text that was added gets no position.
@@ -300,7 +300,7 @@ def _counted_in(written: str) -> Iterator[None]:
 
 
 def _with_places(outcome: Outcome, written: str) -> Outcome:
-    """Apply `counted_in` to the rows of an outcome, which are computed later."""
+    """Apply `_own_positions` to the rows of an outcome, which are computed later."""
     if outcome.rows is None:
         return outcome
     return replace(outcome, rows=_OwnRows(outcome.rows, written))
@@ -318,13 +318,13 @@ class _OwnRows:
         return self._rows.columns
 
     def fetch(self, limit: int | None = None) -> list[tuple[Any, ...]]:
-        with _counted_in(self._written):
+        with _own_positions(self._written):
             return self._rows.fetch(limit)
 
     def run(self) -> None:
-        with _counted_in(self._written):
+        with _own_positions(self._written):
             self._rows.run()
 
     def arrow(self) -> pa.Table:
-        with _counted_in(self._written):
+        with _own_positions(self._written):
             return self._rows.arrow()

@@ -304,17 +304,17 @@ def landed_commit(
     branch = workspace.line.branch
     if branch is None:
         # A fixed commit: there are no other writers, and nothing lands.
-        result, landing, _ = _tried(workspace, work, message)
+        result, landing, _ = _attempt(workspace, work, message)
         return result, landing
     with workspace.repository.turns.on(branch) as turn:
         for _ in turn.attempts(f"run the statement on the branch {branch!r}"):
-            result, landing, is_done = _tried(workspace, work, message)
+            result, landing, is_done = _attempt(workspace, work, message)
             if is_done:
                 return result, landing
     raise AssertionError("attempts raises when it ends")
 
 
-def _tried(
+def _attempt(
     workspace: Workspace, work: Callable[[Overlay], _T], message: str
 ) -> tuple[_T, Landed | None, bool]:
     """Do work and commit its changes; False if another writer changed the same meanwhile."""

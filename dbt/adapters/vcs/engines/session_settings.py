@@ -61,7 +61,7 @@ def process_settings(user: Mapping[str, str]) -> dict[str, str]:
     Raises:
         InputError: The user asks for a catalog other than the in-memory one.
     """
-    # Decision 4.
+    # Decision 4: each open branch has a catalog of its own.
     catalog = user.get("spark.sql.catalogImplementation", "in-memory")
     if catalog != "in-memory":
         raise InputError(

@@ -47,7 +47,7 @@ from dbt.adapters.vcs.table.types import RAW_TYPE_KEY
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
 
-# As of the tables of Spark in process; a server may have other settings.
+# The same as for Spark in process: a server may have other settings.
 _OPTIONS: Final = {
     "timeZone": "UTC",
     "mergeSchema": "false",

@@ -35,7 +35,7 @@ from dbt.adapters.vcs.table.partition_values import WRITE_FOLDER, column_of, par
 from dbt.adapters.vcs.table.quoting import literal, quoted, quoted_relation, sql_type
 from dbt.adapters.vcs.table.row_numbers import FileNumbers
 
-# Of more files that were checked nothing is remembered once versions are dropped.
+# With more checked files than this, all are forgotten once versions are dropped.
 _MOST_CHECKED: Final = 200_000
 _NO_FILES: Final = ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
 _NOWHERE: Final = (

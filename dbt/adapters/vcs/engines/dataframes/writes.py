@@ -77,7 +77,7 @@ def write_frame(
     partition_by = [inside[_position(names, name)] for name in destination.partition_by]
     cluster_by = [inside[_position(names, name, "clustering")] for name in destination.cluster_by]
     columns = columns_of_schema(frame.schema)
-    # Decision 20.
+    # Decision 20: all fields of a file have a number, or none has.
     frame = numbered_frame(frame)
     # Decision 22: partition columns are inside the files, too.
     partition_by, frame = _with_copies(frame, partition_by)

@@ -216,9 +216,13 @@ class Probes:
         self.done = 0
         self._condition = condition
         self._repository = repository
-        self._versions = ReadVersions(repository, condition.text, schema)
-        self._plain = _plain_query(self._versions.query)
-        self._read: dict[CommitId, VersionsRead | None] = {}
+        statement, calls = read(condition.text)
+        assert isinstance(statement, Query)
+        self._query = statement
+        self._plain = _plain_query(statement)
+        self._calls = sorted({call.relation(schema) for call in calls})
+        self._reads = sorted({r.name.relation(schema) for r in statement.reads if r.at is None})
+        self._versions: dict[CommitId, VersionsRead | None] = {}
         self._answers: dict[str, Answer] = {}
         self._workspace = Workspace(
             repository,
@@ -230,13 +234,21 @@ class Probes:
 
     def versions(self, commit: CommitId) -> VersionsRead | None:
         """Return what the condition reads on a commit; None if the commit can't be read."""
-        if commit not in self._read:
+        if commit not in self._versions:
             try:
-                self._read[commit] = self._versions.on(commit)
+                self._versions[commit] = self._follow(commit)
             except DamagedError:
                 # Its rows may be collected: a look would fail, and the search goes around it.
-                self._read[commit] = None
-        return self._read[commit]
+                self._versions[commit] = None
+        return self._versions[commit]
+
+    def _follow(self, commit: CommitId) -> VersionsRead:
+        walk = _Walk(self._repository, commit, self._query)
+        for name in self._reads:
+            walk.read(name)
+        for name in self._calls:
+            walk.call(name)
+        return walk.found()
 
     def digest(self, commit: CommitId) -> str | None:
         """Return one text for the versions read on a commit; None if it can't be read."""
@@ -445,54 +457,22 @@ class VersionsRead(NamedTuple):
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-class ReadVersions:
-    """Finds what a query reads on each commit."""
-
-    def __init__(self, repository: Repository, text: str, schema: str) -> None:
-        """Take a query, and the schema of names without one.
-
-        Raises:
-            InputError: It can't be parsed.
-        """
-        self._repository = repository
-        statement, calls = read(text)
-        assert isinstance(statement, Query)
-        self.query = statement
-        self._calls = {call.relation(schema) for call in calls}
-        self._reads = {r.name.relation(schema) for r in statement.reads if r.at is None}
-        self._reads_more = _reads_more(statement)
-
-    def on(self, commit: CommitId) -> VersionsRead:
-        """Return what the query reads on a commit.
-
-        Raises:
-            DamagedError: The commit, or a view that it shows, has been collected or is damaged.
-        """
-        walk = _Walk(self._repository, commit)
-        walk.reads_more = self._reads_more
-        for name in sorted(self._reads):
-            walk.read(name)
-        for name in sorted(self._calls):
-            walk.call(name)
-        return walk.found()
-
-
 class _Walk:
     """Follows a query's relations on one commit, each once."""
 
-    def __init__(self, repository: Repository, commit: CommitId) -> None:
+    def __init__(self, repository: Repository, commit: CommitId, query: Query) -> None:
         self._objects = repository.objects
         self._commit = commit
         self._tree: TreeReader = repository.tree(commit)
         self._entries: dict[RelationName, Entry] = {}
         self._missing: set[RelationName] = set()
-        self.reads_more = False
+        self._reads_more = _reads_more(query)
 
     def found(self) -> VersionsRead:
         return VersionsRead(
             entries=tuple(sorted(self._entries.items())),
             missing=tuple(sorted(self._missing)),
-            moment=self._commit if self.reads_more else None,
+            moment=self._commit if self._reads_more else None,
         )
 
     def call(self, name: RelationName) -> None:
@@ -509,7 +489,7 @@ class _Walk:
             self._entries[name] = entry
             self._follow(entry)
         elif name.schema == _METADATA:
-            self.reads_more = True
+            self._reads_more = True
         else:
             self._missing.add(name)
 
@@ -526,7 +506,7 @@ class _Walk:
             if below.language != "sql":
                 return
             query = query_of_body(below.text)
-        self.reads_more = self.reads_more or _reads_more(query)
+        self._reads_more = self._reads_more or _reads_more(query)
         for text in below.reads:
             self.read(_relation_of(text))
         for text in below.calls:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dbt.adapters.vcs.changes.writes.compaction import is_table_due, put_optimized, rewrite_table
-from dbt.adapters.vcs.changes.writes.versions import changed, put_segments
+from dbt.adapters.vcs.changes.writes.versions import changed
 from dbt.adapters.vcs.commands.optimize import (
     OptimizeReport,
     optimize,
@@ -23,6 +23,7 @@ from dbt.adapters.vcs.core.model import Origin, RelationName, Snapshot
 from dbt.adapters.vcs.core.plan.collect import files_of
 from dbt.adapters.vcs.core.plan.delta import Delta, delta
 from dbt.adapters.vcs.table.files.footers import read_blocks
+from dbt.adapters.vcs.table.manifests import put_segments
 from dbt.adapters.vcs.table.types import arrow_type
 from tests.unit.shelf import Shelf, _no_engine
 
@@ -167,7 +168,7 @@ def test_partitions_stay_apart(shelf: Shelf) -> None:
         shelf.blobs.create(paths[-1], sink.getvalue().to_pybytes())
     blocks = read_blocks(shelf.blobs, paths, snapshot.schema, snapshot.partition_by)
     scope = shelf.connection.scope("", overlay, Origin())
-    segments = put_segments(shelf.repository, blocks)
+    segments = put_segments(shelf.repository.objects, blocks)
     version = msgspec.structs.replace(snapshot, segments=segments)
     changed(scope, RelationName("s", "p"), snapshot, version, operation="append")
     shelf.line.land(overlay, "append")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from dbt.adapters.vcs.changes.writes.versions import JOIN_ABOVE, joined, put_segments
+from dbt.adapters.vcs.changes.writes.versions import JOIN_ABOVE, joined
 from dbt.adapters.vcs.core.errors import ConflictError, NotFoundError
 from dbt.adapters.vcs.core.ids import Micros, TableId
 from dbt.adapters.vcs.core.model import (
@@ -19,6 +19,7 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
+from dbt.adapters.vcs.table.manifests import put_segments
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine
 from dbt.adapters.vcs.workspace.overlay import Overlay
 
@@ -56,7 +57,7 @@ def append(overlay: Overlay, path: str) -> None:
     assert isinstance(entry, TableEntry)
     before = overlay.snapshot(entry.snapshot)
     overlay.repository.blobs.create(path, b"1")
-    added = put_segments(overlay.repository, [Block(path=path, rows=1, bytes=1)])
+    added = put_segments(overlay.repository.objects, [Block(path=path, rows=1, bytes=1)])
     overlay.put_table(
         AUDIT,
         msgspec.structs.replace(
@@ -120,7 +121,7 @@ def test_a_rebuild_does_not_follow_an_insert(line: BranchLine) -> None:
     append(first, "x")
     before = second.require_table(AUDIT)
     repository.blobs.create("new", b"1")
-    rebuilt = put_segments(repository, [Block(path="new", rows=1, bytes=1)])
+    rebuilt = put_segments(repository.objects, [Block(path="new", rows=1, bytes=1)])
     second.put_table(AUDIT, msgspec.structs.replace(before, segments=rebuilt))
     line.land(first, "append")
 

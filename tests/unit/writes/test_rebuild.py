@@ -11,13 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.changes.writes.rebuild import MAX_CHANGED, REBUILD, put_rebuilt
-from dbt.adapters.vcs.changes.writes.versions import folder_of, put_segments
+from dbt.adapters.vcs.changes.writes.versions import folder_of
 from dbt.adapters.vcs.core.ids import new_table_id
 from dbt.adapters.vcs.core.model import Field, Origin, RelationName, Schema, Snapshot
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.table.compare.located import signed_rows
 from dbt.adapters.vcs.table.files.footers import read_blocks
 from dbt.adapters.vcs.table.files.parquet import write_table
+from dbt.adapters.vcs.table.manifests import put_segments
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from tests.unit.shelf import Shelf
 
@@ -99,7 +100,9 @@ def written(
     return Snapshot(
         table=table,
         schema=SCHEMA,
-        segments=put_segments(repository, read_blocks(repository.blobs, files, SCHEMA, ())),
+        segments=put_segments(
+            repository.objects, read_blocks(repository.blobs, files, SCHEMA, ())
+        ),
         created_at=repository.clock(),
         operation="rebuild",
         primary_key=key,

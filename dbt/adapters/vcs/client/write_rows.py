@@ -11,12 +11,7 @@ import pyarrow as pa
 
 from dbt.adapters.vcs.changes.writes.stage import target_of
 from dbt.adapters.vcs.changes.writes.upsert import upsert
-from dbt.adapters.vcs.changes.writes.versions import (
-    arrow_blocks,
-    changed,
-    check_writable,
-    put_segments,
-)
+from dbt.adapters.vcs.changes.writes.versions import arrow_blocks, changed, check_writable
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Field, RelationName, Snapshot
@@ -25,6 +20,7 @@ from dbt.adapters.vcs.sql.handler_registry import handler_of
 from dbt.adapters.vcs.sql.syntax.clauses import ColumnDef
 from dbt.adapters.vcs.sql.syntax.names import Name, Target
 from dbt.adapters.vcs.table.exact_values import fitted_rows
+from dbt.adapters.vcs.table.manifests import put_segments
 from dbt.adapters.vcs.table.types import declared_type
 from dbt.adapters.vcs.workspace.statement_scope import Scope
 
@@ -117,7 +113,7 @@ def write_rows(scope: Scope, name: RelationName, rows: RowSource, request: Write
     parts = (fitted_rows(name, part, snapshot.schema) for part in rows.parts())
     repository = scope.overlay.repository
     blocks = arrow_blocks(repository, name, snapshot, parts)
-    added = put_segments(repository, blocks)
+    added = put_segments(repository.objects, blocks)
     kept = snapshot.segments if request.mode == "append" else ()
     if blocks or kept != snapshot.segments:
         version = msgspec.structs.replace(snapshot, segments=(*kept, *added))

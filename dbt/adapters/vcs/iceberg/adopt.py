@@ -13,7 +13,7 @@ from dbt.adapters.vcs.changes.merges.conflicts.policy import Policy
 from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import Clash
 from dbt.adapters.vcs.changes.merges.table_merge import TableMerge, merge_tables
 from dbt.adapters.vcs.changes.writes.checks import refuse_null
-from dbt.adapters.vcs.changes.writes.versions import changed, put_segments, without_blocks
+from dbt.adapters.vcs.changes.writes.versions import changed, without_blocks
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Block, Origin, RelationName, Snapshot, TableEntry
@@ -40,6 +40,7 @@ from dbt.adapters.vcs.iceberg.client_manifests import (
 )
 from dbt.adapters.vcs.table.equality import group_ids
 from dbt.adapters.vcs.table.limits import MERGE_LIMITS, TooLargeError
+from dbt.adapters.vcs.table.manifests import put_segments
 from dbt.adapters.vcs.table.row_numbers import are_among
 from dbt.adapters.vcs.workspace.statement_scope import Scope
 from dbt.adapters.vcs.workspace.table_version import Version
@@ -238,7 +239,7 @@ def _with_changes(
     kept = without_blocks(repository, now.segments, gone) if gone else now.segments
     every = (*Version.of(repository, now).blocks, *blocks)
     stones = [tombstone_of(repository, now, every, deletions)] if deletions else []
-    segments = (*kept, *put_segments(repository, blocks, stones))
+    segments = (*kept, *put_segments(repository.objects, blocks, stones))
     return msgspec.structs.replace(now, segments=segments)
 
 

@@ -11,7 +11,7 @@ import msgspec
 from dbt.adapters.vcs.changes.writes import rebuild
 from dbt.adapters.vcs.changes.writes.checks import check_default, check_rows
 from dbt.adapters.vcs.changes.writes.keys import PRIMARY_KEY, check_keys, key_columns, settled_key
-from dbt.adapters.vcs.changes.writes.versions import folder_of, previous, put_segments
+from dbt.adapters.vcs.changes.writes.versions import folder_of, previous
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.ids import SnapshotId, TableId, new_table_id
 from dbt.adapters.vcs.core.model import (
@@ -47,6 +47,7 @@ from dbt.adapters.vcs.sql.syntax.scan import QUERY_WORDS
 from dbt.adapters.vcs.sql.syntax.statement import Query, Statement
 from dbt.adapters.vcs.sql.table import Clone, CreateTableLike, may_create, refuse_location
 from dbt.adapters.vcs.table.files.footers import read_blocks
+from dbt.adapters.vcs.table.manifests import put_segments
 from dbt.adapters.vcs.table.partition_values import check_partition_type
 from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
 
@@ -474,7 +475,7 @@ def _written(
     repository = scope.overlay.repository
     partition_by = _ids(schema, statement.partition_by)
     blocks = read_blocks(repository.blobs, written.files, schema, partition_by, written.footers)
-    return schema, put_segments(repository, blocks)
+    return schema, put_segments(repository.objects, blocks)
 
 
 def _schema_of(

@@ -11,11 +11,7 @@ import msgspec
 from dbt.adapters.vcs.changes.writes.append import put_appended, write_query
 from dbt.adapters.vcs.changes.writes.pruning import matching
 from dbt.adapters.vcs.changes.writes.stage import RowTarget, target_of
-from dbt.adapters.vcs.changes.writes.versions import (
-    changed,
-    put_segments,
-    without_blocks,
-)
+from dbt.adapters.vcs.changes.writes.versions import changed, without_blocks
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Block, RelationName, SegmentRef, Snapshot
 from dbt.adapters.vcs.core.model.snapshot import fitted
@@ -32,6 +28,7 @@ from dbt.adapters.vcs.sql.syntax.parser import parse, reads
 from dbt.adapters.vcs.sql.syntax.statement import (
     OnRelation,
 )
+from dbt.adapters.vcs.table.manifests import put_segments
 from dbt.adapters.vcs.table.quoting import quoted_relation, sql_type
 from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
 from dbt.adapters.vcs.workspace.table_version import Version
@@ -64,7 +61,7 @@ def insert(scope: Scope, statement: Insert) -> Outcome:
     blocks = write_query(scope, name, snapshot, statement.staged, reading)
     if not statement.overwrite and statement.replace_where is None:
         return put_appended(scope, name, snapshot, blocks)
-    added = put_segments(scope.overlay.repository, blocks)
+    added = put_segments(scope.overlay.repository.objects, blocks)
     rows = sum(block.rows for block in blocks)
     if statement.replace_where is not None:
         kept = _without_rows(scope, name, statement.replace_where, blocks)

@@ -98,8 +98,8 @@ class _News:
 def put_segments(
     objects: ObjectStore,
     blocks: Sequence[Block],
-    tombstones: Sequence[Tombstone],
-    derivations: Sequence[Derivation],
+    tombstones: Sequence[Tombstone] = (),
+    derivations: Sequence[Derivation] = (),
     replacements: Sequence[Replacement] = (),
 ) -> tuple[SegmentRef, ...]:
     """Write blocks as segments, in order, and return references to them.

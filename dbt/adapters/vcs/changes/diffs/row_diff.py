@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 
 from dbt.adapters.vcs.core.model import Snapshot
 from dbt.adapters.vcs.core.plan.delta import Delta, delta
-from dbt.adapters.vcs.core.plan.schema_merge import ColumnChange, diff_schemas
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.sql.syntax.diff_call import TwoWayShape
 from dbt.adapters.vcs.table.compare.comparison import Counts, VersionComparison
@@ -34,13 +33,11 @@ class TableDiff:
 
     Attributes:
         comparison: The columns compared.
-        schema: How the columns differ.
         rows: The rows removed or added, columns by name; only those that are shown.
         net: Which of them make up each change.
     """
 
     comparison: VersionComparison
-    schema: tuple[ColumnChange, ...]
     rows: pa.Table
     net: NetChanges
 
@@ -136,7 +133,7 @@ def diff(
     named = left.rename_columns([field.name for field in fields])
     if where is not None:
         named, net = _filtered(named, net, where)
-    return TableDiff(comparison, _schema_changes(before, after), named, net)
+    return TableDiff(comparison, named, net)
 
 
 def count_changes(
@@ -193,12 +190,6 @@ def _named(codes: npt.NDArray[np.int64], names: pa.StringArray) -> pa.Array:
 def _taken(rows: pa.Table, places: npt.NDArray[np.int64]) -> pa.Table:
     """Return the rows with the given numbers, NULLs for -1."""
     return rows.take(pa.array(places, mask=places < 0))
-
-
-def _schema_changes(before: Snapshot | None, after: Snapshot | None) -> tuple[ColumnChange, ...]:
-    if before is None or after is None:
-        return ()
-    return diff_schemas(before.schema, after.schema)
 
 
 _PART: Final = 50_000

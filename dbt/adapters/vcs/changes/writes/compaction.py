@@ -12,12 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from dbt.adapters.vcs.changes.writes.versions import (
-    folder_of,
-    joined,
-    put_segments,
-    without_blocks,
-)
+from dbt.adapters.vcs.changes.writes.versions import folder_of, joined, without_blocks
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import (
@@ -44,6 +39,7 @@ from dbt.adapters.vcs.engines.port import Destination, Rewriter
 from dbt.adapters.vcs.table.files.footers import WrittenFiles, read_blocks
 from dbt.adapters.vcs.table.files.rewrite import rewrite_blocks
 from dbt.adapters.vcs.table.limits import in_process_first
+from dbt.adapters.vcs.table.manifests import put_segments
 from dbt.adapters.vcs.table.quoting import quoted
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.table_version import Version
@@ -144,7 +140,7 @@ def put_optimized(
     gone = {path for item in usable for path in item.inputs}
     outputs = [block for item in usable for block in item.outputs]
     kept = without_blocks(repository, snapshot.segments, gone)
-    added = put_segments(repository, outputs, derivations=derivations)
+    added = put_segments(repository.objects, outputs, derivations=derivations)
     version = msgspec.structs.replace(
         snapshot,
         segments=joined(repository, (*kept, *added)),

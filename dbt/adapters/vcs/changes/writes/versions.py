@@ -14,10 +14,8 @@ from dbt.adapters.vcs.core.errors import DamagedError, UnsupportedError
 from dbt.adapters.vcs.core.ids import SnapshotId, TableId, WriteId, new_write_id
 from dbt.adapters.vcs.core.model import (
     Block,
-    Derivation,
     Origin,
     RelationName,
-    Replacement,
     Segment,
     SegmentRef,
     Snapshot,
@@ -41,23 +39,6 @@ def folder_of(table: TableId) -> str:
     """Return the folder for a new write to a table."""
     write: WriteId = new_write_id()
     return f"data/{table}/w={write}"
-
-
-def put_segments(
-    repository: Repository,
-    blocks: Sequence[Block],
-    tombstones: Sequence[Tombstone] = (),
-    derivations: Sequence[Derivation] = (),
-    replacements: Sequence[Replacement] = (),
-) -> tuple[SegmentRef, ...]:
-    """Write blocks as segments, in order, and return what a snapshot says of them.
-
-    Tombstones and replacements go to the first segment, a derivation to that of its first output,
-    or to the first if nothing was left to write.
-    """
-    return manifests.put_segments(
-        repository.objects, blocks, tombstones, derivations, replacements
-    )
 
 
 def without_blocks(

@@ -11,7 +11,7 @@ import msgspec
 
 from dbt.adapters.vcs.changes.writes.checks import checks_of
 from dbt.adapters.vcs.changes.writes.keys import may_clash
-from dbt.adapters.vcs.changes.writes.versions import joined, put_segments
+from dbt.adapters.vcs.changes.writes.versions import joined
 from dbt.adapters.vcs.core.errors import ReadOnlyError, VcsError
 from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId, TreeId
 from dbt.adapters.vcs.core.landing import Landed, Proposal
@@ -25,6 +25,7 @@ from dbt.adapters.vcs.core.origins.lineage import (
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import check_present
+from dbt.adapters.vcs.table.manifests import put_segments
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.run_branch import LEASE, RunBranch, Status, this_process
 
@@ -361,7 +362,7 @@ def _appended(
     if {block.path for block in change.added} & {block.path for block in theirs.added}:
         # A client's commit that arrived twice: its files count once.
         return None
-    added = put_segments(overlay.repository, change.added)
+    added = put_segments(overlay.repository.objects, change.added)
     version = msgspec.structs.replace(
         head,
         segments=joined(overlay.repository, (*head.segments, *added)),

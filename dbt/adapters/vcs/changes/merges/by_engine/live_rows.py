@@ -55,11 +55,7 @@ class LiveRows:
         self._states = states
         self._stones = stones
         self._infos: list[Block] = []
-        self._images: dict[str, dict[str, int]] = {}
-        for number, state in enumerate(states):
-            for image, block in state.deletions:
-                known = self._images.setdefault(block, {})
-                known[image] = known.get(image, 0) | 1 << number
+        self._images = _deleting(states)
 
     def query(self, pieces: Sequence[Piece], fields: Sequence[Field]) -> str:
         """Return the query for `f`, `p`, the states, and the fields as `c0`, `c1`...
@@ -124,6 +120,16 @@ class LiveRows:
         return f"({dead})"
 
 
+def _deleting(states: Sequence[State]) -> dict[str, dict[str, int]]:
+    """Return the tombstones that delete from each block, with the bits of the states having it."""
+    found: dict[str, dict[str, int]] = {}
+    for number, state in enumerate(states):
+        for image, block in state.deletions:
+            known = found.setdefault(block, {})
+            known[image] = known.get(image, 0) | 1 << number
+    return found
+
+
 @dataclass(frozen=True, kw_only=True)
 class StreamedRows:
     """The rows of `LiveRows` as batches, for an engine in this process: nothing is joined.
@@ -164,11 +170,7 @@ class StreamedRows:
 
     def parts(self) -> Iterator[pa.Table]:
         """Yield the rows, a batch at a time."""
-        images: dict[str, dict[str, int]] = {}
-        for number, state in enumerate(self.states):
-            for image, block in state.deletions:
-                known = images.setdefault(block, {})
-                known[image] = known.get(image, 0) | 1 << number
+        images = _deleting(self.states)
         alone: dict[str, dict[str, int]] = {}
         several: set[str] = set()
         for piece in self.pieces:

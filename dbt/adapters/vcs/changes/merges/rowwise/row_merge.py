@@ -16,7 +16,7 @@ The further steps are in `core/plan/states.py` (graft), `decide.py` (which row s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, TypeVar
@@ -40,11 +40,11 @@ from dbt.adapters.vcs.changes.merges.rowwise.row_outcome import (
     MergeOutcome,
 )
 from dbt.adapters.vcs.changes.merges.rowwise.row_policy import RowPolicy
-from dbt.adapters.vcs.changes.merges.rowwise.side_fitting import Fitting
+from dbt.adapters.vcs.changes.merges.rowwise.side_fitting import Fitting, entries_of_blocks
 from dbt.adapters.vcs.changes.writes.keys import shown
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import WriteId, new_write_id
-from dbt.adapters.vcs.core.model import Block, Field, Snapshot
+from dbt.adapters.vcs.core.model import Field, Snapshot
 from dbt.adapters.vcs.core.plan.pieces import Piece, meeting, shared_targets, touched_pieces
 from dbt.adapters.vcs.core.plan.schema_merge import (
     Definition,
@@ -313,24 +313,11 @@ def _to_read(
     everything: bool,
 ) -> tuple[Piece, ...]:
     """Return files that may hold rows both sides touched; with `everything`, any touched rows."""
-    infos = _infos(repository, ours, shared_targets(triple))
+    infos = entries_of_blocks(repository, ours, shared_targets(triple))
     touched = touched_pieces(triple, infos)
     if everything:
         return tuple(item.piece for item in touched)
     return meeting(touched, by)
-
-
-def _infos(repository: Repository, version: Snapshot, paths: Iterable[str]) -> dict[str, Block]:
-    """Return the entries of some blocks of a version."""
-    wanted = set(paths)
-    found: dict[str, Block] = {}
-    for ref in reversed(version.segments):
-        if len(found) == len(wanted):
-            break
-        for block in repository.objects.segment(ref.id).blocks:
-            if block.path in wanted:
-                found[block.path] = block
-    return found
 
 
 def _check_layout(definition: Definition, triple: Triple, state: State) -> None:

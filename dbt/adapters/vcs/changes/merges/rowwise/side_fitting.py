@@ -19,7 +19,7 @@ merged definition reads them as that side does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -327,7 +327,7 @@ class Fitting:
         """Write tombstones again, with images as the merged definition reads the rows."""
         if not images:
             return ()
-        infos = self._infos({item.block for item in images})
+        infos = entries_of_blocks(self.repository, self.side, {item.block for item in images})
         found: tuple[Tombstone, ...] = self._somewhere(
             lambda: self._images_here(images, infos, folder),
             lambda: self._images_by_engine(images, infos, folder),
@@ -367,16 +367,6 @@ class Fitting:
             counts[item.block] = counts.get(item.block, 0) + item.rows
         target = tombstone_folder(folder)
         return write_tombstones(self.repository.blobs, session, query, counts, folder=target)
-
-    def _infos(self, paths: set[str]) -> dict[str, Block]:
-        """Return the entries of some of the side's blocks."""
-        found: dict[str, Block] = {}
-        for ref in reversed(self.side.segments):
-            if len(found) == len(paths):
-                break
-            segment = self.repository.objects.segment(ref.id)
-            found |= {block.path: block for block in segment.blocks if block.path in paths}
-        return found
 
     def _telling(self, field: Field) -> list[Field]:
         """Return the columns that errors show of a row: its key, or all; and the one given."""
@@ -464,3 +454,18 @@ def _cast(column: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:
         return column.cast(type_, safe=False)
     except pa.ArrowInvalid:
         return pa.chunked_array([pa.array([one(value) for value in column], type_)])
+
+
+def entries_of_blocks(
+    repository: Repository, version: Snapshot, paths: Iterable[str]
+) -> dict[str, Block]:
+    """Return the entries of some blocks of a version."""
+    wanted = set(paths)
+    found: dict[str, Block] = {}
+    for ref in reversed(version.segments):
+        if len(found) == len(wanted):
+            break
+        for block in repository.objects.segment(ref.id).blocks:
+            if block.path in wanted:
+                found[block.path] = block
+    return found

@@ -209,6 +209,7 @@ def _check_time(value: Value) -> None:
 
 
 def _hash(kind: str, data: bytes) -> str:
+    # Kind and version first, as in git: no bytes are objects of two kinds.
     return hashlib.sha256(b"vcs%d %s\n" % (OBJECT_VERSION, kind.encode()) + data).hexdigest()
 
 

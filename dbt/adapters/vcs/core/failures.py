@@ -27,6 +27,7 @@ def translated(verb: str, path: str, uri: str) -> Iterator[None]:
     except VcsError:
         raise
     except FileNotFoundError as error:
+        # A write makes its file, so what is missing is the bucket.
         if verb == "write":
             raise StorageError(
                 f"Could not write {path}: there is no {uri}. "
@@ -104,6 +105,7 @@ def shown_option(name: str) -> str:
 
 def without_secrets(text: str, values: Iterable[str] = ()) -> str:
     """Return a text without these values, and without anything else that could be a credential."""
+    # The longest first: a value may be part of another one.
     for value in sorted(filter(None, values), key=len, reverse=True):
         for form in {value, value.replace("\\", "\\\\").replace('"', '\\"')}:
             text = text.replace(f'"{form}"', f'"{HIDDEN}"')

@@ -244,6 +244,7 @@ class Resolver:
             (self._tags, bare.removeprefix("tags/") if bare.startswith("tags/") else ""),
             (self._heads, bare.removeprefix("heads/") if bare.startswith("heads/") else ""),
         ):
+            # `find` refuses what no ref can be called.
             found = space.find(text) if is_name(text) else None
             if found is not None:
                 return found[0]

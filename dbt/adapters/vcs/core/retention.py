@@ -100,6 +100,7 @@ def change_retention(
             horizon=old.horizon if horizon is None else horizon,
         )
         state = {field: str(value) for field, value in new._asdict().items()}
+        # A setting points to no commit; its log says who changed it, and when.
         if names.follow(last, _NAME, None, author=author, action=action, state=state):
             return new
     raise AssertionError("attempts raises when it ends")
@@ -131,6 +132,7 @@ def hold(
         return
     names = names_in(repository, PINS)
     state = {"snapshots": " ".join(snapshots)}
+    # The pin before the look (see the top): a collection that begins now sees it.
     pin = names.create(
         uuid.uuid4().hex, commit or known, author=author, note="", state=state, check=False
     )
@@ -139,6 +141,7 @@ def hold(
         now = repository.refs.written_at(PINS, pin)
         _check(repository, commit, snapshots, is_running(repository.blobs, now))
     except VcsError:
+        # Nothing is brought back, so the pin would keep garbage for a day.
         names.follow(pin, pin.name, None, author=author, action="delete")
         raise
 
@@ -428,6 +431,7 @@ class _Found:
             if last.move.commit is None and last.move.note == EXPIRED:
                 continue
             self.lately.update(positions)
+            # A branch that was deleted lately counts as where it was: it can be had back.
             self.live.update(positions[:1])
             if last.move.commit is not None:
                 # Such as the source of an open merge.

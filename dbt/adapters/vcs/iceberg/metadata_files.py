@@ -165,7 +165,7 @@ class PendingFiles:
     def _stored(self, files: dict[str, bytes]) -> bool:
         # Never replaced: readers may have a file open, and lists know its length.
         there = self.stored.create_all(files)
-        # After they were stored: see `condemned`.
+        # After they were stored: see `core.store.objects`.
         is_new = bool(files) and self.condemned.refresh()
         if is_new and any(path in self.condemned for path in files):
             return False

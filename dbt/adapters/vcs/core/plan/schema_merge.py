@@ -216,6 +216,7 @@ class _Merger:
         old, our, their = base.by_id(id), ours.by_id(id), theirs.by_id(id)
         if our is None or their is None:
             return self._of_one_side(id, old, our, their, ours, theirs)
+        # Files without the column show `initial`, so two of them can't be one column.
         if old is None and (our.name.lower(), our.initial) != (their.name.lower(), their.initial):
             if self._prefer is None:
                 self._conflicts.append(
@@ -292,6 +293,7 @@ class _Merger:
             chosen = our.type
         else:
             chosen = self._preferred(our.type, their.type)
+        # A side that is preferred may lose values of the other one, and none of the base.
         sides = (our.type, their.type) if self._prefer is None else ()
         held = [type_ for type_ in (before, *sides) if type_ is not None]
         if not all(widens(type_, chosen) for type_ in held):
@@ -375,6 +377,7 @@ class _Merger:
             # The side that dropped a column has no key of it.
             chosen = self._preferred(our, their)
             lost = [id for id in chosen if schema.by_id(id) is None]
+        # Clustering is advice, which holds without a column, too.
         if lost and kind == "cluster_by":
             return tuple(id for id in chosen if id not in lost)
         if lost:

@@ -169,6 +169,7 @@ def check_write_once(blobs: Blobs, path: str, data: bytes) -> None:
 
 def _holds(blobs: Blobs, path: str, data: bytes) -> bool:
     try:
+        # The size first: it needs no read, and another file mostly has another one.
         return blobs.size(path) == len(data) and blobs.get(path) == data
     except NotFoundError:
         return False

@@ -1,7 +1,7 @@
 """Lease: the sign that a collection or a purge is at work, and its right to delete.
 
 It keeps two of them from doing the same work, and others from copying or restoring meanwhile.
-What keeps a collection from deleting what is needed are its lists: see `condemned`.
+What keeps a collection from deleting what is needed are its lists: see `objects`.
 
 A lease is an empty file, so it can be written on a full disk. It counts while the store says that
 it was renewed less than a minute ago. All times are the store's, as it stamps files: the clocks

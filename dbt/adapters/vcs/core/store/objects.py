@@ -289,6 +289,7 @@ class ObjectStore:
 
         The prefix is at least two hexadecimal digits; anything else matches nothing.
         """
+        # Objects that wait have ids by which they can be named.
         self.flush()
         if not re.fullmatch(r"[0-9a-f]{2,64}", prefix):
             return []

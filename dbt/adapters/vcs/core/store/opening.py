@@ -157,6 +157,7 @@ def _open_cloud(uri: str, options: dict[str, str]) -> Blobs:
             f"The repository {shown_location(uri)} names a user in its location. Credentials "
             "belong in the environment or in `storage_options`."
         )
+    # What stands as an option's name may be a secret in the wrong place.
     hidden = [*options.values(), *options.keys() - set(filter(_is_name, options))]
     hidden += [parts.query, parts.fragment, uri]
     options.pop(SCHEME_OPTION, None)
@@ -242,6 +243,7 @@ def reaches(location: str, uri: str) -> bool:
     if not here or not there:
         return False
     mine, theirs = _place(location), _place(uri)
+    # An account that is not known may be the same one, so it parts nothing.
     accounts = {place.account for place in (mine, theirs)} - {""}
     if mine[0] != theirs[0] or mine.bucket != theirs.bucket or len(accounts) > 1:
         return False

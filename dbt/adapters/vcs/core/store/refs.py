@@ -372,6 +372,7 @@ class RefStore:
     def _remember(self, space: Space, name: str, seen: _Seen) -> None:
         with self._lock:
             old = self._seen.get((space, name))
+            # Threads end in any order, and what is known of a log never goes back.
             if old is None or old.seq < seen.seq:
                 self._seen[space, name] = seen
 

@@ -53,6 +53,9 @@ def pair(shop: Shop) -> tuple[str, str]:
 def test_partitions_of_every_type_hold_what_a_plain_table_holds(shop: Shop) -> None:
     tables = pair(shop)
     assert repr(shown(shop, tables[0])) == repr(shown(shop, tables[1]))
+    for number, (name, cases) in enumerate(zip(NAMES, TYPES.values(), strict=True)):
+        listed = shop.rows(f"show partitions {tables[0]} partition ({name} = {cases[0]})")
+        assert listed, list(TYPES)[number]
     for table in tables:
         shop.sql(f"create snapshot old for table {table}")
         shop.sql(f"create table {table}_b clone {table}")

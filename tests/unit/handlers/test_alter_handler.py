@@ -152,6 +152,20 @@ def test_partition_columns_stay_last(shelf: Shelf) -> None:
         shelf.run("alter table p drop column e")
 
 
+@pytest.mark.parametrize("column", ["a", "nix"])
+@pytest.mark.parametrize(
+    "statement", ["truncate table p", "show partitions p", "insert overwrite p"]
+)
+def test_a_partition_clause_names_the_partition_columns(
+    shelf: Shelf, statement: str, column: str
+) -> None:
+    shelf.run("create table p (a int, d int, e int) partitioned by (d, e)")
+    rows = " select 1" if statement.startswith("insert") else ""
+    condition = " if not exists" if rows else ""
+    with pytest.raises(InputError, match=f"{column} is not a partition column.*: d, e"):
+        shelf.run(f"{statement} partition ({column} = 1){condition}{rows}")
+
+
 @pytest.mark.parametrize(
     ("statement", "text"),
     [

@@ -190,13 +190,13 @@ def _clause(cursor: TokenCursor, draft: _Draft) -> bool:
     elif cursor.take("comment"):
         draft.comment = cursor.string()
     elif cursor.take("handler"):
-        cursor.symbol("=")
+        cursor.take("=")
         draft.handler = cursor.string()
     elif cursor.take("runtime_version"):
-        cursor.symbol("=")
+        cursor.take("=")
         draft.runtime = cursor.string()
     elif cursor.take("packages"):
-        cursor.symbol("=")
+        cursor.take("=")
         draft.packages = cursor.items(cursor.string)
     else:
         # These clauses state the default, or what the engine finds out by itself.

@@ -81,12 +81,11 @@ def _has_partition(scope: Scope, partition: Sequence[PartitionSpec], snapshot: S
     Raises:
         InputError: A partition column has no value.
     """
-    wanted = _static_values(scope, snapshot, partition)
+    wanted = partition_values(scope, snapshot, partition)
     if len(wanted) < len(snapshot.partition_by) or not wanted:
-        by = ", ".join(snapshot.partition_by) or "nothing"
         raise InputError(
-            f"A partition needs a value for each partition column; the table is partitioned by "
-            f"{by}."
+            "A partition needs a value for each partition column; the partition columns are: "
+            f"{_partition_columns(snapshot)}."
         )
     blocks = Version.of(scope.overlay.repository, snapshot).blocks
     return any(_matches(block, wanted) for block in blocks)
@@ -95,7 +94,7 @@ def _has_partition(scope: Scope, partition: Sequence[PartitionSpec], snapshot: S
 def _replaced(
     scope: Scope, statement: Insert, snapshot: Snapshot, blocks: Sequence[Block]
 ) -> Callable[[Block], bool]:
-    wanted = _static_values(scope, snapshot, statement.partition)
+    wanted = partition_values(scope, snapshot, statement.partition)
     mode = scope.session.setting(_DYNAMIC) or "static"
     if snapshot.partition_by and mode.lower() == "dynamic":
         written = {tuple(sorted(block.partition.items())) for block in blocks}
@@ -110,25 +109,32 @@ def _matches(block: Block, wanted: dict[str, str | None]) -> bool:
     return all(block.partition.get(id) == value for id, value in wanted.items())
 
 
-def _static_values(
+def partition_values(
     scope: Scope, snapshot: Snapshot, partition: Sequence[PartitionSpec]
 ) -> dict[str, str | None]:
-    """Return the values of a partition clause by field id, as folder names spell them.
+    """Return the values of a partition clause by field id, as blocks and folder names have them.
+
+    Columns without a value are left out.
 
     Raises:
         InputError: It names a column that the table is not partitioned by.
     """
     values: dict[str, str | None] = {}
     for spec in partition:
-        field = snapshot.schema.field(spec.name)
-        if field.id not in snapshot.partition_by:
-            by = ", ".join(snapshot.partition_by) or "nothing"
+        field = snapshot.schema.find(spec.name)
+        if field is None or field.id not in snapshot.partition_by:
             raise InputError(
-                f"{spec.name} is not a partition column; the table is partitioned by {by}."
+                f"{spec.name} is not a partition column; the partition columns are: "
+                f"{_partition_columns(snapshot)}."
             )
         if spec.value_sql is not None:
             values[field.id] = _folder_value(scope, spec.value_sql, field.type)
     return values
+
+
+def _partition_columns(snapshot: Snapshot) -> str:
+    fields = map(snapshot.schema.by_id, snapshot.partition_by)
+    return ", ".join(field.name for field in fields if field is not None) or "none"
 
 
 def _folder_value(scope: Scope, value_sql: str, type_: str) -> str | None:
@@ -221,7 +227,7 @@ def truncate(scope: Scope, statement: Truncate) -> Outcome:
     name = scope.name(statement.target.name)
     snapshot = scope.overlay.require_table(name)
     if statement.partition:
-        wanted = _static_values(scope, snapshot, statement.partition)
+        wanted = partition_values(scope, snapshot, statement.partition)
         kept = _kept(scope, snapshot, lambda block: _matches(block, wanted))
     else:
         kept = ()

@@ -530,14 +530,14 @@ def _clause(cursor: TokenCursor, changed: TargetName, when: When) -> MergeClause
         return MergeClause(when=when, action="delete", condition=condition)
     if not cursor.take("update", "set"):
         cursor.fail("`update set` or `delete`")
-    if when == "matched" and cursor.symbol("*"):
+    if when == "matched" and cursor.take("*"):
         return MergeClause(when=when, action="update", condition=condition, star=True)
     assignments = read_assignments(cursor, changed, lambda: _at_when(cursor))
     return MergeClause(when=when, action="update", condition=condition, assignments=assignments)
 
 
 def _insert(cursor: TokenCursor, changed: TargetName, condition: Slice | None) -> MergeClause:
-    if cursor.symbol("*"):
+    if cursor.take("*"):
         return MergeClause(when="not matched", action="insert", condition=condition, star=True)
     columns = cursor.items(lambda: changed.column(cursor))
     cursor.expect("values")

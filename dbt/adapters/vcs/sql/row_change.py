@@ -472,7 +472,7 @@ def read_assignments(
 def _assignment(cursor: TokenCursor, changed: TargetName, stop: Callable[[], bool]) -> Assignment:
     column = changed.column(cursor)
     cursor.expect_symbol("=")
-    cursor.symbol("=")
+    cursor.take("=")
     return Assignment(column, read_value(cursor, stop))
 
 

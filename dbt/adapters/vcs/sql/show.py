@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from dbt.adapters.vcs.core.errors import EngineError, InputError, NotFoundError
-from dbt.adapters.vcs.core.model import RelationName, Snapshot, TableEntry, ViewEntry
+from dbt.adapters.vcs.core.model import RelationName, TableEntry, ViewEntry
 from dbt.adapters.vcs.engines.port import GLOBAL_TEMPORARY
 from dbt.adapters.vcs.sql.handler_registry import handles
+from dbt.adapters.vcs.sql.insert import partition_values
 from dbt.adapters.vcs.sql.syntax.clauses import (
     PartitionSpec,
     read_partition,
@@ -20,7 +21,6 @@ from dbt.adapters.vcs.sql.syntax.names import CATALOG, Name, Target
 from dbt.adapters.vcs.sql.syntax.parser import reads
 from dbt.adapters.vcs.sql.syntax.statement import OnRelation, Statement
 from dbt.adapters.vcs.table.partition_values import folder_of_text
-from dbt.adapters.vcs.table.quoting import sql_type
 from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope
 from dbt.adapters.vcs.workspace.table_version import Version
 from dbt.adapters.vcs.workspace.temporary_names import is_global, relation_of_view
@@ -121,7 +121,7 @@ def _columns(cursor: TokenCursor) -> ShowColumns:
 def _properties(cursor: TokenCursor) -> ShowTableProperties:
     target = cursor.target()
     key = None
-    if cursor.symbol("("):
+    if cursor.take("("):
         key = read_property_key(cursor)
         cursor.expect_symbol(")")
     return ShowTableProperties(target=target, key=key)
@@ -180,34 +180,16 @@ def show_partitions(scope: Scope, statement: ShowPartitions) -> Outcome:
     if not snapshot.partition_by:
         raise InputError(f"{name} is not partitioned; show partitions needs partition columns.")
     names = {field.id: field.name for field in snapshot.schema.fields}
-    wanted = _wanted(scope, snapshot, statement.partition)
+    for item in statement.partition:
+        if item.value_sql is None:
+            raise InputError(f"show partitions needs a value: partition ({item.name} = ...).")
+    wanted = partition_values(scope, snapshot, statement.partition)
     found = {
         "/".join(folder_of_text(names[id], block.partition[id]) for id in snapshot.partition_by)
         for block in Version.of(scope.overlay.repository, snapshot).blocks
         if wanted.items() <= block.partition.items()
     }
     return Outcome(rows=Listing.of(["partition"], [[item] for item in sorted(found)]))
-
-
-def _wanted(
-    scope: Scope, snapshot: Snapshot, given: Sequence[PartitionSpec]
-) -> dict[str, str | None]:
-    """Return the values of a partition clause by field id, as blocks store them."""
-    fields = [field for id in snapshot.partition_by if (field := snapshot.schema.by_id(id))]
-    by_name = {field.name.lower(): field for field in fields}
-    found: dict[str, str | None] = {}
-    for item in given:
-        field = by_name.get(item.name.lower())
-        if field is None:
-            columns = ", ".join(field.name for field in fields)
-            raise InputError(
-                f"{item.name} is not a partition column; the partition columns are: {columns}."
-            )
-        if item.value_sql is None:
-            raise InputError(f"show partitions needs a value: partition ({item.name} = ...).")
-        query = f"select cast(cast({item.value_sql} as {sql_type(field.type)}) as string)"
-        found[field.id] = scope.session.query(query).fetch()[0][0]
-    return found
 
 
 @handles(ShowTableProperties)

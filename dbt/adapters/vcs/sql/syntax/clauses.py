@@ -127,7 +127,7 @@ def _property(cursor: TokenCursor) -> tuple[str, str]:
         key = cursor.literal()  # without an equals sign, the second one is the value
     else:
         key = read_property_key(cursor)
-    cursor.symbol("=")
+    cursor.take("=")
     first = cursor.index
     if cursor.token.kind is Kind.STRING:
         value = cursor.string()
@@ -147,7 +147,7 @@ def read_partition(cursor: TokenCursor) -> tuple[PartitionSpec, ...]:
 
 def _partition_value(cursor: TokenCursor) -> PartitionSpec:
     name = cursor.identifier("a partition column")
-    value = cursor.sql_until(lambda: False) if cursor.symbol("=") else None
+    value = cursor.sql_until(lambda: False) if cursor.take("=") else None
     return PartitionSpec(name=name, value_sql=value)
 
 
@@ -354,7 +354,7 @@ def _parts(cursor: TokenCursor, count: int) -> tuple[Type, ...]:
 
 def _struct(cursor: TokenCursor) -> Type:
     cursor.expect_symbol("<")
-    if cursor.symbol(">"):
+    if cursor.take(">"):
         return Type("struct")
     fields = cursor.bare_items(lambda: _field(cursor))
     cursor.expect_symbol(">")
@@ -364,7 +364,7 @@ def _struct(cursor: TokenCursor) -> Type:
 
 def _field(cursor: TokenCursor) -> tuple[str, Type]:
     name = cursor.identifier("a field's name")
-    cursor.symbol(":")
+    cursor.take(":")
     type_ = _type(cursor)
     cursor.take("not", "null")
     if cursor.take("comment"):

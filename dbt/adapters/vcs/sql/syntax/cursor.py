@@ -97,13 +97,9 @@ class TokenCursor:
         if not self.take(*words):
             self.fail(f"`{' '.join(words)}`")
 
-    def symbol(self, text: str) -> bool:
-        """Read a symbol if it comes next; return whether it did."""
-        return self.take(text)
-
     def expect_symbol(self, text: str) -> None:
         """Read a symbol, which must come next."""
-        if not self.symbol(text):
+        if not self.take(text):
             self.fail(f"'{text}'")
 
     def string(self) -> str:
@@ -220,7 +216,7 @@ class TokenCursor:
     def bare_items(self, read: Callable[[], T]) -> tuple[T, ...]:
         """Read a list without parentheses, separated by commas."""
         items = [read()]
-        while self.symbol(","):
+        while self.take(","):
             items.append(read())
         return tuple(items)
 

@@ -436,6 +436,7 @@ def rename_column(scope: Scope, statement: RenameColumn) -> Outcome:
     if PRIMARY_KEY in properties:
         fields = [field for id in snapshot.primary_key if (field := schema.by_id(id))]
         properties[PRIMARY_KEY] = ", ".join(field.name for field in fields)
+    # No file is written: files know columns by their ids (decision 1).
     version = msgspec.structs.replace(snapshot, schema=schema, properties=properties)
     changed(scope, name, snapshot, version, operation="alter")
     return Outcome()

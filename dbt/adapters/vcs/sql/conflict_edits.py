@@ -59,6 +59,7 @@ def edit_conflicts(scope: Scope, merge: OpenMerge, statement: Statement) -> Outc
             f"Change tables on another branch, and give the merge up with dbt-vcs merge --abort "
             f"{merge.target}."
         )
+    # Decision 13: conflicts are tables on a branch of their own, so an update resolves them.
     name = scope.name(statement.target.name)
     table = ConflictTable.read(scope.overlay.repository, name, scope.overlay.require_table(name))
     rows, words, values = _computed(scope, table, statement)

@@ -401,6 +401,8 @@ def create_table(scope: Scope, statement: CreateTable) -> Outcome:
         schema=schema,
         segments=segments,
         created_at=scope.now,
+        # The version before is the parent, so that two branches that rebuilt the table have a
+        # base. Without a key they conflict (decision 12).
         operation="rebuild" if before else "create",
         parents=(before[0],) if before else (),
         primary_key=key_columns(schema, key),
@@ -470,6 +472,8 @@ def _written(
             options=statement.options,
             ids=[schema.field(column.name).id for column in columns],
         ),
+        # Another connection may need another version under the same name. So names are held while
+        # the query is analysed, and not while it runs.
         analysing=lambda: scope.reading(query),
     )
     repository = scope.overlay.repository
@@ -499,6 +503,8 @@ def _schema_of(
         check_partition_type(by_name[column].name, by_name[column].type)
     ordered = [field for field in fields if field.name.lower() not in partition_by]
     ordered += [by_name[column] for column in partition_by]
+    # Columns that stay keep their ids (decision 1), or every diff with older versions would show
+    # all rows.
     return before[1].schema.rebuilt(ordered) if before else Schema.of(ordered)
 
 

@@ -199,9 +199,9 @@ def describe(scope: Scope, statement: Describe) -> Outcome:
     if statement.column is not None:
         return _describe_column(scope, name, statement.column, extended=statement.extended)
     if statement.json:
-        return _told_by_engine(scope, statement.target)
+        return _engine_answer(scope, statement.target)
     if statement.extended:
-        return _with_size(scope, name, _told_by_engine(scope, statement.target))
+        return _with_size(scope, name, _engine_answer(scope, statement.target))
     rows: list[Row] = list(columns_of(scope, name))
     entry = scope.overlay.entry(name)
     if isinstance(entry, TableEntry):
@@ -240,18 +240,18 @@ def show_create_table(scope: Scope, statement: ShowCreateTable) -> Outcome:
     Raises:
         NotFoundError: There is no such relation.
     """
-    told = _told_by_engine(scope, statement.target, clustered=False)
+    answer = _engine_answer(scope, statement.target, clustered=False)
     entry = scope.overlay.entry(scope.name(statement.target.name))
-    if not isinstance(entry, TableEntry) or told.rows is None:
-        return told
+    if not isinstance(entry, TableEntry) or answer.rows is None:
+        return answer
     snapshot = scope.overlay.snapshot(entry.snapshot)
     if not snapshot.cluster_by:
-        return told
+        return answer
     # Spark writes clustering as a partitioning, in a form that no reader accepts.
     names = ", ".join(quote_name(name) for name in table_placeholder(snapshot).cluster_by)
-    text = str(told.rows.fetch()[0][0])
+    text = str(answer.rows.fetch()[0][0])
     text = text.replace(_USING, f"{_USING}CLUSTER BY ({names})\n", 1)
-    return Outcome(rows=Listing(told.rows.columns, ((text,),)))
+    return Outcome(rows=Listing(answer.rows.columns, ((text,),)))
 
 
 @handles(ShowTableExtended)
@@ -269,7 +269,7 @@ def show_table_extended(scope: Scope, statement: ShowTableExtended) -> Outcome:
     return _with_signs(scope, *(name for name in found if name.identifier in wanted))
 
 
-def _told_by_engine(scope: Scope, target: Target, *, clustered: bool = True) -> Outcome:
+def _engine_answer(scope: Scope, target: Target, *, clustered: bool = True) -> Outcome:
     name = scope.name(target.name)
     if scope.overlay.entry(name) is None and name in scope.externals:
         with scope.shown([name]):
@@ -277,16 +277,17 @@ def _told_by_engine(scope: Scope, target: Target, *, clustered: bool = True) -> 
     return _with_signs(scope, name, clustered=clustered)
 
 
-def _with_size(scope: Scope, name: RelationName, told: Outcome) -> Outcome:
+def _with_size(scope: Scope, name: RelationName, answer: Outcome) -> Outcome:
     """Add the size of a table to its description, in the place where Spark shows it."""
     entry = scope.overlay.entry(name)
-    if not isinstance(entry, TableEntry) or told.rows is None:
-        return told
+    if not isinstance(entry, TableEntry) or answer.rows is None:
+        return answer
     snapshot = scope.overlay.snapshot(entry.snapshot)
     size = ("Statistics", f"{snapshot.bytes} bytes, {snapshot.rows} rows", "")
-    rows = [tuple(row) for row in told.rows.fetch()]
+    rows = [tuple(row) for row in answer.rows.fetch()]
+    # A column may be called Location, and columns come first.
     at = next(i for i, row in reversed([*enumerate(rows)]) if row[0] == "Location")
-    return Outcome(rows=Listing(told.rows.columns, (*rows[:at], size, *rows[at:])))
+    return Outcome(rows=Listing(answer.rows.columns, (*rows[:at], size, *rows[at:])))
 
 
 def _with_signs(scope: Scope, *names: RelationName, clustered: bool = True) -> Outcome:
@@ -371,13 +372,14 @@ def _bounds(blocks: list[Block], field: Field) -> tuple[str, str]:
         return _NULL, _NULL
     lows = [_value(item.min, field.type) for item in known]
     highs = [_value(item.max, field.type) for item in known]
-    return _shown(min(lows), field.type), _shown(max(highs), field.type)
+    return _bound_text(min(lows), field.type), _bound_text(max(highs), field.type)
 
 
 def _nulls(blocks: list[Block], field: Field, holed: set[str]) -> str:
     count = 0
     for block in blocks:
         stats: ColumnStats | None = block.stats.get(field.id)
+        # The deleted rows may be those with NULL.
         if stats is None or stats.nulls < 0 or (stats.nulls and block.path in holed):
             return _NULL
         count += stats.nulls
@@ -390,7 +392,7 @@ def _value(bound: Scalar, type_: str) -> Decimal | int:
     return int(bound or 0)
 
 
-def _shown(value: Decimal | int, type_: str) -> str:
+def _bound_text(value: Decimal | int, type_: str) -> str:
     """Return a value in the form that Spark writes into a catalog."""
     kind = type_of(type_).kind
     if kind == "boolean":

@@ -385,7 +385,7 @@ def read_describe_function(cursor: TokenCursor) -> DescribeFunction | None:
     return DescribeFunction(target=target, extended=extended)
 
 
-_SAID: Final = {None: "", True: "true", False: "false"}
+_TRUTH_TEXTS: Final = {None: "", True: "true", False: "false"}
 
 
 @handles(DescribeFunction)
@@ -413,7 +413,7 @@ def describe_function(scope: Scope, statement: DescribeFunction) -> Outcome:
         facts += [
             ("Language", function.language.upper()),
             ("Comment", function.comment or ""),
-            ("Deterministic", _SAID[function.deterministic]),
+            ("Deterministic", _TRUTH_TEXTS[function.deterministic]),
             ("Version", entry.function),
             ("Handler", function.handler or ""),
             ("Body", function.text),
@@ -461,6 +461,7 @@ def show_functions(scope: Scope, statement: ShowFunctions) -> Outcome:
     schema = (statement.schema or scope.schema).lower()
     if statement.schema is not None:
         scope.overlay.require_schema(schema)
+    # Spark lists the functions of schemas that its own catalog has.
     scope.session.ensure_schema(schema)
     known = [str(row[0]) for row in scope.session.query(scope.text).fetch()]
     held = [

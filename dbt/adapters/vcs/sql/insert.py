@@ -52,6 +52,7 @@ def insert(scope: Scope, statement: Insert) -> Outcome:
     name = scope.name(statement.target.name)
     snapshot = scope.overlay.require_table(name)
     if statement.if_not_exists:
+        # Decision 31: whether the partition exists is read, too, and another run may change it.
         scope.overlay.read.add(str(name))
         if _has_partition(scope, statement.partition, snapshot):
             return Outcome(affected=0)
@@ -69,7 +70,7 @@ def insert(scope: Scope, statement: Insert) -> Outcome:
             version = msgspec.structs.replace(snapshot, segments=(*kept, *added))
             changed(scope, name, snapshot, version, operation="overwrite")
         return Outcome(affected=rows)
-    kept = _kept(scope, snapshot, _replaced(scope, statement, snapshot, blocks))
+    kept = _remaining_segments(scope, snapshot, _replaced(scope, statement, snapshot, blocks))
     version = msgspec.structs.replace(snapshot, segments=(*kept, *added))
     changed(scope, name, snapshot, version, operation="overwrite")
     return Outcome(affected=rows)
@@ -140,13 +141,14 @@ def _partition_columns(snapshot: Snapshot) -> str:
 def _folder_value(scope: Scope, value_sql: str, type_: str) -> str | None:
     """Return a partition value as a folder name spells it; times are in UTC."""
     value = f"cast({value_sql} as {sql_type(type_)})"
+    # A folder's name must not depend on the time zone of the session that wrote it.
     if type_ == "timestamp":
         value = f"to_utc_timestamp({value}, current_timezone())"
     found = scope.session.query(f"select cast({value} as string)").fetch()[0][0]
     return None if found is None else fitted(str(found), type_)
 
 
-def _kept(
+def _remaining_segments(
     scope: Scope, snapshot: Snapshot, is_replaced: Callable[[Block], bool]
 ) -> tuple[SegmentRef, ...]:
     """Return the segments without the replaced blocks; unchanged segments keep their id."""
@@ -170,6 +172,7 @@ def _without_rows(
     Raises:
         InputError: A new row does not meet the condition; Delta has the same rule.
     """
+    # Replacing deletes what meets the condition, so rows are found and stored as a delete does.
     statement = parse(f"delete from {quoted_relation(name)} where {condition}")
     assert isinstance(statement, Delete)
     target = target_of(scope, name)
@@ -228,7 +231,7 @@ def truncate(scope: Scope, statement: Truncate) -> Outcome:
     snapshot = scope.overlay.require_table(name)
     if statement.partition:
         wanted = partition_values(scope, snapshot, statement.partition)
-        kept = _kept(scope, snapshot, lambda block: _matches(block, wanted))
+        kept = _remaining_segments(scope, snapshot, lambda block: _matches(block, wanted))
     else:
         kept = ()
     if kept != snapshot.segments:

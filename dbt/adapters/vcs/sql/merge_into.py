@@ -345,9 +345,9 @@ class MergeQuery:
         branches: list[str] = []
         for number, clause in own:
             fields = [f"'clause', {number}"]
-            for other, told in own:
-                if told.action != "delete":
-                    values = self._struct(told) if other == number else "null"
+            for other, sibling in own:
+                if sibling.action != "delete":
+                    values = self._struct(sibling) if other == number else "null"
                     fields.append(f"'values_{other}', {values}")
             condition = "true" if clause.condition is None else self._piece(clause.condition)
             branches.append(f"when {condition} then named_struct({', '.join(fields)})")
@@ -588,14 +588,17 @@ def merge(scope: Scope, statement: Merge) -> Outcome:
     every = range(len(columns))
     with stage_of(scope, target, statement, query, every, givers) as stage:
         result = rewritten(scope, target, stage, key=key, updates_only=(), occurs_once=False)
+    # Only rows that come or get other values can make a key repeat.
     keeps_keys = statement.actions() == {"delete"}
     return put_changed(scope, target, result, "merge", keeps_keys=keeps_keys)
 
 
 def _reached(scope: Scope, target: RowTarget, statement: Merge) -> Sequence[Block]:
     """Return the blocks in which a row may match one of the source."""
+    # Rows that match nothing may be anywhere.
     if any(clause.when == "not matched by source" for clause in statement.clauses):
         return target.blocks
+    # Reading a small table whole takes less time than computing the source twice.
     if sum(block.bytes for block in target.blocks) <= PROBE_ABOVE:
         return target.blocks
     schema = target.snapshot.schema
@@ -618,6 +621,7 @@ def _reached(scope: Scope, target: RowTarget, statement: Merge) -> Sequence[Bloc
     values = told_rows(rows)[0]
     for place, (field, _) in enumerate(pairs):
         low, high = 2 * place, 2 * place + 1
+        # With a cast, the order of the column's values may not be that of the comparison.
         if _compares_as_itself(rows.columns[low].type, field):
             blocks = pruning.within(blocks, field, values[low], values[high])
     return blocks

@@ -71,6 +71,7 @@ def mount(scope: Scope, read: Reference) -> str:
             f"{SCHEMA}.{name} has no versions: it shows the repository as it is now. Leave "
             f"`{read.at.value}` out, or connect to that revision."
         )
+    # Computed now: nothing has to be kept up to date, and no file is written.
     return scope.session.mount_arrow(f"__vcs_{name}", table_of(scope.overlay, name))
 
 

@@ -161,6 +161,7 @@ def _merged(
     given: dict[str, str],
     removed: tuple[str, ...],
 ) -> tuple[str | None, dict[str, str]]:
+    # Spark has the comment of a table among its properties, here it is a field of its own.
     comment = given.get(_COMMENT, None if _COMMENT in removed else comment)
     merged = {**properties, **given}
     for key in (_COMMENT, *removed):

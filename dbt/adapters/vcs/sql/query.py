@@ -48,6 +48,7 @@ def _counted(scope: Scope, statement: Query) -> ArrowRows | None:
     entry = scope.overlay.entry(name)
     if not isinstance(entry, TableEntry):
         return None
+    # Counted by the manifests or by Spark, the result follows from this version.
     scope.note(Input(relation=str(name), snapshot=entry.snapshot))
     rows = scope.overlay.snapshot(entry.snapshot).rows
     return ArrowRows(pa.table({wanted.column: pa.array([rows], pa.int64())}))

@@ -93,6 +93,7 @@ def restore_table(scope: Scope, statement: RestoreTable) -> Outcome:
         past = Past(TableEntry(snapshot=found.snapshot), found.commit)
     put_back(scope.overlay, name, past, author=scope.overlay.author)
     is_changed = scope.overlay.entry(name) != standing
+    # A commit of several tables is undone in part: what belongs together may no longer fit.
     apart = splits(scope.overlay.repository, scope.overlay.base, name, past) if is_changed else ()
     others = sorted({str(other) for split in apart for other in split.others})
     return _answer(name, past, ", ".join(others))
@@ -118,6 +119,7 @@ def undrop_table(scope: Scope, statement: UndropTable) -> Outcome:
     name = scope.name(statement.target.name)
     overlay = scope.overlay
     if overlay.entry(name) is None and isinstance(before := overlay.before(name), TableEntry):
+        # It was dropped by this run, in no commit yet.
         past = Past(before, overlay.base)
     else:
         past = last_of(overlay.repository, overlay.base, name)

@@ -175,6 +175,7 @@ class Delete(ConditionalChange, Statement):
     def staged(self, located: str, columns: Sequence[TargetColumn]) -> str:
         """Return the query of the deleted rows, each once; arguments as for `Update.staged`."""
         table = quote_name(self.alias or self.target.name.identifier)
+        # A bare NULL has no type, which the strict policy of storing doesn't take.
         new = [f"if(false, {table}.{quote_name(column.name)}, null)" for column in columns]
         return self._query("delete", new, located, columns)
 
@@ -271,6 +272,7 @@ def update(scope: Scope, statement: Update) -> Outcome:
     schema = target.snapshot.schema
     set_ = {found.id for item in statement.assignments if (found := schema.find(item.column))}
     result = carry_out(scope, target, statement, blocks, sets=set_)
+    # Other columns can't make a key repeat, so the keys aren't checked again.
     return put_changed(scope, target, result, "update", keeps_keys=keys.isdisjoint(set_))
 
 
@@ -295,6 +297,7 @@ def delete(scope: Scope, statement: Delete) -> Outcome:
     """
     target = row_target(scope, statement.target)
     if statement.where is None:
+        # No row is read: the manifests know how many there are.
         result = Rewritten((), target.snapshot.rows, bool(target.blocks))
     else:
         blocks = pruning.matching(target.blocks, target.snapshot.schema, statement.conjuncts())
@@ -323,6 +326,7 @@ def carry_out(
     changing = frozenset(n for n, field in enumerate(fields) if field.id in sets)
     query = statement.staged(target.located(scope.session, blocks), columns_of_target(target))
     with stage_of(scope, target, statement, query, changing) as stage:
+        # No source can match a row twice, so nothing has to be counted by row.
         return rewritten(scope, target, stage, key=None, updates_only=sets, occurs_once=True)
 
 

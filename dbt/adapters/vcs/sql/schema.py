@@ -241,6 +241,7 @@ def use(scope: Scope, statement: Use) -> Outcome:
     """Set the schema of unqualified names."""
     schema = statement.schema.lower()
     scope.overlay.require_schema(schema)
+    # Spark only uses a schema that its own catalog has.
     scope.session.ensure_schema(schema)
     scope.schema = schema
     return Outcome(rows=scope.session.query(scope.text))

@@ -154,6 +154,7 @@ def show_tables(scope: Scope, statement: ShowTables) -> Outcome:
             if isinstance(entry, ViewEntry if statement.views_only else (TableEntry, ViewEntry))
         ]
         values = [[schema, name, False] for name in like(found, statement.pattern)]
+    # Spark lists them with every schema.
     local = [name for name in temporary if not is_global(name)]
     values += [["", name, True] for name in like(local, statement.pattern)]
     column = "viewName" if statement.views_only else "tableName"

@@ -104,6 +104,7 @@ def create_snapshot(scope: Scope, statement: CreateSnapshot) -> Outcome:
         version = entry.snapshot
     else:
         version, commit = pinned(scope.overlay, scope.engine, relation, statement.table.at)
+        # A version that no branch shows may be collected before it has its name.
         hold(repository, commit, [version], author=author, known=scope.overlay.base)
     repository.snapshots.create(
         relation, statement.name, version, at=commit or scope.overlay.base, author=author

@@ -126,11 +126,11 @@ def _read_pick(cursor: TokenCursor) -> SnapshotPick:
     target, source = _read_sides(cursor)
     values = read_clauses(cursor, _PICK)
     between = values.pop("between", None)
-    said = [name for name in ("where", "keys") if name in values]
-    if len(said) > 1 or not (said or between):
+    selections = [name for name in ("where", "keys") if name in values]
+    if len(selections) > 1 or not (selections or between):
         raise InputError(
             "Expected either `where <condition>` or `keys (...), (...)` in `snapshot pick`, found "
-            f"{'both' if said else 'neither'}. Choose one way to select the rows."
+            f"{'both' if selections else 'neither'}. Choose one way to select the rows."
         )
     if between is not None:
         if source.at is not None or "base" in values:
@@ -247,6 +247,7 @@ def snapshot_pick(scope: Scope, statement: SnapshotPick) -> Outcome:
     work = _work(scope, statement)
     picked = picked_rows(scope, work, statement)
     # What the condition read is known only now.
+    # It takes only a part of the changes: a later merge must still find the rest.
     work = replace(work, only=picked, joins=False, operation="pick", origin=scope.made_by())
     found = merge_tables(scope.overlay.repository, work, scope.engine)
     if not isinstance(found, Clash) and found[1].how == "nothing_picked":
@@ -365,6 +366,8 @@ def _by_keys(scope: Scope, work: TableMerge, keys: Sequence[Sequence[str]]) -> K
     _check_count(work, columns, len(keys[0]))
     texts = [value for key in keys for value in key]
     values: list[pa.Scalar] = []
+    # The engine computes them: a key can be any expression, and its literals mean what they mean
+    # in a query.
     for first in range(0, len(texts), _AT_A_TIME):
         some = enumerate(texts[first : first + _AT_A_TIME])
         query = "select " + ", ".join(f"({text}\n) as k{number}" for number, text in some)

@@ -167,6 +167,7 @@ def clone(scope: Scope, statement: Clone) -> Outcome:
     else:
         found = pinned(overlay, scope.engine, source, statement.at)
         version = found.snapshot
+        # What no branch shows may be collected at any time, so it is held before it is named.
         hold(
             overlay.repository,
             found.commit,
@@ -286,5 +287,6 @@ def rename_relation(scope: Scope, statement: RenameRelation) -> Outcome:
 
 
 def _hide(scope: Scope, name: RelationName) -> None:
+    # Else the session's catalog would still show the relation under its old name.
     if scope.mounts.is_shown(name):
         scope.mounts.hide(name, scope.session)

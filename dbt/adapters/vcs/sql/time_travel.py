@@ -97,6 +97,7 @@ def _mounted(scope: Scope, read: Reference) -> str:
         )
     name: RelationName = scope.name(read.name)
     id = pinned(scope.overlay, scope.engine, name, read.at).snapshot
+    # Pinned: what was built from it isn't stale when the table moves on.
     scope.note(Input(relation=str(name), snapshot=id, pinned=True))
     snapshot = scope.overlay.snapshot(id)
     version = Version.of(scope.overlay.repository, snapshot)

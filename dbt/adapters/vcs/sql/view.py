@@ -253,6 +253,7 @@ def _put(
 ) -> Outcome:
     stored = stored_view(scope, name, query)
     with scope.reading(query):
+        # The stored text names versions as the user did; only the engine needs relations for them.
         columns = scope.session.columns_of(settled_query(scope, query_of_view(stored.text)).text)
     if aliases and len(aliases) != len(columns):
         raise InputError(

@@ -125,6 +125,7 @@ def put_optimized(
     ]
     if not usable:
         return None
+    # Decision 10: a diff or merge takes all outputs for all inputs, and so reads neither.
     derivations = [
         derivation
         for item in usable
@@ -149,6 +150,7 @@ def put_optimized(
         created_at=repository.clock(),
         origin=origin,
     )
+    # A rewrite never changes rows, and nothing after this would notice.
     if version.rows != snapshot.rows:
         raise AssertionError(
             f"{name}: compaction changed the number of rows from {snapshot.rows} to {version.rows}"
@@ -223,6 +225,7 @@ class _Writer:
         self, blocks: Sequence[Block], cluster_by: Sequence[str], size: int
     ) -> WrittenFiles:
         snapshot, session = self._snapshot, self._sessions()
+        # Without a sort, which distributes rows, each task of Spark would write a file.
         hint = "" if cluster_by else f"/*+ coalesce({math.ceil(size / self._target) or 1}) */ "
         columns = ", ".join(quoted(field.id) for field in snapshot.schema.fields)
         written = session.write(

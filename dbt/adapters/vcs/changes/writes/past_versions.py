@@ -107,6 +107,7 @@ def put_back(
         ref = repository.tree(past.commit).schema_ref(name.schema)
         overlay.put_schema(name.schema, comment=ref.comment, properties=dict(ref.properties))
     entry, now = past.entry, overlay.entry(name) or overlay.before(name)
+    # It continues the table's history instead of going back in it: later merges find their base.
     if isinstance(entry, TableEntry) and isinstance(now, TableEntry):
         version = version_again(repository, name, now.snapshot, entry.snapshot)
         entry = TableEntry(snapshot=version)

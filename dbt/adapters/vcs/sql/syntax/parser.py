@@ -138,6 +138,7 @@ def read(text: str, timestamp: Callable[[], str] = instant) -> Read:
     try:
         tokens = tokenize(text)
     except InputError:
+        # Spark takes the rest of such a line as it is, an unclosed quote too: `set x = it's`.
         if _RAW_COMMAND.match(text):
             return Read(SparkCommand(text=text), ())
         raise
@@ -146,6 +147,7 @@ def read(text: str, timestamp: Callable[[], str] = instant) -> Read:
     calls = called_names(tokens)
     if tokens[0].word in _RAW and not _sets_variable(tokens):
         return Read(SparkCommand(text=text, mentions=mentions_of(tokens)), calls)
+    # What is stored, such as a view, must not end with dbt's comment or a semicolon.
     text = text[: tokens[-2].end]
     if _sets_variable(tokens):
         behind = next((n for n, token in enumerate(tokens, 1) if token.word == "="), len(tokens))
@@ -267,6 +269,7 @@ def _read_query(cursor: TokenCursor) -> Statement:
         statement = reader.read(cursor)
         assert statement is not None
         return statement
+    # The text is left whole: hints and positions in Spark's errors refer to it.
     found = scan(cursor.tokens[:-1])
     return Query(text=cursor.text, reads=found.reads, files=found.files, diffs=found.diffs)
 

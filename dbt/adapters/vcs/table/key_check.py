@@ -117,6 +117,7 @@ def _plain(rows: pa.Table) -> pa.Table:
 
 
 def _keys(rows: pa.Table) -> tuple[tuple[Any, ...], ...]:
+    # Arrow groups in any order, and an error should name the same keys each time.
     rows = rows.sort_by([(name, "ascending") for name in rows.column_names])
     shown = rows.slice(0, SHOWN)
     return tuple(zip(*(python_values(column) for column in shown.columns), strict=True))

@@ -32,6 +32,7 @@ folders the name is the field id, and the file lacks the column.
 """
 
 _ESCAPED: Final = re.compile("%([0-9A-Fa-f]{2})")
+# The characters that Hive escapes, and Spark after it.
 _UNSAFE: Final = re.compile(r"""[\x01-\x1f\x7f"#%'*/:=?\\{\[\]^]""")
 _SPELLED: Final = (
     *("string", "char", "varchar", "tinyint", "smallint", "int", "bigint", "boolean", "date"),
@@ -139,6 +140,7 @@ def partition_text(name: str, value: Any) -> str | None:
     if isinstance(value, datetime):
         moment = value if value.tzinfo is None else value.astimezone(timezone.utc)
         text = moment.replace(tzinfo=None).isoformat(sep=" ")
+        # Python writes six digits of a fraction, and Spark none of the zeros at its end.
         return text.rstrip("0") if value.microsecond else text
     if isinstance(value, date):
         return value.isoformat()

@@ -59,6 +59,7 @@ def are_among(numbers: Numbers, some: Numbers) -> npt.NDArray[np.bool_]:
         marks[some] = True
         return marks[numbers]
     known = np.sort(some, kind="stable")
+    # Without the last one, so that a number above all of them has a place, too.
     at = np.searchsorted(known[:-1], numbers)
     found: npt.NDArray[np.bool_] = known[at] == numbers
     return found

@@ -26,6 +26,7 @@ from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
 from dbt.adapters.vcs.sql.syntax.parser import read
 from dbt.adapters.vcs.sql.syntax.statement import Query
+from dbt.adapters.vcs.workspace.mounts import relation_of
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.points import find_point
 
@@ -167,8 +168,7 @@ def _inputs_now(
     """
     found: dict[str, Input] = {}
     for item in inputs:
-        schema, _, identifier = item.relation.partition(".")
-        name = RelationName(schema, identifier)
+        name = relation_of(item.relation)
         entry = overlay.entry(name)
         if entry is not None and name != reader and not item.pinned:
             found[item.relation] = Input(
@@ -224,6 +224,7 @@ def _check_present(overlay: Overlay, reader: RelationName, step: Increment) -> N
         before: Snapshot = objects.snapshot(step.before)
         change = delta(before, objects.snapshot(step.after), objects.segment)
     except DamagedError:
+        # Its manifests went with it.
         _raise_collected(reader, step)
     paths = {block.path for block in change.removed} | {item.path for item in change.restored}
     if missing_file(overlay.repository.blobs, paths) is not None:

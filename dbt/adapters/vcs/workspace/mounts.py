@@ -70,6 +70,7 @@ class Mounts:
     def __init__(self, in_view: InView) -> None:
         """Take what computes the differences that views select from."""
         self._in_view = in_view
+        # Reentrant: a scope shows names while it keeps all names steady.
         self._lock = threading.RLock()
         # What the catalog shows under each name: the id of its contents.
         self._shown: dict[RelationName, str] = {}
@@ -371,6 +372,7 @@ def table_placeholder(snapshot: Snapshot) -> Placeholder:
     )
 
 
+# Each statement that reads a view needs its query again.
 @lru_cache(maxsize=1_024)
 def query_of_view(text: str) -> Query:
     """Parse the query of a view."""

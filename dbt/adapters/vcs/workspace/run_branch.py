@@ -365,10 +365,12 @@ def _records(
     base = repository.merge_base(source, since)
     shared = repository.objects.commit(base).committed_at if base else -1
     for _, commit in repository.log(source):
+        # The log is newest first, so all that follow are older than the fork.
         if commit.committed_at <= shared:
             break
         for node in commit.run.nodes if commit.run else ():
             yield node, commit.committed_at
+    # What tests of unpublished runs saw counts the same: versions say what it was, not where.
     for run in runs(repository):
         for commit in commits_of(repository, run):
             for node in commit.run.nodes if commit.run else ():

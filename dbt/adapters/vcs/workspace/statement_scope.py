@@ -18,7 +18,7 @@ from dbt.adapters.vcs.engines.port import Column, Rows, Session
 from dbt.adapters.vcs.sql.syntax.names import Name, Reference
 from dbt.adapters.vcs.sql.syntax.statement import Query
 from dbt.adapters.vcs.table.types import plain_type_text
-from dbt.adapters.vcs.workspace.mounts import Externals, Mounts
+from dbt.adapters.vcs.workspace.mounts import Externals, Mounts, relation_of
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.temporary_names import Followed, Temporaries, is_plain
 
@@ -155,8 +155,7 @@ class Scope:
         """Return the inputs of a table that the same node made and no commit will show."""
         if item.snapshot is None or self.origin.node is None:
             return (item,)
-        schema, _, identifier = item.relation.partition(".")
-        if self.overlay.before(RelationName(schema, identifier)) is not None:
+        if self.overlay.before(relation_of(item.relation)) is not None:
             return (item,)
         origin = self.overlay.snapshot(SnapshotId(item.snapshot)).origin
         same = (origin.node, origin.invocation) == (self.origin.node, self.origin.invocation)
@@ -176,6 +175,7 @@ class Scope:
     @contextmanager
     def reading(self, query: Query) -> Iterator[None]:
         """Do what `shown` does, for everything that a query reads."""
+        # Files outside have no versions, but lineage and reuse must know that they were read.
         for location in query.files:
             self.note(Input(relation=location, external=location))
         with self.shown(self.reads(query.reads)):

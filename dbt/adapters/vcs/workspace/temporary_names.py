@@ -152,6 +152,7 @@ class Temporaries:
         key = _view_key(name)
         if key is None:
             return None
+        # A global view may be another session's, so this one has to be open to know of it.
         known = self._session().temporary_views() if is_global(key) else self.views()
         return key if key in known else None
 
@@ -250,12 +251,9 @@ def is_plain(read: Reference) -> bool:
 
 
 def _view_key(name: Name) -> str | None:
-    if name.in_catalog:
-        return None
-    schema = None if name.schema is None else name.schema.lower()
-    if schema == GLOBAL_TEMPORARY:
+    if not name.in_catalog and (name.schema or "").lower() == GLOBAL_TEMPORARY:
         return f"{GLOBAL_TEMPORARY}.{name.identifier.lower()}"
-    return name.identifier.lower() if schema in _LOCAL else None
+    return _function_key(name)
 
 
 def _function_key(name: Name) -> str | None:

@@ -255,6 +255,7 @@ def _stats(
     roots = {path.partition(".")[0].lower() for path in paths}
     stats: dict[str, ColumnStats] = {}
     for field in schema.fields:
+        # Spark finds a file's columns in any case.
         position = leaves.get(field.id.lower())
         if field.id in partition:
             text = partition[field.id]

@@ -157,12 +157,14 @@ def _partitions(rows: pa.Table, by: Sequence[str]) -> Iterator[tuple[str, pa.Tab
     folders = folders.take(order)
     rows = rows.take(order)
     start = 0
+    # Folders are sorted, so the counts are in the order of the rows.
     for item in pc.value_counts(folders).to_pylist():
         yield item["values"], rows.slice(start, item["counts"])
         start += item["counts"]
 
 
 def _folder_names(column: pa.ChunkedArray, id: str) -> pa.Array:
+    # NULL has a folder of its own.
     codes = column.combine_chunks().dictionary_encode(null_encoding="encode")
     names = [partition_folder(id, value) for value in python_values(codes.dictionary)]
     return pa.array(names, pa.string()).take(codes.indices)
@@ -214,6 +216,7 @@ def _by_place(rows: pa.Table) -> pa.Table:
     position = rows.column(POSITION_COLUMN).to_numpy()
     order = np.lexsort((position, file))
     if (np.diff(order) == 1).all():
+        # Most changes come in order, and a copy would double the memory.
         return rows
     return rows.take(pa.array(order))
 

@@ -244,6 +244,7 @@ class Connection:
 
     def _catch_up(self) -> None:
         """Send the session what it has not been sent before it was open."""
+        # Temporary views and settings change no branch, so nothing is refused here.
         for waiting in self._state.deferred.take():
             scope = self.scope(waiting.text, waiting.overlay, waiting.origin)
             execute(scope, read_only=False, before_rows=lambda: None)

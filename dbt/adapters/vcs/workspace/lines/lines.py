@@ -233,6 +233,7 @@ class RunLine:
                     message=message,
                     run=run,
                     state=self.run.state,
+                    # A test changes nothing, and its result is evidence all the same.
                     allow_empty=True,
                 )
             )
@@ -240,6 +241,7 @@ class RunLine:
 
     def end(self, status: Status, note: str = "", *, tested: bool = False) -> RunBranch:
         """Record the outcome of the run; a run that changed nothing leaves no branch."""
+        # First, or the lease of a run that has ended would be renewed once more.
         self._stopped.set()
         with self._lock:
             ended_at = self._repository.clock()
@@ -263,6 +265,7 @@ class RunLine:
             # After the new branch is there: a crash in between leaves the old run to resume.
             old = replace(self._resumes, status=Status.RESUMED)
             self._repository.set_state(old.name, old.state, author=self.author)
+        # A daemon: the lease of a run that dies has to expire.
         threading.Thread(target=self._keep_alive, name="dbt-vcs-lease", daemon=True).start()
 
     def _keep_alive(self) -> None:
@@ -326,6 +329,7 @@ def rebased(overlay: Overlay, head: CommitId) -> Overlay:
         moved[name] = combined
     if not moved:
         return overlay
+    # A schema that others created or dropped meanwhile stays as they have it.
     schemas = {
         name: change
         for name, change in overlay.schemas.items()

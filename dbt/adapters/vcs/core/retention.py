@@ -55,6 +55,12 @@ KEEP: Final = Micros(7 * DAY)
 GRACE: Final = Micros(DAY)
 """How old a file must be before it can be garbage: a younger one's writer may still land."""
 
+EXPIRED: Final = "expired"
+"""Note of the move that deletes a branch which nobody can want back."""
+
+Listed: TypeAlias = Mapping[Space, Collection[str]]
+"""The names of refs by space, including deleted ones."""
+
 _SPACE: Final = "options"
 _NAME: Final = "retention"
 
@@ -284,14 +290,6 @@ def _retention(last: Ref | None) -> Retention:
     )
 
 
-EXPIRED: Final = "expired"
-"""Note of the move that deletes a branch which nobody can want back."""
-
-
-Listed: TypeAlias = Mapping[Space, Collection[str]]
-"""The names of refs by space, including deleted ones."""
-
-
 class SeenRefs(NamedTuple):
     """The refs that a store showed at one time of its own.
 
@@ -317,10 +315,10 @@ class NamedRoots(NamedTuple):
         origins: Commits recorded with named snapshots; only their history matters.
     """
 
-    live: frozenset[CommitId]
-    lately: frozenset[CommitId]
-    versions: frozenset[SnapshotId]
-    origins: frozenset[CommitId]
+    live: set[CommitId]
+    lately: set[CommitId]
+    versions: set[SnapshotId]
+    origins: set[CommitId]
 
 
 def roots_of(repository: Repository, cutoff: Micros, named: NamedRoots | None = None) -> Roots:
@@ -389,12 +387,7 @@ def names_of(
         found.commits(space, listed.get(space, ()))
     for space in sorted(space for space in listed if space.startswith(f"{ROOT}/")):
         found.snapshots(space, listed[space])
-    return NamedRoots(
-        live=frozenset(found.live),
-        lately=frozenset(found.lately),
-        versions=frozenset(found.versions),
-        origins=frozenset(found.origins),
-    )
+    return found.names
 
 
 class _Found:
@@ -407,10 +400,7 @@ class _Found:
         on_damage: Callable[[DamagedError], None] | None,
         seen: SeenRefs,
     ) -> None:
-        self.live: set[CommitId] = set()
-        self.lately: set[CommitId] = set()
-        self.versions: set[SnapshotId] = set()
-        self.origins: set[CommitId] = set()
+        self.names = NamedRoots(set(), set(), set(), set())
         self._repository = repository
         self._cutoff = cutoff
         self._on_damage = on_damage
@@ -420,8 +410,8 @@ class _Found:
         """Read pins."""
         for pin in self._last(PINS, names):
             if pin.move.commit is not None and self._time(PINS, pin) > self._seen.now - GRACE:
-                self.origins.add(pin.move.commit)
-                self.versions.update(map(SnapshotId, pin.move.state["snapshots"].split()))
+                self.names.origins.add(pin.move.commit)
+                self.names.versions.update(map(SnapshotId, pin.move.state["snapshots"].split()))
 
     def commits(self, space: Space, names: Collection[str]) -> None:
         """Read branches or tags."""
@@ -430,20 +420,20 @@ class _Found:
             positions = [move.move.commit for move in moves if move.move.commit is not None]
             if last.move.commit is None and last.move.note == EXPIRED:
                 continue
-            self.lately.update(positions)
+            self.names.lately.update(positions)
             # A branch that was deleted lately counts as where it was: it can be had back.
-            self.live.update(positions[:1])
+            self.names.live.update(positions[:1])
             if last.move.commit is not None:
                 # Such as the source of an open merge.
-                self.live.update(_named_in(self._repository, last))
+                self.names.live.update(_named_in(self._repository, last))
 
     def snapshots(self, space: Space, names: Collection[str]) -> None:
         """Read the named snapshots of one relation."""
         for last in self._last(space, names):
             for move in self._moves(space, last):
                 if move.move.commit is not None:
-                    self.versions.add(snapshot_of(move))
-                    self.origins.add(move.move.commit)
+                    self.names.versions.add(snapshot_of(move))
+                    self.names.origins.add(move.move.commit)
 
     def _last(self, space: Space, names: Collection[str]) -> list[Ref]:
         return self._repository.refs.read_all(space, self._on_damage, names)
@@ -483,7 +473,7 @@ def _named_in(repository: Repository, ref: Ref) -> set[CommitId]:
     return {CommitId(id) for id in ids if repository.objects.with_prefix("commit", id)}
 
 
-def _young(repository: Repository, commits: frozenset[CommitId], cutoff: Micros) -> set[CommitId]:
+def _young(repository: Repository, commits: set[CommitId], cutoff: Micros) -> set[CommitId]:
     """Return the commits of a history that were made after a moment."""
     found: set[CommitId] = set()
     waiting = list(commits)

@@ -193,6 +193,7 @@ def files_mount(
     files = tuple(sorted(files))
     known = set(files)
     holes = sorted((stone.path, sorted(stone.targets.items())) for stone in tombstones)
+    # An id by content: what the engine mounted for one query serves the next.
     told = repr((files, [(field.id, field.type) for field in fields], holes))
     return TableMount(
         id=f"d_{hashlib.sha256(told.encode()).hexdigest()[:32]}",
@@ -215,6 +216,7 @@ def _net(parts: Sequence[SignedPart], comparison: VersionComparison) -> str:
         if is_compared:
             groups.append(spelled)
         is_plain = is_compared and spelled == f"c{n}"
+        # Equal values may be spelled differently (-0.0, maps in another order): any is shown.
         shown.append(f"c{n}" if is_plain else f"any_value(c{n}) c{n}")
     group = f" group by {', '.join(groups)}" if groups else ""
     rows = _rows(parts, comparison.fields, signed=True)
@@ -274,6 +276,7 @@ def _joined(parts: Sequence[SignedPart], comparison: VersionComparison) -> str:
     for sign, side in ((-1, "g"), (1, "a")):
         rows = _rows([part for part in parts if part.sign == sign], comparison.fields)
         named = ", ".join(f"c{n} {side}{n}" for n in numbers)
+        # All columns of a row may be NULL, so one of our own says whether there is a row.
         sides.append(f"(select true {side}_is, {named} from ({rows}))")
     pairs = zip(_key(comparison, "g"), _key(comparison, "a"), strict=True)
     same_key = " and ".join(f"{old} <=> {new}" for old, new in pairs)

@@ -234,6 +234,7 @@ class Difference:
 
     def _name(self, shape: TwoWayShape) -> str:
         """Return a name unique to this difference."""
+        # A name by content: asked again, the rows are still mounted.
         sides = [msgspec.json.encode(side) for side in (self.before, self.after)]
         shown = None if self.shown is None else sorted(self.shown)
         told = repr((sides, self.columns, shown, shape))

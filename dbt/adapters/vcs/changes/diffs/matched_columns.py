@@ -31,6 +31,7 @@ def matched(
     for field in before.schema.fields:
         same = after.schema.find(field.name)
         id = same.id if same is not None else field.id
+        # Decision 1: an id is a name, so a column of the other table may have it by chance.
         while same is None and id.lower() in taken:
             id = f"{id}__before"
         taken.add(id.lower())

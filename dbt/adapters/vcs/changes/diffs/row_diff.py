@@ -168,6 +168,7 @@ def _net(change: Delta, signed: SignedRows, comparison: VersionComparison) -> Ne
 def _filtered(
     rows: pa.Table, net: NetChanges, where: pc.Expression
 ) -> tuple[pa.Table, NetChanges]:
+    # The last place stands for -1, the missing row of a change.
     wanted = np.zeros(rows.num_rows + 1, np.bool_)
     wanted[hits(rows, where)] = True
     changes = wanted[net.before] | wanted[net.after]

@@ -179,6 +179,7 @@ def _keyed_query(plan: Plan, ours: str, theirs: str) -> str:
     listed = [f"coalesce({_key(column, 'ours')}, {_key(column, 'theirs')})" for column in plan.key]
     listed += ["ours.diff_type", "theirs.diff_type"]
     for column in plan.columns:
+        # A side that left the row alone has no row here: the other one shows what it has.
         base = [_value(column, side, "from") for side in ("ours", "theirs")]
         listed += [
             f"if(ours.diff_type is not null, {base[0]}, {base[1]})",

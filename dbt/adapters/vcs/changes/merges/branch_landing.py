@@ -102,6 +102,7 @@ def land_plan(
             except ReplacedError:
                 # A purge has taken what the plan was to read: plan again on the new history.
                 continue
+            # Requirements that the branch got since the merge was begun hold as well.
             held = terms.on(branch)
             check_terms(repository, plan, held)
             if judge is not None:

@@ -203,6 +203,7 @@ def planned_changes(repository: Repository, plan: MergePlan) -> tuple[ChangeSumm
 
 def _bases(repository: Repository, work: Work, target: Branch) -> list[CommitId]:
     if work.run is not None:
+        # A run brings what it did since it forked, whatever its target got from others.
         return [work.base or work.run.fork]
     found = repository.merge_bases(work.commit, target.head)
     if not found:
@@ -313,7 +314,7 @@ class _Relations:
         if not theirs.primary_key and self._both_rebuilt(triple):
             if self._takes_side_ahead(name, triple.theirs, tips, mode):
                 return
-            # A row-wise merge would keep all rows of both rebuilds, as rows that each side added.
+            # Decision 12: by counts, the rows of both rebuilds would stay, as if added.
             self._whole(name, triple, mode, _REBUILT)
             return
         self._rows(name, triple, based_on, bases, tips, mode)

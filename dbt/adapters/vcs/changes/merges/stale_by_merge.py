@@ -239,6 +239,7 @@ class ReadSetCheck:
         Raises:
             ConflictError: Tables of the run are stale, and `on_stale` doesn't let them land.
         """
+        # Decision 31: runs that overlap may come out as if one had come after the other.
         healed = Healed(plan) if self._healer is None else self._healer(plan)
         again = {*healed.tables, *healed.earlier}
         found = skewed_by(self._repository, healed.plan)

@@ -241,6 +241,7 @@ def check_merged(
     before = sides[merged.enforcing[0]] if merged.enforcing else None
     broken = broken_key(repository, name, version, before, sessions)
     if broken and is_dbts_key(version):
+        # dbt lets rows violate its unique_key: then the table has no key.
         return msgspec.structs.replace(version, primary_key=())
     if broken:
         raise InputError(
@@ -382,6 +383,7 @@ def _check_expression(
     where = f"The check constraint {constraint} ({expression}) of {name}"
     depth = 0
     for token in tokenize(expression):
+        # One that closes more than it opens would end the brackets that are put around it.
         depth += {"(": 1, ")": -1}.get(token.word, 0)
         if token.word == "select" or depth < 0 or token.word == ";":
             raise InputError(f"{where} is not one condition on a single row. Write it without it.")

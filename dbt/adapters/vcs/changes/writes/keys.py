@@ -205,6 +205,7 @@ class _Check:
         )
         new = f"select {values}, 1 as __vcs_new from {self._mounted(session, self.new, fields)}"
         is_null = " or ".join(f"{quoted(field.id)} is null" for field in fields)
+        # Manifests count NULLs, so most checks need no query for them.
         if any(_nulls(block, field) for block in self.new for field in fields):
             found = _fetch(session, f"select distinct {keys} from ({new}) {where_clause(is_null)}")
             if found:
@@ -244,6 +245,7 @@ def _near(new: Sequence[Block], old: Sequence[Block], fields: Sequence[Field]) -
     """Return the old blocks whose key ranges overlap those of a new one."""
     ranges = [block.stats for block in new]
     if len(new) * len(old) > _MOST_PAIRS:
+        # Each pair costs a comparison of bounds; of very many, the new blocks count as one range.
         ranges = [dict(hull(ranges, fields))]
     return [
         block for block in old if any(can_meet(block.stats, other, fields) for other in ranges)

@@ -125,6 +125,7 @@ def splits(
     """
     found: list[Split] = []
     now = repository.tree(head)
+    # What is older than the version itself has changed nothing since.
     oldest = repository.objects.commit(past.commit).committed_at if past.commit else 0
     id = head
     while now.entry(name) != past.entry:

@@ -237,6 +237,7 @@ def _by_engine(scope: Scope, target: RowTarget, wanted: Snapshot, key: Sequence[
 def _numbered(rows: str, fields: Sequence[Field]) -> str:
     """Return rows with a number that distinguishes equal ones."""
     values = ", ".join(canonical(f"r.{quoted(field.name)}", field.type) for field in fields)
+    # Equal rows are alike, so any order numbers them.
     number = f"row_number() over (partition by {values} order by 0)"
     return f"(select r.*, {number} as {_NTH} from {rows} r)"
 

@@ -47,6 +47,7 @@ from dbt.adapters.vcs.table.quoting import literal, quoted
 from dbt.adapters.vcs.table.types import arrow_type
 from dbt.adapters.vcs.workspace.statement_scope import Scope
 
+# Decision 11: when a block is written again instead of getting a tombstone.
 MAX_DELETED: Final = 0.3
 """A block that has lost more of its rows than this is written again without them."""
 
@@ -204,6 +205,7 @@ def rewritten(
     kept = without_blocks(repository, snapshot.segments, leaving)
     replaced: tuple[Replacement, ...] = ()
     if updates_only and not leaving:
+        # Decision 29: a later diff pairs these rows without comparing them.
         replaced = (_replacement(blocks, tombstones, updates_only),)
     added = put_segments(repository.objects, blocks, tombstones, replacements=replaced)
     return Rewritten((*kept, *added), affected, True)

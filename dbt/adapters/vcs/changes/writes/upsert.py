@@ -164,6 +164,7 @@ def _part(
 
 def _met(files: Files, target: RowTarget, rows: pa.Table, key: Sequence[Field]) -> Iterator[_Met]:
     new = [rows.column(field.id) for field in key]
+    # The first column of a key rules most rows out; the others are compared where it is met.
     first = plain(new[0]) if len(new) == 1 else pc.unique(plain(new[0]))
     blocks = _near(target.blocks, key, new)
     gone = files.deletions(target.tombstones, [block.path for block in blocks])

@@ -37,6 +37,7 @@ JOIN_ABOVE = 32
 
 def folder_of(table: TableId) -> str:
     """Return the folder for a new write to a table."""
+    # Decision 2: every write has its own folder, so two never write one file.
     write: WriteId = new_write_id()
     return f"data/{table}/w={write}"
 
@@ -156,6 +157,7 @@ def changed(
     )
     known = snapshot.is_key_enforced and version.primary_key == snapshot.primary_key
     if not (known and keeps_keys):
+        # Old rows were never checked against a key that is new.
         before = snapshot if known else None
         key = check_keys(repository, name, version, before, scope.engine, scope.warnings)
         version = msgspec.structs.replace(version, primary_key=key)

@@ -138,6 +138,7 @@ class EngineRepairs:
         files = Files(self.blobs, triple.stones.values(), kept=_KEPT_POSITIONS)
         question = replace(question, files=files)
         lost = overlaps(question.files, triple, state)
+        # What is left of a tombstone is written from its images, and Arrow has to read them.
         trims = all(map(is_readable, question.fields))
         # To the eyes of the decisions those overlap, where the rest of them is written again.
         graft, state = state, without(state, (), lost)
@@ -345,6 +346,7 @@ class EngineRepair:
     def _check(self, blocks: tuple[Block, ...]) -> None:
         """Read back what was written, and compare its rows with what was wanted."""
         fields = self.actions.fields
+        # Decision 25: what an engine wrote is read back before anything refers to it.
         mount = files_mount([block.path for block in blocks], fields, entries=blocks)
         written = self.actions.session.mount_physical(mount)
         wanted = self._digest(self._added_rows(), [f"c{n}" for n in range(len(fields))])
@@ -362,6 +364,7 @@ class EngineRepair:
             canonical(column, field.type)
             for column, field in zip(columns, self.actions.fields, strict=True)
         )
+        # A sum has no order, and 38 digits hold the hashes of more rows than a table has.
         text = f"select count(*), sum(cast(xxhash64({values}) as decimal(38, 0))) from ({query})"
         [(rows, contents)] = self.actions.session.query(text).fetch()
         return int(rows), contents

@@ -83,6 +83,7 @@ class LiveRows:
         self, pieces: Sequence[Piece], fields: Sequence[Field]
     ) -> Iterator[tuple[str, str]]:
         """Yield SQL for relations of rows, and for the bits of the states that have each."""
+        # Blocks that the same states have are one relation: few relations are few scans.
         plain: dict[int, set[str]] = {}
         pierced: dict[int, set[str]] = {}
         alone: dict[int, list[Deletion]] = {}

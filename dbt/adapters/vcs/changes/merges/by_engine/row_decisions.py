@@ -61,6 +61,8 @@ COUNTS: Final = ("ub", "uo", "ut")
 UNIT: Final = "unit"
 """Tells conflicts of one key apart: a number, 0 where the key is one conflict."""
 
+# A hash of the key, short to sort and to join by. Windows partition by the key as well, so keys
+# that share a hash stay apart.
 _CODE: Final = "code"
 _CHOICE: Final = f"case when {{t}} <=> {{b}} then {OURS} when {{o}} <=> {{b}} then {THEIRS} " + (
     f"when {{o}} <=> {{t}} then {OURS} end"

@@ -142,6 +142,7 @@ class ConflictTable:
 
     def put(self, repository: Repository) -> SnapshotId:
         """Write this as a table of the repository."""
+        # Decision 13: conflicts are tables of a branch, so that SQL reads and resolves them.
         table, schema = new_table_id(), Schema(fields=self.fields)
         folder = folder_of(table)
         files = write_table(repository.blobs, self.rows, folder=folder, schema=schema)
@@ -265,6 +266,7 @@ class ConflictTable:
         sides = [both.column(field.name) for field in self.fields if field.name not in own]
         count = len(self.rows)
         codes = group_ids(sides, len(both)).tolist()
+        # A choice goes with the rows that it was made for: if a side changed, it is open again.
         by_content = {code: count + n for n, code in enumerate(codes[count:])}
         places = [by_content.get(code, n) for n, code in enumerate(codes[:count])]
         if others:
@@ -472,6 +474,7 @@ def decided_rows(table: ConflictTable) -> tuple[Decided, ...]:
     ours = {name: python_values(table.side(Choice.OURS, name)) for name in table.columns}
 
     def seen(row: int) -> Seen | None:
+        # Only a row that a key tells from all others can be compared with what it was.
         if not table.key or row in table.repeated:
             return None
         is_there = table.has_row(Choice.OURS, row)

@@ -85,12 +85,14 @@ class Groups:
 
         Groups are numbered densely from 0.
         """
+        # One number for each pair of group and content: a single sort finds the units.
         width = int(value.max(initial=0)) + 1
         _, first, unit = np.unique(group * width + value, return_index=True, return_inverse=True)
         counts = [sums(unit, mask.astype(np.int64)) for mask in live]
         of_unit = group[first]
         single = np.full(int(group.max(initial=-1)) + 1, keyed)
         for count in counts:
+            # A key that nobody enforces may stand for several rows, which are decided one by one.
             single &= sums(of_unit, count) <= 1
         return cls(
             unit=unit,
@@ -180,6 +182,7 @@ def choice_by(mode: Mode) -> int:
 def _choices(base: Positions, ours: Positions, theirs: Positions) -> Positions:
     """Return the choices by the first three rows of the table; -1 for a conflict."""
     found = np.full(len(ours), _ABSENT)
+    # The first row of the table that fits counts, so it is assigned last.
     found[ours == base] = THEIRS
     found[(theirs == base) | (ours == theirs)] = OURS
     return found
@@ -215,6 +218,7 @@ def _merged_cells(
     for columns in zip(*sides, strict=True):
         chunks = chain(*(column.chunks for column in columns))
         old, own, other = np.split(codes_of(pa.chunked_array(chunks, columns[0].type)), 3)
+        # A NULL that was read for a missing row must not look like a value that a side kept.
         old = np.where(base == _ABSENT, _ABSENT, old)
         choice = _choices(old, own, other)
         clash = choice == _ABSENT

@@ -132,6 +132,7 @@ def repair(question: Question, state: State) -> Repair:
     found = _attempt(question, state)
     poor = mostly_deleted(question.triple, state, found.deleted_of())
     if poor:
+        # Without these blocks other rows are missing: what to add is found again.
         less = without(state, poor)
         found = _attempt(question, less)
     return found.repair()
@@ -172,12 +173,14 @@ class _Attempt:
         decided, indexes = policy.decided(lambda some: rows.located.read(files, some), group, by)
         self.met = int((decided == CUSTOM).sum())
         ours = self.groups.row_of(self.groups.ours)
+        # Ours has another row now: the choice was about one that is gone.
         decided[policy.outdated(indexes, ours, self._read, fields)] = UNDECIDED
         chosen = np.flatnonzero(decided == CUSTOM)
         _check_single(self.groups, chosen)
         self.given = policy.rows(indexes[chosen], by, fields)
         self.verdict = decide(self.groups, decided, self._read, mode=policy.mode)
         units = self.groups.unit
+        # Of equal rows of the graft any may stay: the first ones do.
         rank = ranks(units * 2 + self.rows.grafted)
         wanted = self.verdict.wanted[units] if len(units) else units
         self.deleted = self.rows.grafted & (rank >= wanted)
@@ -216,6 +219,7 @@ class _Attempt:
 
     def _contents(self, group: Codes, key: Sequence[Field]) -> Codes:
         """Return a number for each row, equal for equal rows of the same key."""
+        # A group of one row is told from nothing, so its other columns need not be read.
         several = np.bincount(group)[group] > 1
         located = self.rows.located.take(several)
         others = [field for field in self._fields if field not in key]
@@ -262,6 +266,7 @@ def mostly_deleted(triple: Triple, state: State, deleted: Mapping[str, int]) -> 
         path
         for path, rows in lost.items()
         if path in state.blocks
+        # Blocks of ours are in the table already: only what would be added can be left out.
         and path not in triple.ours.blocks
         and rows > MAX_DELETED * state.blocks[path].rows
     }

@@ -213,11 +213,14 @@ class _Merging:
         )
         only = self.policy.only
         if only is not None and only.where is not None:
+            # A condition is an expression of Arrow, which no engine takes.
             CONDITION_LIMITS.check(pieces)
         elif engine is None:
             self.limits.check(pieces)
         elif not self._fits(question):
             return self._repaired(engine(question, state, f"data/{self.ours.table}"))
+        # A row must not be deleted twice, or manifests would count it twice: that tombstone goes,
+        # and the repair deletes what it alone deleted.
         state = without(state, (), overlaps(question.files, triple, state))
         return self._repaired(repair(question, state))
 
@@ -296,6 +299,7 @@ def _check_picked(base: Snapshot | None, ours: Snapshot, theirs: Snapshot) -> No
 
 
 def _is_same(base: Snapshot, ours: Snapshot) -> bool:
+    # Versions may differ in their history alone, as after a restore.
     return ours.segments == base.segments and Definition.of(ours) == Definition.of(base)
 
 

@@ -76,6 +76,7 @@ class MergeOutcome:
         if isinstance(self.repair, EngineRepair):
             raise TooLargeError("An engine has to count the rows that it merged.")
         change = self._delta()
+        # Manifests count rows that are only added, or only removed.
         is_plain = self.repair is None and not (change.rows_added and change.rows_removed)
         if is_plain:
             return Counts(change.rows_added, change.rows_removed, 0)

@@ -451,6 +451,7 @@ def _cast(column: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:
             return None
 
     try:
+        # Arrow refuses some values even so: then they are cast one by one.
         return column.cast(type_, safe=False)
     except pa.ArrowInvalid:
         return pa.chunked_array([pa.array([one(value) for value in column], type_)])

@@ -3,7 +3,7 @@
 import pytest
 
 from dbt.adapters.vcs.sql.syntax.parser import parse
-from dbt.adapters.vcs.sql.syntax.statement import Query, SparkCommand, qualified
+from dbt.adapters.vcs.sql.syntax.statement import Query, SparkCommand, edited, qualified, renames
 
 
 def query(text: str) -> Query:
@@ -97,7 +97,10 @@ def test_a_command_is_rewritten_too() -> None:
     command = parse("explain extended select * from t{snapshot='v1'}")
     assert isinstance(command, SparkCommand)
     (mention,) = command.mentions
-    assert command.rewritten({mention: "s.x"}) == "explain extended select * from s.x as `t`"
+    assert (
+        edited(command.text, renames({mention: "s.x"}, command.text))
+        == "explain extended select * from s.x as `t`"
+    )
 
 
 def test_a_name_becomes_the_tree_s() -> None:

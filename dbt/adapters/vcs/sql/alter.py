@@ -47,7 +47,7 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
 from dbt.adapters.vcs.sql.syntax.cursor import ForeignError, TokenCursor
 from dbt.adapters.vcs.sql.syntax.names import Name, Target
 from dbt.adapters.vcs.sql.syntax.parser import reads
-from dbt.adapters.vcs.sql.syntax.statement import OnRelation
+from dbt.adapters.vcs.sql.syntax.statement import OnRelation, Statement
 from dbt.adapters.vcs.sql.table import RelationKind, RenameRelation
 from dbt.adapters.vcs.sql.view import AlterViewAs
 from dbt.adapters.vcs.table.files.block_reader import Files
@@ -135,25 +135,8 @@ class DropConstraint(OnRelation):
     if_exists: bool = False
 
 
-Altered = (
-    RenameRelation
-    | AddColumns
-    | RenameColumn
-    | DropColumns
-    | AlterColumn
-    | SetProperties
-    | UnsetProperties
-    | AddCheck
-    | DropConstraint
-    | AlterViewAs
-)
-
-
-Commented = CommentOnTable | AlterColumn
-
-
 @reads("alter")
-def read_alter(cursor: TokenCursor) -> Altered | None:
+def read_alter(cursor: TokenCursor) -> Statement | None:
     """Read what follows `alter`; None for objects other than relations.
 
     Raises:
@@ -167,7 +150,7 @@ def read_alter(cursor: TokenCursor) -> Altered | None:
 
 
 @reads("comment")
-def read_comment_on(cursor: TokenCursor) -> Commented:
+def read_comment_on(cursor: TokenCursor) -> Statement:
     """Read what follows `comment`."""
     cursor.expect("on")
     if cursor.take("table"):
@@ -203,7 +186,7 @@ def _comment_on_column(cursor: TokenCursor) -> AlterColumn:
     )
 
 
-def _alter(cursor: TokenCursor, kind: RelationKind) -> Altered:
+def _alter(cursor: TokenCursor, kind: RelationKind) -> Statement:
     target = cursor.target()
     changed = _alter_either(cursor, kind, target)
     if changed is None and kind == "view" and (cursor.take("as") or cursor.token.word == "select"):
@@ -228,7 +211,7 @@ def _alter(cursor: TokenCursor, kind: RelationKind) -> Altered:
     return changed
 
 
-def _alter_either(cursor: TokenCursor, kind: RelationKind, target: Target) -> Altered | None:
+def _alter_either(cursor: TokenCursor, kind: RelationKind, target: Target) -> Statement | None:
     """Read the clauses that tables and views share."""
     if cursor.take("rename", "to"):
         new = Name.of(cursor.parts())
@@ -249,7 +232,7 @@ def _alter_either(cursor: TokenCursor, kind: RelationKind, target: Target) -> Al
     return None
 
 
-def _alter_table(cursor: TokenCursor, target: Target) -> Altered | None:
+def _alter_table(cursor: TokenCursor, target: Target) -> Statement | None:
     if cursor.at("add", "column") or cursor.at("add", "columns"):
         cursor.index += 2
         return AddColumns(target=target, columns=_added_columns(cursor, target))

@@ -118,9 +118,9 @@ class ShowFunctions(Statement):
 T = TypeVar("T")
 
 
-@dataclass(slots=True)
+@dataclass
 class _Draft:
-    """The clauses read so far."""
+    """The clauses read so far, by the fields of `CreateFunction`."""
 
     language: Language = "sql"
     shape: Shape = "scalar"
@@ -157,18 +157,10 @@ def _read_create_function(cursor: TokenCursor) -> CreateFunction:
     return CreateFunction(
         target=target,
         body=body,
-        language=draft.language,
-        shape=draft.shape,
         parameters=parameters,
-        returns=draft.returns,
-        columns=draft.columns,
-        deterministic=draft.deterministic,
-        handler=draft.handler,
-        packages=draft.packages,
-        runtime=draft.runtime,
-        comment=draft.comment,
         replace=replace,
         if_not_exists=if_not_exists,
+        **vars(draft),
     )
 
 

@@ -65,11 +65,8 @@ class ShowTableProperties(OnRelation):
     key: str | None = None
 
 
-Shown = ShowSchemas | ShowTables | ShowColumns | ShowPartitions | ShowTableProperties
-
-
 @reads("show")
-def read_show(cursor: TokenCursor) -> Shown | None:
+def read_show(cursor: TokenCursor) -> Statement | None:
     """Read what follows `show`; None if Spark answers it."""
     shown = _show(cursor)
     if shown is not None:
@@ -77,7 +74,7 @@ def read_show(cursor: TokenCursor) -> Shown | None:
     return shown
 
 
-def _show(cursor: TokenCursor) -> Shown | None:
+def _show(cursor: TokenCursor) -> Statement | None:
     if cursor.take_any("schemas", "databases", "namespaces"):
         read_schema_filter(cursor)
         return ShowSchemas(pattern=_pattern(cursor))

@@ -230,7 +230,7 @@ def _renames(text: str, new: dict[Reference, str]) -> list[Edit]:
     names: dict[tuple[str, ...], str] = {}
     for read, name in alike.items():
         alias = f"{read.name.schema}.{read.name.identifier}"
-        edits += renames({replace(read, name=Name(schema=None, identifier=alias)): name})
+        edits += renames({replace(read, name=Name(schema=None, identifier=alias)): name}, text)
         parts = (CATALOG, read.name.schema or "", read.name.identifier)
         names |= dict.fromkeys(longer_names(parts), alias)
     return [*edits, *shortened(text, names)]

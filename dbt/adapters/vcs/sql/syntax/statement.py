@@ -68,13 +68,14 @@ def edited(text: str, edits: Iterable[Edit]) -> str:
 PlaceT = TypeVar("PlaceT", bound="Reference | DiffReference")
 
 
-def renames(replacements: Mapping[PlaceT, str], text: str | None = None) -> list[Edit]:
-    """Return the edits that replace references by other relations.
+def renames(replacements: Mapping[PlaceT, str], text: str) -> list[Edit]:
+    """Return the edits of a text that replace references by other relations.
 
     A reference without an alias gets its own name as one, so that `name.column` stays valid.
-    With the text, `schema.name.column` stays valid too: it becomes `name.column`.
+    `schema.name.column` stays valid too: it becomes `name.column`.
     """
     edits: list[Edit] = []
+    names: dict[tuple[str, ...], str] = {}
     for read, new in replacements.items():
         if isinstance(read, DiffReference):
             edits.append(Edit(read.start, read.end, new))
@@ -85,16 +86,9 @@ def renames(replacements: Mapping[PlaceT, str], text: str | None = None) -> list
         elif read.alias_at is not None:
             edits.append(Edit(read.alias_at, read.alias_at, alias))
         edits.append(Edit(read.start, read.end, new))
-    return edits if text is None else [*edits, *shortened(text, replaced_names(replacements))]
-
-
-def replaced_names(replacements: Mapping[PlaceT, str]) -> dict[tuple[str, ...], str]:
-    """Return the names for `shortened`, from references that keep only their name as an alias."""
-    names: dict[tuple[str, ...], str] = {}
-    for read in replacements:
-        if isinstance(read, Reference) and not read.aliased and read.name.schema is not None:
+        if not read.aliased and read.name.schema is not None:
             names.update(longer_names((CATALOG, read.name.schema, read.name.identifier)))
-    return names
+    return [*edits, *shortened(text, names)]
 
 
 def longer_names(parts: Sequence[str]) -> dict[tuple[str, ...], str]:
@@ -173,10 +167,6 @@ class SparkCommand(Statement):
     diffs: tuple[DiffReference, ...] = ()
     writes: bool = False
     places: tuple[str, ...] = ()
-
-    def rewritten(self, replacements: Mapping[PlaceT, str]) -> str:
-        """Return the text with mentions and diffs replaced by other relations, as SQL."""
-        return edited(self.text, renames(replacements, self.text))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

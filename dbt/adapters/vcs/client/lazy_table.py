@@ -231,12 +231,12 @@ class LazyTable:
         read = tuple(dict.fromkeys([*self.fields, *self._filtered]))
         names = [field.name for field in read]
         # Of the tombstones, each block opens those that delete from it.
-        stones: dict[str, list[Tombstone]] = {}
-        for stone in self._stored.tombstones:
-            for path in stone.targets:
-                stones.setdefault(path, []).append(stone)
+        by_path: dict[str, list[Tombstone]] = {}
+        for tombstone in self._stored.tombstones:
+            for path in tombstone.targets:
+                by_path.setdefault(path, []).append(tombstone)
         for block in self.blocks:
-            gone = files.deletions(stones.get(block.path, ()), [block.path]).get(block.path)
+            gone = files.deletions(by_path.get(block.path, ()), [block.path]).get(block.path)
             for batch in files.batches(block, read, gone, batch_rows=batch_rows):
                 rows = batch.rename_columns(names)
                 # A batch would do, but Arrow fails on one of which no row is left.

@@ -26,7 +26,7 @@ def edited(
     ours: Snapshot,
     sources: Sequence[Snapshot],
     edit: BlockEdit,
-    stones: Mapping[str, Tombstone],
+    entries: Mapping[str, Tombstone],
     *,
     blocks: Sequence[Block] = (),
     tombstones: Sequence[Tombstone] = (),
@@ -39,7 +39,7 @@ def edited(
         sources: The versions that new blocks and deletions come from. Their segments that are
             entirely new are shared too, and compactions known there stay known.
         edit: What is removed and added.
-        stones: Entries of the tombstones, by path.
+        entries: Entries of the tombstones, by path.
         blocks: Further new blocks, written just now.
         tombstones: Further new tombstones, written just now.
     """
@@ -53,7 +53,7 @@ def edited(
         *put_segments(
             objects,
             [*news.blocks.values(), *blocks],
-            [*_tombstones(news.deletions, stones), *tombstones],
+            [*_tombstones(news.deletions, entries), *tombstones],
             news.known_compactions(),
         ),
     )
@@ -76,7 +76,11 @@ class _News:
 
     def look_at(self, ref: SegmentRef, segment: Segment) -> None:
         """Share a source's segment if everything in it is new, else remember its compactions."""
-        keys = {(stone.path, path) for stone in segment.tombstones for path in stone.targets}
+        keys = {
+            (tombstone.path, path)
+            for tombstone in segment.tombstones
+            for path in tombstone.targets
+        }
         paths = {block.path for block in segment.blocks}
         # A segment that two versions share by its id is skipped when they are compared.
         if (paths or keys) and paths <= self.blocks.keys() and keys <= self.deletions.keys():
@@ -137,30 +141,30 @@ def _reduced(objects: ObjectStore, ref: SegmentRef, edit: BlockEdit) -> SegmentR
     """Return a segment without what is removed; None if nothing is left."""
     segment = objects.segment(ref.id)
     blocks = tuple(block for block in segment.blocks if block.path not in edit.blocks.gone)
-    stones: list[Tombstone] = []
-    for stone in segment.tombstones:
+    left: list[Tombstone] = []
+    for tombstone in segment.tombstones:
         targets = {
             path: rows
-            for path, rows in stone.targets.items()
-            if (stone.path, path) not in edit.deletions.gone
+            for path, rows in tombstone.targets.items()
+            if (tombstone.path, path) not in edit.deletions.gone
         }
         # Decision 9: the entry goes on without the blocks that left, and the file stays as it is.
         if targets:
-            stones.append(msgspec.structs.replace(stone, targets=targets))
-    rest = msgspec.structs.replace(segment, blocks=blocks, tombstones=tuple(stones))
+            left.append(msgspec.structs.replace(tombstone, targets=targets))
+    rest = msgspec.structs.replace(segment, blocks=blocks, tombstones=tuple(left))
     if rest == segment:
         return ref
-    return put_segment(objects, rest) if blocks or stones else None
+    return put_segment(objects, rest) if blocks or left else None
 
 
 def _tombstones(
-    deletions: Mapping[DeletionKey, int], stones: Mapping[str, Tombstone]
+    deletions: Mapping[DeletionKey, int], entries: Mapping[str, Tombstone]
 ) -> Iterable[Tombstone]:
     targets: dict[str, dict[str, int]] = {}
     for (image, block), rows in deletions.items():
         targets.setdefault(image, {})[block] = rows
     for image, blocks in targets.items():
-        yield msgspec.structs.replace(stones[image], targets=blocks)
+        yield msgspec.structs.replace(entries[image], targets=blocks)
 
 
 def put_segment(objects: ObjectStore, segment: Segment) -> SegmentRef:
@@ -169,6 +173,6 @@ def put_segment(objects: ObjectStore, segment: Segment) -> SegmentRef:
         id=SegmentId(objects.put(segment)),
         blocks=len(segment.blocks),
         rows=sum(block.rows for block in segment.blocks),
-        deleted=sum(stone.rows for stone in segment.tombstones),
+        deleted=sum(tombstone.rows for tombstone in segment.tombstones),
         bytes=sum(block.bytes for block in segment.blocks),
     )

@@ -25,7 +25,7 @@ from dbt.adapters.vcs.table.files.footers import (
     Entry,
     check_footer,
     check_whole,
-    damage_told,
+    naming_damage,
     read_footer,
 )
 from dbt.adapters.vcs.table.row_numbers import distinct
@@ -242,9 +242,11 @@ class Files:
         """
         wanted = set(blocks)
         found: dict[str, list[Positions]] = {}
-        for stone in tombstones:
-            for block in sorted(wanted & stone.targets.keys()):
-                found.setdefault(block, []).append(self.deleted(stone.path, block, stone)[0])
+        for tombstone in tombstones:
+            for block in sorted(wanted & tombstone.targets.keys()):
+                found.setdefault(block, []).append(
+                    self.deleted(tombstone.path, block, tombstone)[0]
+                )
         return {block: np.sort(np.concatenate(parts)) for block, parts in found.items()}
 
     def _deletions_of(self, path: str, entry: Entry | None) -> _Deleted:
@@ -427,7 +429,7 @@ def _parts(
 def _streamed(
     file: Any, stored: Sequence[str], batch_rows: int, path: str
 ) -> Iterator[pa.RecordBatch]:
-    with damage_told(path):
+    with naming_damage(path):
         yield from file.iter_batches(batch_size=batch_rows, columns=list(stored))
 
 
@@ -439,7 +441,7 @@ def _check_rows(path: str, found: int, expected: int) -> None:
 
 
 def _read(file: Any, names: Sequence[str], rows: Positions | None, path: str) -> pa.Table:
-    with damage_told(path):
+    with naming_damage(path):
         if rows is None:
             threaded = file.metadata.num_rows >= _THREADED_ROWS
             table = file.read(columns=list(names), use_threads=threaded)

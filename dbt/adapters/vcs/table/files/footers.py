@@ -353,7 +353,7 @@ def check_whole(entry: Entry, data: bytes) -> None:
 
 
 @contextmanager
-def damage_told(path: str) -> Iterator[None]:
+def naming_damage(path: str) -> Iterator[None]:
     """Turn what Arrow raises for bytes that it can't read into an error that names the file."""
     try:
         yield

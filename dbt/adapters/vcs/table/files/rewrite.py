@@ -22,7 +22,7 @@ from dbt.adapters.vcs.table.files.block_reader import (
     is_readable,
     partition_scalar,
 )
-from dbt.adapters.vcs.table.files.footers import Footer, damage_told, write_file
+from dbt.adapters.vcs.table.files.footers import Footer, naming_damage, write_file
 from dbt.adapters.vcs.table.files.parquet import measured_columns, numbered, open_writer
 from dbt.adapters.vcs.table.partition_values import folders_like
 from dbt.adapters.vcs.table.types import arrow_type
@@ -181,14 +181,14 @@ def read_stored(blobs: Blobs, entry: Block | Tombstone) -> pa.Table:
     Raises:
         DamagedError: It is damaged, or another file than its entry describes.
     """
-    with damage_told(entry.path):
+    with naming_damage(entry.path):
         return _open(blobs, entry).read()
 
 
 def _left(
     blobs: Blobs, block: Block, gone: Positions, fields: Sequence[Field]
 ) -> Iterator[pa.RecordBatch]:
-    with damage_told(block.path):
+    with naming_damage(block.path):
         file, start = _open(blobs, block), 0
         added = _only_in_path(file.schema_arrow, block, fields)
         dropped = {*_OWN, _ROW} if added else {*_OWN}

@@ -43,8 +43,8 @@ from dbt.adapters.vcs.sql.row_change import (
     value_sql,
     values_by_place,
 )
-from dbt.adapters.vcs.sql.syntax.conditions import KeyPair, key_pairs_of, read_expression
-from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
+from dbt.adapters.vcs.sql.syntax.conditions import KeyPair, key_pairs_of
+from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor, read_expression
 from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, quote_name
 from dbt.adapters.vcs.sql.syntax.parser import reads
 from dbt.adapters.vcs.sql.syntax.statement import (

@@ -36,13 +36,8 @@ from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Block
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.sql.handler_registry import handles
-from dbt.adapters.vcs.sql.syntax.conditions import (
-    Comparison,
-    comparisons_of,
-    read_expression,
-    where_clause,
-)
-from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
+from dbt.adapters.vcs.sql.syntax.conditions import Comparison, comparisons_of, where_clause
+from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor, read_expression
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
 from dbt.adapters.vcs.sql.syntax.lexer import Token, quote_name
 from dbt.adapters.vcs.sql.syntax.names import CATALOG, Reference, Target, is_name, qualifiers_of

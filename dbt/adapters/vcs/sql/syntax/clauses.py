@@ -17,8 +17,7 @@ from dbt.adapters.vcs.core.model.data_type import (
     collated,
     decimal_type,
 )
-from dbt.adapters.vcs.sql.syntax.conditions import read_expression
-from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
+from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor, read_expression
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffShape
 from dbt.adapters.vcs.sql.syntax.excerpts import excerpt
 from dbt.adapters.vcs.sql.syntax.lexer import Kind

@@ -13,8 +13,7 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
     read_names,
     read_partition,
 )
-from dbt.adapters.vcs.sql.syntax.conditions import BEFORE_AN_OPERAND, read_expression
-from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
+from dbt.adapters.vcs.sql.syntax.cursor import BEFORE_AN_OPERAND, TokenCursor, read_expression
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
 from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token
 from dbt.adapters.vcs.sql.syntax.mentions import places_of

@@ -148,25 +148,12 @@ def _names_first(tokens: Sequence[Token]) -> bool:
     return "cache" not in words and not words <= _MODES
 
 
-_READING: Final = frozenset(
-    {
-        "add",
-        "analyze",
-        "cache",
-        "clear",
-        "declare",
-        "desc",
-        "describe",
-        "explain",
-        "list",
-        "refresh",
-        "reset",
-        "set",
-        "show",
-        "uncache",
-        "use",
-    }
-)
+# fmt: off
+_READING: Final = frozenset({
+    "add", "analyze", "cache", "clear", "declare", "desc", "describe", "explain", "list",
+    "refresh", "reset", "set", "show", "uncache", "use",
+})
+# fmt: on
 
 
 _OF_SESSION: Final = frozenset({"temporary", "temp"})

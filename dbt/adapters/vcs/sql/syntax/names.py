@@ -154,51 +154,15 @@ _VERSION: Final = frozenset({"version", "system_version"})
 _TIMESTAMP: Final = frozenset({"timestamp", "system_time"})
 
 
-_NO_ALIAS: Final = frozenset(
-    {
-        "anti",
-        "cross",
-        "except",
-        "full",
-        "inner",
-        "intersect",
-        "join",
-        "lateral",
-        "left",
-        "natural",
-        "on",
-        "right",
-        "semi",
-        "setminus",
-        "minus",
-        "union",
-        "using",
-        "where",
-        "group",
-        "having",
-        "order",
-        "sort",
-        "cluster",
-        "distribute",
-        "limit",
-        "offset",
-        "window",
-        "qualify",
-        "pivot",
-        "unpivot",
-        "select",
-        "insert",
-        "set",
-        "when",
-        "values",
-        "tablesample",
-        "with",
-        "for",
-        "then",
-        "map",
-        "reduce",
-    }
-)
+# fmt: off
+_NO_ALIAS: Final = frozenset({
+    "anti", "cross", "except", "full", "inner", "intersect", "join", "lateral", "left", "natural",
+    "on", "right", "semi", "setminus", "minus", "union", "using", "where", "group", "having",
+    "order", "sort", "cluster", "distribute", "limit", "offset", "window", "qualify", "pivot",
+    "unpivot", "select", "insert", "set", "when", "values", "tablesample", "with", "for", "then",
+    "map", "reduce",
+})
+# fmt: on
 
 
 class Relation(NamedTuple):

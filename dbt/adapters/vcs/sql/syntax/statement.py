@@ -8,8 +8,7 @@ from typing import ClassVar, NamedTuple, TypeVar
 
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
 from dbt.adapters.vcs.sql.syntax.lexer import Token, quote_name, tokenize
-from dbt.adapters.vcs.sql.syntax.mentions import Call
-from dbt.adapters.vcs.sql.syntax.names import CATALOG, Reference, Target, is_name
+from dbt.adapters.vcs.sql.syntax.names import CATALOG, Name, Reference, Target, is_name
 from dbt.adapters.vcs.sql.syntax.scan import Expect, Found, scan
 
 
@@ -198,7 +197,7 @@ def qualified(
     query: Query,
     default_schema: str,
     except_names: Collection[str] = frozenset(),
-    calls: Iterable[Call] = (),
+    calls: Iterable[tuple[Name, int, int]] = (),
 ) -> str:
     """Return the text of a query with the schema added to unqualified relations and functions.
 
@@ -206,7 +205,7 @@ def qualified(
         query: The query.
         default_schema: The schema to name.
         except_names: Names to leave unchanged, such as temporary views; in any case.
-        calls: The places that call a function of the branch; offsets into the query's text.
+        calls: The names, and the places in the query's text, that call a function of the branch.
     """
     left = {name.lower() for name in except_names}
     schema = quote_name(default_schema)

@@ -374,6 +374,15 @@ def test_of_very_many_conflicts_the_first_are_shown_and_all_are_counted(
         )
 
 
+def test_many_edits_of_a_column_that_the_other_side_dropped_are_found(place: Place) -> None:
+    sides = Sides(place, rows(range(10)))
+    sides.ours = sides.world.alter(sides.base, schema=SCHEMA.drop(["v"]))
+    sides.theirs = sides.changed([2, 3, 4, 5], rows([2, 3, 4, 5], "theirs"))
+    here, there = (place.merge(sides, Mode.FAIL, limits) for limits in (LIMITS, NOTHING))
+    assert isinstance(there, Clash) and there == here
+    assert "4 rows: k = 2; k = 3; k = 4; and 1 more" in there.message
+
+
 def test_what_one_side_changed_alone_is_counted_by_the_engine(place: Place) -> None:
     sides = Sides(place, rows(range(10)))
     sides.theirs = sides.changed([2, 3, 4], rows([2, 3, 12], "theirs"))

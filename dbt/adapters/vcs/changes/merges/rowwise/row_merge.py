@@ -54,7 +54,7 @@ from dbt.adapters.vcs.core.plan.schema_merge import (
 )
 from dbt.adapters.vcs.core.plan.states import State, Triple, compare, graft
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.engines.port import Rewriter, Rewriters
+from dbt.adapters.vcs.engines.port import RowSession
 from dbt.adapters.vcs.table.compare.comparison import Counts
 from dbt.adapters.vcs.table.files.block_reader import Files, is_readable
 from dbt.adapters.vcs.table.limits import CONDITION_LIMITS, MERGE_LIMITS, Limits, in_process_first
@@ -118,9 +118,8 @@ def merge(
         _check_picked(base, ours, theirs)
         definition = Definition.of(ours)
     else:
-        sessions = engine.sessions if engine else None
         edited = edited_columns(
-            repository, base, ours, theirs, prefer=prefer, limits=limits, sessions=sessions
+            repository, base, ours, theirs, prefer=prefer, limits=limits, engine=engine
         )
         merged = merge_definitions(base, ours, theirs, prefer=prefer, edited=edited)
         if merged.conflicts:
@@ -352,7 +351,7 @@ def edited_columns(
     *,
     prefer: Side | None,
     limits: Limits,
-    sessions: Rewriters | None,
+    engine: EngineRepairs | None,
 ) -> dict[str, str]:
     """Return the columns that one side dropped and in which the other changed values.
 
@@ -377,7 +376,7 @@ def edited_columns(
     for side, other in ((ours, theirs), (theirs, ours)):
         if base is None or other is decided or side.segments == base.segments:
             continue
-        edits = _Edits(repository, limits, sessions)
+        edits = _Edits(repository, limits, engine)
         for field in base.schema.fields:
             kept = side.schema.by_id(field.id)
             if kept is None or other.schema.by_id(field.id) is not None:
@@ -404,7 +403,7 @@ class _Edits(NamedTuple):
 
     repository: Repository
     limits: Limits
-    sessions: Rewriters | None
+    engine: EngineRepairs | None
 
     def new(self, base: Snapshot, side: Snapshot) -> str:
         """Return which rows a side added."""
@@ -442,6 +441,7 @@ class _Edits(NamedTuple):
             return rows
         names = [field.name for field in side.schema.fields if field.id in side.primary_key]
         keys = self._somewhere(
+            compared,
             lambda: _first(compared.table("changes", limits=self.limits), kind, names),
             lambda session: _first_by_engine(session, compared, kind, names),
         )
@@ -454,14 +454,17 @@ class _Edits(NamedTuple):
 
     def _counts(self, compared: Difference) -> Counts:
         return self._somewhere(
-            lambda: compared.counts(limits=self.limits), compared.counts_by_engine
+            compared, lambda: compared.counts(limits=self.limits), compared.counts_by_engine
         )
 
-    def _somewhere(self, here: Callable[[], _T], by_engine: Callable[[Rewriter], _T]) -> _T:
-        sessions = self.sessions
-        if sessions is None:
+    def _somewhere(
+        self, compared: Difference, here: Callable[[], _T], by_engine: Callable[[RowSession], _T]
+    ) -> _T:
+        engine = self.engine
+        if engine is None:
             return here()
-        return in_process_first(here, lambda: by_engine(sessions()))
+        fields = compared.comparison.fields
+        return in_process_first(here, lambda: by_engine(engine.session(fields)))
 
 
 def _first(rows: pa.Table, kind: str, names: Sequence[str]) -> list[tuple[object, ...]]:
@@ -473,7 +476,7 @@ def _first(rows: pa.Table, kind: str, names: Sequence[str]) -> list[tuple[object
 
 
 def _first_by_engine(
-    session: Rewriter, compared: Difference, kind: str, names: Sequence[str]
+    session: RowSession, compared: Difference, kind: str, names: Sequence[str]
 ) -> list[tuple[object, ...]]:
     listed = ", ".join(map(quoted, names))
     changes = compared.by_engine(session, "changes")

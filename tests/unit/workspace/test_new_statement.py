@@ -7,17 +7,16 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import ReadOnlyError
 from dbt.adapters.vcs.core.model import Origin
-from dbt.adapters.vcs.sql import handler_registry
-from dbt.adapters.vcs.sql.handler_registry import handler_of, handles
 from dbt.adapters.vcs.sql.schema import DropSchema
 from dbt.adapters.vcs.sql.syntax import parser
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.parser import parse, reads
 from dbt.adapters.vcs.sql.syntax.statement import OnRelation, Statement
 from dbt.adapters.vcs.sql.table import DropRelation
+from dbt.adapters.vcs.workspace import statement_scope
 from dbt.adapters.vcs.workspace.lines.line_workspace import Connection, Workspace
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine
-from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
+from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope, handler_of, handles
 from tests.unit.fake_engine import FakeEngine
 from tests.unit.warehouse import Warehouse
 
@@ -46,7 +45,7 @@ def drop_twice(scope: Scope, statement: DropTwice) -> Outcome:
 def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Register the statement for one test; what is there must have been found before."""
     handler_of(parse("drop table t"))
-    for module, table in ((parser, "_READERS"), (handler_registry, "_HANDLERS")):
+    for module, table in ((parser, "_READERS"), (statement_scope, "_HANDLERS")):
         monkeypatch.setattr(module, table, dict(getattr(module, table)))
     reads("drop twice")(read_drop_twice)
     handles(DropTwice)(drop_twice)
@@ -97,4 +96,4 @@ def test_every_statement_has_a_handler() -> None:
     house = [kind for kind in all_ if kind.__module__.startswith("dbt.") and kind != OnRelation]
     kinds = {kind.__qualname__ for kind in house}
     assert len(kinds) > 40
-    assert {kind.__qualname__ for kind in handler_registry._HANDLERS} >= kinds
+    assert {kind.__qualname__ for kind in statement_scope._HANDLERS} >= kinds

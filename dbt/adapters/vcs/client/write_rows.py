@@ -16,13 +16,12 @@ from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Field, RelationName, Snapshot
 from dbt.adapters.vcs.sql.create_table import CreateTable
-from dbt.adapters.vcs.sql.handler_registry import handler_of
 from dbt.adapters.vcs.sql.syntax.clauses import ColumnDef
 from dbt.adapters.vcs.sql.syntax.names import Name, Target
 from dbt.adapters.vcs.table.exact_values import fitted_rows
 from dbt.adapters.vcs.table.manifests import put_segments
 from dbt.adapters.vcs.table.types import declared_type
-from dbt.adapters.vcs.workspace.statement_scope import Scope
+from dbt.adapters.vcs.workspace.statement_scope import Scope, handler_of
 
 WriteMode = Literal["append", "overwrite", "merge"]
 WRITE_MODES: Final[tuple[WriteMode, ...]] = ("append", "overwrite", "merge")

@@ -18,7 +18,6 @@ from dbt.adapters.vcs.changes.writes.versions import changed
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot
 from dbt.adapters.vcs.core.model.snapshot import widens
-from dbt.adapters.vcs.sql.handler_registry import handles
 from dbt.adapters.vcs.sql.properties import (
     CommentOnTable,
     SetProperties,
@@ -51,7 +50,7 @@ from dbt.adapters.vcs.sql.syntax.statement import OnRelation, Statement
 from dbt.adapters.vcs.sql.table import RelationKind, RenameRelation
 from dbt.adapters.vcs.sql.view import AlterViewAs
 from dbt.adapters.vcs.table.files.block_reader import Files
-from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
+from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope, handles
 from dbt.adapters.vcs.workspace.table_version import Version
 
 

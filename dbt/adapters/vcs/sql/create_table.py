@@ -22,7 +22,6 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.engines.port import Destination
-from dbt.adapters.vcs.sql.handler_registry import handles
 from dbt.adapters.vcs.sql.properties import settled
 from dbt.adapters.vcs.sql.syntax.clauses import (
     Check,
@@ -49,7 +48,7 @@ from dbt.adapters.vcs.sql.table import Clone, CreateTableLike, may_create, refus
 from dbt.adapters.vcs.table.files.footers import read_blocks
 from dbt.adapters.vcs.table.manifests import put_segments
 from dbt.adapters.vcs.table.partition_values import check_partition_type
-from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
+from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope, handles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

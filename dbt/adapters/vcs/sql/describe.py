@@ -19,7 +19,6 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.engines.port import Column
 from dbt.adapters.vcs.sql.function import DescribeFunction, read_describe_function
-from dbt.adapters.vcs.sql.handler_registry import handles
 from dbt.adapters.vcs.sql.show import columns_of, like, read_schema_filter, redacted
 from dbt.adapters.vcs.sql.syntax.clauses import (
     SCHEMA_WORDS,
@@ -33,7 +32,7 @@ from dbt.adapters.vcs.sql.syntax.statement import OnRelation, Statement
 from dbt.adapters.vcs.table.python_values import date_text, moment_text
 from dbt.adapters.vcs.workspace.mounts import answering, shown_versions, table_placeholder
 from dbt.adapters.vcs.workspace.overlay import Overlay
-from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope
+from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope, handles
 from dbt.adapters.vcs.workspace.table_version import Version
 
 

@@ -13,7 +13,6 @@ from dbt.adapters.vcs.changes.diffs.diff_inputs import Shaped, filtered, find_di
 from dbt.adapters.vcs.changes.diffs.difference import Difference
 from dbt.adapters.vcs.changes.diffs.matched_columns import column_changes
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.sql.handler_registry import handles
 from dbt.adapters.vcs.sql.syntax.clauses import (
     DIFF_OUTPUTS,
     Clauses,
@@ -31,7 +30,13 @@ from dbt.adapters.vcs.sql.syntax.statement import Statement
 from dbt.adapters.vcs.table.limits import in_process_first
 from dbt.adapters.vcs.workspace.increments import check_reader
 from dbt.adapters.vcs.workspace.points import TableText
-from dbt.adapters.vcs.workspace.statement_scope import ArrowRows, Outcome, Scope, are_plain
+from dbt.adapters.vcs.workspace.statement_scope import (
+    ArrowRows,
+    Outcome,
+    Scope,
+    are_plain,
+    handles,
+)
 
 DiffOutput: TypeAlias = Literal["rows", "count", "summary", "schema"]
 

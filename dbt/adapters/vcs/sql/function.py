@@ -23,7 +23,6 @@ from dbt.adapters.vcs.core.model import (
     RelationName,
 )
 from dbt.adapters.vcs.core.model.tree import Language, Shape, ViewColumn
-from dbt.adapters.vcs.sql.handler_registry import handles
 from dbt.adapters.vcs.sql.show import like
 from dbt.adapters.vcs.sql.syntax.clauses import (
     is_replacing,
@@ -39,7 +38,7 @@ from dbt.adapters.vcs.sql.syntax.parser import reads
 from dbt.adapters.vcs.sql.syntax.statement import Query, Statement, qualified
 from dbt.adapters.vcs.sql.table import drop
 from dbt.adapters.vcs.sql.time_travel import check_view
-from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope
+from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope, handles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

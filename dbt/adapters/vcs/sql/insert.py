@@ -15,7 +15,6 @@ from dbt.adapters.vcs.changes.writes.versions import changed, without_blocks
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Block, RelationName, SegmentRef, Snapshot
 from dbt.adapters.vcs.core.model.snapshot import fitted
-from dbt.adapters.vcs.sql.handler_registry import handles
 from dbt.adapters.vcs.sql.row_change import Delete, TargetColumn, carry_out, reading
 from dbt.adapters.vcs.sql.syntax.clauses import (
     PartitionSpec,
@@ -30,7 +29,7 @@ from dbt.adapters.vcs.sql.syntax.statement import (
 )
 from dbt.adapters.vcs.table.manifests import put_segments
 from dbt.adapters.vcs.table.quoting import quoted_relation, sql_type
-from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
+from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope, handles
 from dbt.adapters.vcs.workspace.table_version import Version
 
 _DYNAMIC = "spark.sql.sources.partitionOverwriteMode"

@@ -22,7 +22,6 @@ from dbt.adapters.vcs.core.model import Block, Field
 from dbt.adapters.vcs.core.model.data_type import INTEGERS, type_of
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.engines.port import told_rows
-from dbt.adapters.vcs.sql.handler_registry import handles
 from dbt.adapters.vcs.sql.row_change import (
     Assignment,
     Pieces,
@@ -52,7 +51,7 @@ from dbt.adapters.vcs.sql.syntax.statement import (
     Statement,
 )
 from dbt.adapters.vcs.table.quoting import quoted
-from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
+from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope, handles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from dbt.adapters.vcs.changes.writes.compaction import put_optimized, rewrite_table
 from dbt.adapters.vcs.core.errors import UnsupportedError
-from dbt.adapters.vcs.sql.handler_registry import handles
 from dbt.adapters.vcs.sql.syntax.clauses import (
     read_names,
 )
@@ -14,7 +13,7 @@ from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.names import Target, is_name
 from dbt.adapters.vcs.sql.syntax.parser import reads
 from dbt.adapters.vcs.sql.syntax.statement import Statement
-from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope
+from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope, handles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

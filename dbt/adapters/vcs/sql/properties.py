@@ -16,7 +16,6 @@ from dbt.adapters.vcs.changes.writes.versions import changed
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.model.snapshot import ENFORCED, IDENTIFIERS
-from dbt.adapters.vcs.sql.handler_registry import handles
 from dbt.adapters.vcs.sql.syntax.clauses import (
     primary_key_of,
 )
@@ -24,7 +23,7 @@ from dbt.adapters.vcs.sql.syntax.lexer import quote_name
 from dbt.adapters.vcs.sql.syntax.names import Target
 from dbt.adapters.vcs.sql.syntax.statement import OnRelation
 from dbt.adapters.vcs.sql.table import RelationKind
-from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
+from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope, handles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

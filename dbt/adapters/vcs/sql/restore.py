@@ -12,13 +12,12 @@ from dbt.adapters.vcs.core.model import (
     TableEntry,
     ViewEntry,
 )
-from dbt.adapters.vcs.sql.handler_registry import handles
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.names import TableAt, Target
 from dbt.adapters.vcs.sql.syntax.parser import reads
 from dbt.adapters.vcs.sql.syntax.statement import Statement
 from dbt.adapters.vcs.workspace.points import pinned
-from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope
+from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope, handles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

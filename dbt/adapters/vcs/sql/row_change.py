@@ -35,7 +35,6 @@ from dbt.adapters.vcs.changes.writes.versions import changed
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Block
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
-from dbt.adapters.vcs.sql.handler_registry import handles
 from dbt.adapters.vcs.sql.syntax.conditions import Comparison, comparisons_of, where_clause
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor, read_expression
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
@@ -51,7 +50,7 @@ from dbt.adapters.vcs.sql.syntax.statement import (
     longer_names,
     shortened,
 )
-from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
+from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope, handles
 
 
 class TargetColumn(NamedTuple):

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError, UnsupportedError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.engines.port import GLOBAL_TEMPORARY
-from dbt.adapters.vcs.sql.handler_registry import handles
 from dbt.adapters.vcs.sql.syntax.clauses import (
     SCHEMA_WORDS,
     read_comment_value,
@@ -23,7 +22,7 @@ from dbt.adapters.vcs.sql.syntax.parser import reads
 from dbt.adapters.vcs.sql.syntax.statement import (
     Statement,
 )
-from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
+from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope, handles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

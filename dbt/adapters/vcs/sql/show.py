@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from dbt.adapters.vcs.core.errors import EngineError, InputError, NotFoundError
 from dbt.adapters.vcs.core.model import RelationName, TableEntry, ViewEntry
 from dbt.adapters.vcs.engines.port import GLOBAL_TEMPORARY
-from dbt.adapters.vcs.sql.handler_registry import handles
 from dbt.adapters.vcs.sql.insert import partition_values
 from dbt.adapters.vcs.sql.syntax.clauses import (
     PartitionSpec,
@@ -21,7 +20,7 @@ from dbt.adapters.vcs.sql.syntax.names import CATALOG, Name, Target
 from dbt.adapters.vcs.sql.syntax.parser import reads
 from dbt.adapters.vcs.sql.syntax.statement import OnRelation, Statement
 from dbt.adapters.vcs.table.partition_values import folder_of_text
-from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope
+from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope, handles
 from dbt.adapters.vcs.workspace.table_version import Version
 from dbt.adapters.vcs.workspace.temporary_names import is_global, relation_of_view
 

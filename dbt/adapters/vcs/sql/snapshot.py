@@ -10,7 +10,6 @@ from dbt.adapters.vcs.core.errors import ReadOnlyError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, datetime_of
 from dbt.adapters.vcs.core.model import RefMove, TableEntry
 from dbt.adapters.vcs.core.retention import hold
-from dbt.adapters.vcs.sql.handler_registry import handles
 from dbt.adapters.vcs.sql.syntax.clauses import (
     SCHEMA_WORDS,
     read_if_exists,
@@ -23,7 +22,7 @@ from dbt.adapters.vcs.sql.syntax.names import At, TableAt, Target, is_name
 from dbt.adapters.vcs.sql.syntax.parser import reads
 from dbt.adapters.vcs.sql.syntax.statement import Statement
 from dbt.adapters.vcs.workspace.points import pinned
-from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope
+from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope, handles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

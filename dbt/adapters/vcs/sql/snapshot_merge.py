@@ -24,7 +24,6 @@ from dbt.adapters.vcs.changes.merges.table_merge import (
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot, TableEntry
-from dbt.adapters.vcs.sql.handler_registry import handles
 from dbt.adapters.vcs.sql.syntax.clauses import (
     Clauses,
     read_clauses,
@@ -45,7 +44,7 @@ from dbt.adapters.vcs.table.quoting import quoted
 from dbt.adapters.vcs.table.types import arrow_type
 from dbt.adapters.vcs.workspace.mounts import query_of_body
 from dbt.adapters.vcs.workspace.points import find_point, zone_named
-from dbt.adapters.vcs.workspace.statement_scope import ArrowRows, Outcome, Scope
+from dbt.adapters.vcs.workspace.statement_scope import ArrowRows, Outcome, Scope, handles
 
 ConflictMode: TypeAlias = Literal["fail", "skip", "accept", "cell", "cell_skip", "cell_accept"]
 

@@ -22,7 +22,6 @@ from dbt.adapters.vcs.core.model import (
     ViewEntry,
 )
 from dbt.adapters.vcs.core.retention import hold
-from dbt.adapters.vcs.sql.handler_registry import handles
 from dbt.adapters.vcs.sql.show import columns_of_temporary
 from dbt.adapters.vcs.sql.syntax.clauses import (
     read_if_exists,
@@ -33,7 +32,7 @@ from dbt.adapters.vcs.sql.syntax.parser import reads
 from dbt.adapters.vcs.sql.syntax.statement import OnRelation, Statement
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.points import pinned
-from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
+from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope, handles
 
 RelationKind = Literal["table", "view"]
 

@@ -16,7 +16,6 @@ from dbt.adapters.vcs.core.model import (
     View,
     ViewColumn,
 )
-from dbt.adapters.vcs.sql.handler_registry import handles
 from dbt.adapters.vcs.sql.syntax.clauses import (
     ViewColumnDef,
     is_replacing,
@@ -37,7 +36,7 @@ from dbt.adapters.vcs.sql.syntax.statement import (
 from dbt.adapters.vcs.sql.table import may_create
 from dbt.adapters.vcs.sql.time_travel import check_view, settled_query
 from dbt.adapters.vcs.workspace.mounts import query_of_view
-from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
+from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope, handles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""A scope, everything that a handler needs to carry out one statement, and its outcome."""
+"""A scope, all that a handler needs for one statement; its outcome; handlers by type."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 import pyarrow as pa
@@ -16,7 +16,8 @@ from dbt.adapters.vcs.core.model import FunctionEntry, Input, Origin, RelationNa
 from dbt.adapters.vcs.engines.engine_errors import UnfitError
 from dbt.adapters.vcs.engines.port import Column, Rows, Session
 from dbt.adapters.vcs.sql.syntax.names import Name, Reference
-from dbt.adapters.vcs.sql.syntax.statement import Query
+from dbt.adapters.vcs.sql.syntax.parser import load_families
+from dbt.adapters.vcs.sql.syntax.statement import Query, Statement
 from dbt.adapters.vcs.table.types import plain_type_text
 from dbt.adapters.vcs.workspace.mounts import Externals, Mounts, relation_of
 from dbt.adapters.vcs.workspace.overlay import Overlay
@@ -274,3 +275,30 @@ class ArrowRows:
 def are_plain(table: pa.Table) -> bool:
     """Return whether all readers interpret the values alike, so no engine is needed."""
     return all(plain_type_text(field.type) is not None for field in table.schema)
+
+
+Handler: TypeAlias = Callable[[Scope, Any], Outcome]
+"""Carries out a statement in its scope."""
+
+_S = TypeVar("_S", bound=Statement)
+_HANDLERS: Final[dict[type[Statement], Handler]] = {}
+
+
+def handles(
+    kind: type[_S],
+) -> Callable[[Callable[[Scope, _S], Outcome]], Callable[[Scope, _S], Outcome]]:
+    """Register a function as the handler of one type of statement."""
+
+    def register(handler: Callable[[Scope, _S], Outcome]) -> Callable[[Scope, _S], Outcome]:
+        if kind in _HANDLERS:
+            raise ValueError(f"Two handlers for {kind.__name__}.")
+        _HANDLERS[kind] = handler
+        return handler
+
+    return register
+
+
+def handler_of(statement: Statement) -> Handler | None:
+    """Return the handler of a statement; None if there is none."""
+    load_families()
+    return _HANDLERS.get(type(statement))

@@ -18,7 +18,6 @@ from dbt.adapters.vcs.engines.port import Column, Rows
 from dbt.adapters.vcs.reuse.attempt import Reusing
 from dbt.adapters.vcs.sql import conflict_edits, time_travel
 from dbt.adapters.vcs.sql.create_table import CreateTable
-from dbt.adapters.vcs.sql.handler_registry import Handler, handler_of
 from dbt.adapters.vcs.sql.merge_into import Merge
 from dbt.adapters.vcs.sql.row_change import Delete, Update
 from dbt.adapters.vcs.sql.snapshot_merge import SnapshotMerge, SnapshotPick
@@ -38,7 +37,7 @@ from dbt.adapters.vcs.sql.syntax.statement import (
 from dbt.adapters.vcs.sql.view import AlterViewAs, CreateView
 from dbt.adapters.vcs.table.quoting import moved
 from dbt.adapters.vcs.workspace.mounts import reparsed
-from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
+from dbt.adapters.vcs.workspace.statement_scope import Handler, Outcome, Scope, handler_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -25,7 +25,6 @@ from dbt.adapters.vcs.iceberg.serve.rest_protocol import (
     no_relation,
 )
 from dbt.adapters.vcs.iceberg.serve.writing.commit_request import target
-from dbt.adapters.vcs.sql.handler_registry import handler_of
 from dbt.adapters.vcs.sql.schema import CreateSchema, DropSchema
 from dbt.adapters.vcs.sql.syntax.names import Name
 from dbt.adapters.vcs.sql.syntax.statement import Statement
@@ -34,7 +33,7 @@ from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace, landed_co
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.run_branch import run_of
-from dbt.adapters.vcs.workspace.statement_scope import Scope
+from dbt.adapters.vcs.workspace.statement_scope import Scope, handler_of
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ from chaos.ground import Ground, Weather
 from chaos.play import Play
 from chaos.shop import Shop
 from dbt.adapters.vcs.changes.merges import branch_landing
-from dbt.adapters.vcs.commands import gc, restore
+from dbt.adapters.vcs.commands import garbage, gc, restore
 from dbt.adapters.vcs.core.codec import decode_record
 from dbt.adapters.vcs.core.errors import DamagedError, StorageError
 from dbt.adapters.vcs.core.landing import Lander
@@ -95,7 +95,7 @@ def test_a_store_that_overwrites_is_refused_before_anything_is_lost() -> None:
 def test_a_landing_that_replaces_the_work_of_others_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(Lander, "_merged", lambda self, proposal, base, branch: proposal.tree)
+    monkeypatch.setattr(Lander, "_merged_tree", lambda self, proposal, base, branch: proposal.tree)
     # What others added is gone, or what they deleted is back.
     assert kinds(played(RACES, 4, memory(), seed=7)) & {"lost", "risen"}
 
@@ -132,7 +132,8 @@ def test_a_reader_that_looks_behind_no_end_of_a_log_is_found(
 def test_a_collection_that_spares_no_young_files_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(gc, "GRACE", -1_000_000)
+    for module in (garbage, gc):
+        monkeypatch.setattr(module, "GRACE", -1_000_000)
     try:
         found = kinds(played(RACES, 8, memory(), seed=7))
     except DamagedError:

@@ -88,7 +88,7 @@ def counts_rows(request: pytest.FixtureRequest) -> Iterator[None]:
     if "spark" not in markers or "counts_from_manifests" in markers:
         yield
         return
-    with patch("dbt.adapters.vcs.sql.query._counted", return_value=None):
+    with patch("dbt.adapters.vcs.sql.query._count_rows", return_value=None):
         yield
 
 

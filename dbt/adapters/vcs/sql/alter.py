@@ -155,13 +155,15 @@ def read_comment_on(cursor: TokenCursor) -> Statement:
     if cursor.take("table"):
         target = cursor.target()
         cursor.expect("is")
-        return CommentOnTable(target=target, comment=_ended(cursor, read_comment_value(cursor)))
+        return CommentOnTable(
+            target=target, comment=_last_value(cursor, read_comment_value(cursor))
+        )
     if cursor.take("column"):
         return _comment_on_column(cursor)
     cursor.fail("`table`, `column` or `schema`")
 
 
-def _ended(cursor: TokenCursor, value: str | None) -> str | None:
+def _last_value(cursor: TokenCursor, value: str | None) -> str | None:
     cursor.end()
     return value
 
@@ -179,7 +181,7 @@ def _comment_on_column(cursor: TokenCursor) -> AlterColumn:
         raise ForeignError
     end = cursor.tokens[cursor.index - 3].end
     cursor.expect("is")
-    comment = _ended(cursor, read_comment_value(cursor))
+    comment = _last_value(cursor, read_comment_value(cursor))
     return AlterColumn(
         target=Target(name=name, start=start, end=end), column=parts[-1], comment=comment or ""
     )
@@ -362,19 +364,21 @@ def add_columns(scope: Scope, statement: AddColumns) -> Outcome:
     name = scope.name(statement.target.name)
     snapshot = scope.overlay.require_table(name)
     columns = [_without_null_default(column) for column in statement.columns]
-    fields = [_added(scope, name, snapshot, column) for column in columns]
+    fields = [_new_field(scope, name, snapshot, column) for column in columns]
     schema = snapshot.schema.add(fields)
     if _is_last(snapshot.schema.fields, snapshot.partition_by):
         schema = _partition_columns_last(schema, snapshot.partition_by)
     for column in columns:
         if column.position is not None:
-            schema = _moved(schema, column.name, column.position, snapshot.partition_by)
+            schema = _schema_with_position(
+                schema, column.name, column.position, snapshot.partition_by
+            )
     version = msgspec.structs.replace(snapshot, schema=schema)
     changed(scope, name, snapshot, version, operation="alter")
     return Outcome()
 
 
-def _added(scope: Scope, name: RelationName, snapshot: Snapshot, column: ColumnDef) -> Field:
+def _new_field(scope: Scope, name: RelationName, snapshot: Snapshot, column: ColumnDef) -> Field:
     initial = None
     if column.default is not None:
         check_default(scope.engine, column.name, column.default, column.type)
@@ -470,7 +474,7 @@ def alter_column(scope: Scope, statement: AlterColumn) -> Outcome:
     snapshot = scope.overlay.require_table(name)
     field = snapshot.schema.field(statement.column)
     if statement.type is not None and statement.type != field.type:
-        field = _retyped(name, field, statement.type)
+        field = _wider_field(name, field, statement.type)
     if statement.default is not None:
         if statement.default:
             check_default(scope.engine, field.name, statement.default, field.type)
@@ -483,14 +487,16 @@ def alter_column(scope: Scope, statement: AlterColumn) -> Outcome:
         field = msgspec.structs.replace(field, nullable=statement.nullable)
     schema = snapshot.schema.replace(field)
     if statement.position is not None:
-        schema = _moved(schema, field.name, statement.position, snapshot.partition_by)
+        schema = _schema_with_position(
+            schema, field.name, statement.position, snapshot.partition_by
+        )
     if schema != snapshot.schema:
         version = msgspec.structs.replace(snapshot, schema=schema)
         changed(scope, name, snapshot, version, operation="alter")
     return Outcome()
 
 
-def _retyped(name: RelationName, field: Field, type_: str) -> Field:
+def _wider_field(name: RelationName, field: Field, type_: str) -> Field:
     if not widens(field.type, type_):
         raise UnsupportedError(
             f"The column {field.name} of {name} can't change from {field.type} to {type_} in "
@@ -502,7 +508,9 @@ def _retyped(name: RelationName, field: Field, type_: str) -> Field:
     return msgspec.structs.replace(field, type=type_)
 
 
-def _moved(schema: Schema, column: str, position: Position, partition_by: Sequence[str]) -> Schema:
+def _schema_with_position(
+    schema: Schema, column: str, position: Position, partition_by: Sequence[str]
+) -> Schema:
     """Return the schema with a column at another position.
 
     Raises:

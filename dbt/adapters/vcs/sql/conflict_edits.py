@@ -62,14 +62,14 @@ def edit_conflicts(scope: Scope, merge: OpenMerge, statement: Statement) -> Outc
     # Decision 13: conflicts are tables on a branch of their own, so an update resolves them.
     name = scope.name(statement.target.name)
     table = ConflictTable.read(scope.overlay.repository, name, scope.overlay.require_table(name))
-    rows, words, values = _computed(scope, table, statement)
-    edited = _edited(scope, table, rows, words, values)
+    rows, words, values = _new_values(scope, table, statement)
+    edited = _table_with_edits(scope, table, rows, words, values)
     if not edited.rows.equals(table.rows):
         scope.overlay.put(name, TableEntry(snapshot=edited.put(scope.overlay.repository)))
     return Outcome(affected=len(rows))
 
 
-def _computed(
+def _new_values(
     scope: Scope, table: ConflictTable, statement: Update
 ) -> tuple[list[int], pa.ChunkedArray | None, dict[str, pa.ChunkedArray]]:
     """Return the rows that change, their resolutions if set, and the values by column."""
@@ -110,7 +110,7 @@ def _check_columns(table: ConflictTable, names: Mapping[str, str]) -> None:
         exact_values(table, {name.removeprefix(RESULT): pa.scalar(None)})
 
 
-def _edited(
+def _table_with_edits(
     scope: Scope,
     table: ConflictTable,
     rows: list[int],

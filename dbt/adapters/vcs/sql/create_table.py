@@ -388,7 +388,7 @@ def create_table(scope: Scope, statement: CreateTable) -> Outcome:
         for column in statement.columns:
             if column.default is not None:
                 check_default(scope.engine, column.name, column.default, column.type)
-        schema = _schema_of(_declared(statement), statement, before)
+        schema = _schema_of(_declared_fields(statement), statement, before)
     else:
         schema, segments = _written(scope, statement, statement.query, table, before)
     properties = settled(statement.properties)
@@ -437,7 +437,7 @@ def _check_storage(statement: CreateTable) -> None:
         )
 
 
-def _declared(statement: CreateTable) -> list[Field]:
+def _declared_fields(statement: CreateTable) -> list[Field]:
     return [
         Field(
             id="",

@@ -175,7 +175,7 @@ def _summary(scope: Scope, difference: Difference, statement: SnapshotDiff) -> O
         relation = difference.relation(scope.session, "wide", name=_ALONE)
         kinds = ("added", "removed", "modified")
         counted = ", ".join(f"count_if(diff_type = '{kind}') {kind}" for kind in kinds)
-        return _counted(scope, relation, statement, counted)
+        return _count_outcome(scope, relation, statement, counted)
 
     if statement.where is None and statement.limit is None:
         return in_process_first(in_process, by_engine)
@@ -187,10 +187,10 @@ def _count(scope: Scope, difference: Shaped, statement: SnapshotDiff) -> Outcome
     if statement.where is None and statement.limit is None and isinstance(rows, pa.Table):
         return Outcome(rows=ArrowRows(pa.table({"count": [rows.num_rows]})))
     relation = difference.relation(scope.session, rows, name=_ALONE)
-    return _counted(scope, relation, statement, "count(*) as `count`")
+    return _count_outcome(scope, relation, statement, "count(*) as `count`")
 
 
-def _counted(scope: Scope, relation: str, statement: SnapshotDiff, counted: str) -> Outcome:
+def _count_outcome(scope: Scope, relation: str, statement: SnapshotDiff, counted: str) -> Outcome:
     text = filtered(relation, statement.where)
     if statement.limit is not None:
         text = f"(select * from {text}{_limit(statement)})"

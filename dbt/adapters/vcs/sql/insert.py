@@ -69,7 +69,9 @@ def insert(scope: Scope, statement: Insert) -> Outcome:
             version = msgspec.structs.replace(snapshot, segments=(*kept, *added))
             changed(scope, name, snapshot, version, operation="overwrite")
         return Outcome(affected=rows)
-    kept = _remaining_segments(scope, snapshot, _replaced(scope, statement, snapshot, blocks))
+    kept = _remaining_segments(
+        scope, snapshot, _replacement_test(scope, statement, snapshot, blocks)
+    )
     version = msgspec.structs.replace(snapshot, segments=(*kept, *added))
     changed(scope, name, snapshot, version, operation="overwrite")
     return Outcome(affected=rows)
@@ -91,7 +93,7 @@ def _has_partition(scope: Scope, partition: Sequence[PartitionSpec], snapshot: S
     return any(_matches(block, wanted) for block in blocks)
 
 
-def _replaced(
+def _replacement_test(
     scope: Scope, statement: Insert, snapshot: Snapshot, blocks: Sequence[Block]
 ) -> Callable[[Block], bool]:
     wanted = partition_values(scope, snapshot, statement.partition)

@@ -232,7 +232,7 @@ class MergeQuery:
 
     def sql(self, *, keep_matched: bool) -> str:
         """Return the query; `keep_matched` keeps matched rows that no clause applies to."""
-        rows = self._joined()
+        rows = self._join_sql()
         kinds = ["matched"]
         for kind, level in (
             ("not matched", self._only_source),
@@ -242,35 +242,38 @@ class MergeQuery:
                 rows = level(rows)
                 kinds.append(kind)
         numbers = ", ".join(f"{self._change(kind)}.clause" for kind in kinds)
-        rows = f"select *, coalesce({numbers}) as {self._named('clause')}\nfrom (\n{rows}\n)"
-        applies = f"{self._named('clause')} is not null"
+        rows = (
+            f"select *, coalesce({numbers}) as {self._private_name('clause')}\nfrom (\n{rows}\n)"
+        )
+        applies = f"{self._private_name('clause')} is not null"
         if keep_matched:
             applies += f" or {self._is_match()}"
         listed = ",\n  ".join(self._result())
         prefix = self._pieces.prefix()
         return f"{prefix}select {listed}\nfrom (\n{rows}\n)\nwhere {applies}"
 
-    def _named(self, what: str) -> str:
+    def _private_name(self, what: str) -> str:
         return f"{self._mark}_{what}"
 
     def _change(self, kind: str) -> str:
-        return self._named(kind.replace(" ", "_"))
+        return self._private_name(kind.replace(" ", "_"))
 
     def _old(self, place: int) -> str:
-        return self._named(f"old_{place}")
+        return self._private_name(f"old_{place}")
 
     def _is_match(self) -> str:
-        return f"({self._named('pos')} is not null and {self._named('source')} is not null)"
+        position, source = self._private_name("pos"), self._private_name("source")
+        return f"({position} is not null and {source} is not null)"
 
     def _handed_on(self) -> list[str]:
         """Return the names of the columns that every level has, except the changes."""
-        own = [self._named("file"), self._named("pos"), self._named("source")]
+        own = [self._private_name("file"), self._private_name("pos"), self._private_name("source")]
         return own + [self._old(place) for place in range(len(self.columns))]
 
     def _source_name(self) -> str:
         name = self.statement.source.shown_name
         if name is None:
-            return self._named("using")
+            return self._private_name("using")
         if name.lower() == self._target_name.lower():
             raise UnsupportedError(
                 f"The merge's target and source are both called '{name}' in its conditions. Give "
@@ -278,17 +281,19 @@ class MergeQuery:
             )
         return quote_name(name)
 
-    def _joined(self) -> str:
+    def _join_sql(self) -> str:
         """Return the join with the changes of matched rows; it provides both tables' names."""
         target, source = quote_name(self._target_name), self._source_name()
         kinds = {clause.when for clause in self.statement.clauses}
         both = f"{target}.{POSITION_COLUMN} is not null"
-        both += f" and {source}.{self._named('source')} is not null"
+        both += f" and {source}.{self._private_name('source')} is not null"
         items = [
-            f"{target}.{FILE_COLUMN} as {self._named('file')}",
-            f"{target}.{POSITION_COLUMN} as {self._named('pos')}",
-            *(f"{target}.{quote_name(c.name)} as {self._old(n)}" for n, c in self._numbered()),
-            f"{source}.*" if "not matched" in kinds else f"{source}.{self._named('source')}",
+            f"{target}.{FILE_COLUMN} as {self._private_name('file')}",
+            f"{target}.{POSITION_COLUMN} as {self._private_name('pos')}",
+            *(f"{target}.{quote_name(c.name)} as {self._old(n)}" for n, c in self._places()),
+            f"{source}.*"
+            if "not matched" in kinds
+            else f"{source}.{self._private_name('source')}",
             self._changes("matched", both),
         ]
         join = _JOINS[frozenset(kinds - {"matched"})]
@@ -299,13 +304,13 @@ class MergeQuery:
 
     def _marked_source(self) -> str:
         """Return the source's rows with a marker column that is null without a match."""
-        rows = f"select *, true as {self._named('source')} from "
+        rows = f"select *, true as {self._private_name('source')} from "
         rows += self._pieces.piece(self.statement.source.place)
         return f"({rows}) as {self._source_name()}"
 
     def _only_source(self, rows: str) -> str:
         """Return the rows with the changes of those only in the source."""
-        missing = f"{self._named('pos')} is null"
+        missing = f"{self._private_name('pos')} is null"
         items = [
             *self._handed_on(),
             self._change("matched"),
@@ -315,8 +320,8 @@ class MergeQuery:
 
     def _only_target(self, rows: str) -> str:
         """Return the rows with the changes of those only in the target."""
-        missing = f"{self._named('source')} is null"
-        named = [f"{self._old(n)} as {quote_name(c.name)}" for n, c in self._numbered()]
+        missing = f"{self._private_name('source')} is null"
+        named = [f"{self._old(n)} as {quote_name(c.name)}" for n, c in self._places()]
         rows = f"select *,\n  {_lines(named)}\nfrom (\n{rows}\n)"
         kinds = {clause.when for clause in self.statement.clauses}
         items = [
@@ -328,7 +333,7 @@ class MergeQuery:
         target = quote_name(self._target_name)
         return f"select {_lines(items)}\nfrom (\n{rows}\n) as {target}"
 
-    def _numbered(self) -> list[tuple[int, TargetColumn]]:
+    def _places(self) -> list[tuple[int, TargetColumn]]:
         return list(enumerate(self.columns))
 
     def _changes(self, kind: str, guard: str) -> str:
@@ -366,7 +371,7 @@ class MergeQuery:
             for place, value in values_by_place(clause.assignments, self.columns).items()
         }
         if clause.action == "insert":
-            for place, column in self._numbered():
+            for place, column in self._places():
                 if column.default_sql is not None:
                     values.setdefault(place, column.default_sql)
         return values
@@ -382,7 +387,7 @@ class MergeQuery:
                 "them to the source, or list the columns."
             )
         source = self._source_name()
-        return {n: f"{source}.{quote_name(names[c.name.lower()])}" for n, c in self._numbered()}
+        return {n: f"{source}.{quote_name(names[c.name.lower()])}" for n, c in self._places()}
 
     def _struct(self, clause: MergeClause) -> str:
         fields = (f"'v{place}', {value}" for place, value in sorted(self._given(clause).items()))
@@ -390,16 +395,16 @@ class MergeQuery:
 
     def _result(self) -> list[str]:
         """Return the columns of the result."""
-        number = self._named("clause")
+        number = self._private_name("clause")
         actions = " ".join(
             f"when {n} then '{c.action}'" for n, c in enumerate(self.statement.clauses)
         )
         return [
             f"case {number} {actions} end as {ACTION}",
-            f"{self._named('file')} as {FILE_COLUMN}",
-            f"{self._named('pos')} as {POSITION_COLUMN}",
-            *(f"{self._old(place)} as __old_{place}" for place, _ in self._numbered()),
-            *(f"{self._new(place)} as __new_{place}" for place, _ in self._numbered()),
+            f"{self._private_name('file')} as {FILE_COLUMN}",
+            f"{self._private_name('pos')} as {POSITION_COLUMN}",
+            *(f"{self._old(place)} as __old_{place}" for place, _ in self._places()),
+            *(f"{self._new(place)} as __new_{place}" for place, _ in self._places()),
             f"{self._is_match()} as {MATCHED}",
             f"{number} as {CLAUSE}",
         ]
@@ -414,7 +419,7 @@ class MergeQuery:
                 for n, c, given in clauses
                 if place in given or c.action == "update"
             }
-            for place, _ in self._numbered()
+            for place, _ in self._places()
         ]
 
     def _new(self, place: int) -> str:
@@ -579,7 +584,7 @@ def merge(scope: Scope, statement: Merge) -> Outcome:
         with reading(scope, statement):
             found = scope.session.columns_of(statement.source_query())
         source_columns = [column.name for column in found]
-    blocks = _reached(scope, target, statement)
+    blocks = _blocks_to_search(scope, target, statement)
     key = _shown_key(target, statement) if statement.needs_cardinality_check else None
     columns = columns_of_target(target)
     query = statement.staged(target.located(scope.session, blocks), columns, source_columns)
@@ -592,7 +597,7 @@ def merge(scope: Scope, statement: Merge) -> Outcome:
     return put_changed(scope, target, result, "merge", keeps_keys=keeps_keys)
 
 
-def _reached(scope: Scope, target: RowTarget, statement: Merge) -> Sequence[Block]:
+def _blocks_to_search(scope: Scope, target: RowTarget, statement: Merge) -> Sequence[Block]:
     """Return the blocks in which a row may match one of the source."""
     # Rows that match nothing may be anywhere.
     if any(clause.when == "not matched by source" for clause in statement.clauses):

@@ -138,7 +138,9 @@ def _alter_properties(
     if isinstance(entry, TableEntry):
         snapshot = scope.overlay.snapshot(entry.snapshot)
         given = settled(given)
-        comment, properties = _merged(snapshot.comment, snapshot.properties, given, removed)
+        comment, properties = _comment_and_properties(
+            snapshot.comment, snapshot.properties, given, removed
+        )
         if (comment, properties) != (snapshot.comment, snapshot.properties):
             version = msgspec.structs.replace(
                 snapshot,
@@ -149,12 +151,14 @@ def _alter_properties(
             changed(scope, name, snapshot, version, operation="alter")
     else:
         view = scope.overlay.view(entry.view)
-        comment, properties = _merged(view.comment, view.properties, given, removed)
+        comment, properties = _comment_and_properties(
+            view.comment, view.properties, given, removed
+        )
         changed_view = msgspec.structs.replace(view, comment=comment, properties=properties)
         scope.overlay.put_view(name, changed_view)
 
 
-def _merged(
+def _comment_and_properties(
     comment: str | None,
     properties: dict[str, str],
     given: dict[str, str],

@@ -17,7 +17,7 @@ from dbt.adapters.vcs.workspace.statement_scope import ArrowRows, Outcome, Scope
 @handles(Query)
 def query(scope: Scope, statement: Query) -> Outcome:
     """Return a query's rows, computed when they are fetched."""
-    counted = _counted(scope, statement)
+    counted = _count_rows(scope, statement)
     if counted is not None:
         return Outcome(rows=counted)
     with scope.shown(scope.reads(statement.reads)):
@@ -35,7 +35,7 @@ def spark_command(scope: Scope, statement: SparkCommand) -> Outcome:
         return Outcome(rows=scope.session.query(statement.text))
 
 
-def _counted(scope: Scope, statement: Query) -> ArrowRows | None:
+def _count_rows(scope: Scope, statement: Query) -> ArrowRows | None:
     """Return the rows of a count that the manifests know; None for any other query."""
     wanted = _whole_count(statement)
     if wanted is None or scope.is_temporary(wanted.read.name):

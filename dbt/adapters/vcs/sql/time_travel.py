@@ -49,7 +49,7 @@ def _mounted_reads(scope: Scope, reads: Iterable[Reference]) -> Mapping[Referenc
                 tables[name] = metadata_tables.mount(scope, read)
             found[read] = tables[name]
         elif read.at is not None:
-            found[read] = _mounted(scope, read)
+            found[read] = _version_relation(scope, read)
     return found
 
 
@@ -88,7 +88,7 @@ def replacements(
     return dict([*_mounted_reads(scope, reads).items(), *differences.items()])
 
 
-def _mounted(scope: Scope, read: Reference) -> str:
+def _version_relation(scope: Scope, read: Reference) -> str:
     assert read.at is not None
     if scope.is_temporary(read.name):
         raise InputError(

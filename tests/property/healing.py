@@ -13,7 +13,7 @@ from functools import cache
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dbt.adapters.vcs.changes.merges.branch_landing import Arrival, land_work
+from dbt.adapters.vcs.changes.merges.branch_landing import LandedWork, land_work
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import Terms
 from dbt.adapters.vcs.changes.merges.conflicts.policy import OnStale, Policy
 from dbt.adapters.vcs.changes.merges.merge_plan import Work
@@ -272,7 +272,7 @@ class Run:
         )
         self.done += 1
 
-    def publish(self, on_stale: OnStale) -> Arrival:
+    def publish(self, on_stale: OnStale) -> LandedWork:
         """Publish the run; raises a `ConflictError` if it can't be."""
         run = self.line.run
         self.line._stopped.set()
@@ -297,7 +297,7 @@ class Run:
             Terms(message=run.invocation),
             author="ann",
             sessions=_no_engine,
-            judge=ReadSetCheck(self.repository, on_stale, healer),
+            validator=ReadSetCheck(self.repository, on_stale, healer),
         )
 
 

@@ -337,7 +337,7 @@ def test_an_engine_leaves_no_file_but_those_of_the_result(place: Place, mode: Mo
     merged = place.repository.objects.snapshot(found[0])
     segments = [place.repository.objects.segment(ref.id) for ref in merged.segments]
     named = {block.path for segment in segments for block in segment.blocks}
-    assert left <= named | {stone.path for part in segments for stone in part.tombstones}
+    assert left <= named | {tombstone.path for part in segments for tombstone in part.tombstones}
 
 
 def test_of_very_many_conflicts_the_first_are_shown_and_all_are_counted(

@@ -350,13 +350,13 @@ def test_what_is_written_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_tombstone_that_does_not_hold_what_its_entry_says_is_damage() -> None:
     sides = Sides([row(1), row(2)])
     sides.make("ours", [1], [])
-    (stone,) = sides.world.tombstones(sides.ours)
+    (tombstone,) = sides.world.tombstones(sides.ours)
     other = sides.world.delete(
         sides.base, [place for place, r in sides.world.located(sides.base) if r["k"] in (1, 2)]
     )
     (wider,) = sides.world.tombstones(other)
-    sides.world.blobs.delete(stone.path)
-    sides.world.blobs.create(stone.path, sides.world.blobs.get(wider.path))
+    sides.world.blobs.delete(tombstone.path)
+    sides.world.blobs.create(tombstone.path, sides.world.blobs.get(wider.path))
     with pytest.raises(DamagedError, match="its entry says 1"):
         diff(sides.world.repository, sides.base, sides.ours)
 

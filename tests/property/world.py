@@ -78,27 +78,31 @@ class World:
 
     def delete(self, snapshot: Snapshot, places: Iterable[Place]) -> Snapshot:
         """Delete rows by a tombstone."""
-        stone = self._tombstone(snapshot, set(places))
-        return self._next(snapshot, "delete", stones=stone)
+        tombstone = self._tombstone(snapshot, set(places))
+        return self._next(snapshot, "delete", tombstones=tombstone)
 
     def update(self, snapshot: Snapshot, places: Iterable[Place], rows: Table) -> Snapshot:
         """Delete rows by a tombstone and append others, in one step."""
-        stone = self._tombstone(snapshot, set(places))
-        return self._next(snapshot, "update", added=self._blocks(snapshot, rows), stones=stone)
+        tombstone = self._tombstone(snapshot, set(places))
+        return self._next(
+            snapshot, "update", added=self._blocks(snapshot, rows), tombstones=tombstone
+        )
 
     def replace(
         self, snapshot: Snapshot, rows: Mapping[Place, Row], columns: Sequence[str]
     ) -> Snapshot:
         """Give rows other values in some columns, and record that each replaces its old one."""
         added = self._blocks(snapshot, list(rows.values()))
-        stones = self._tombstone(snapshot, set(rows))
+        tombstones = self._tombstone(snapshot, set(rows))
         told = Replacement(
             blocks=tuple(block.path for block in added),
-            tombstones=tuple(stone.path for stone in stones),
+            tombstones=tuple(tombstone.path for tombstone in tombstones),
             rows=len(rows),
             columns=tuple(columns),
         )
-        return self._next(snapshot, "update", added=added, stones=stones, replacements=(told,))
+        return self._next(
+            snapshot, "update", added=added, tombstones=tombstones, replacements=(told,)
+        )
 
     def rewrite(
         self, snapshot: Snapshot, blocks: Iterable[str], change: Callable[[Table], Table]
@@ -115,15 +119,15 @@ class World:
         gone = set(blocks)
         rows = [row for place, row in self.located(snapshot) if place[0] in gone]
         added = self._blocks(snapshot, rows)
-        stones = [
-            msgspec.structs.replace(stone, targets=targets)
-            for stone in self.tombstones(snapshot)
-            if (targets := {path: n for path, n in stone.targets.items() if path in gone})
+        tombstones = [
+            msgspec.structs.replace(tombstone, targets=targets)
+            for tombstone in self.tombstones(snapshot)
+            if (targets := {path: n for path, n in tombstone.targets.items() if path in gone})
         ]
         derivation = Derivation(
             outputs=tuple(block.path for block in added),
             inputs=tuple(block.path for block in self.blocks(snapshot) if block.path in gone),
-            tombstones=tuple(stones),
+            tombstones=tuple(tombstones),
         )
         return self._next(
             snapshot,
@@ -155,7 +159,9 @@ class World:
         return [block for segment in self._segments(snapshot) for block in segment.blocks]
 
     def tombstones(self, snapshot: Snapshot) -> list[Tombstone]:
-        return [stone for segment in self._segments(snapshot) for stone in segment.tombstones]
+        return [
+            tombstone for segment in self._segments(snapshot) for tombstone in segment.tombstones
+        ]
 
     def rows(self, snapshot: Snapshot | None) -> Table:
         """Read a version as docs/format.md says."""
@@ -164,15 +170,15 @@ class World:
     def located(self, snapshot: Snapshot) -> list[tuple[Place, Row]]:
         dead: dict[str, set[int]] = {}
         paths = {block.path for block in self.blocks(snapshot)}
-        for stone in self.tombstones(snapshot):
-            assert stone.targets.keys() <= paths, "a tombstone has a target outside"
-            found = self._read(stone.path)
+        for tombstone in self.tombstones(snapshot):
+            assert tombstone.targets.keys() <= paths, "a tombstone has a target outside"
+            found = self._read(tombstone.path)
             pairs = list(
                 zip(
                     found[FILE_COLUMN].to_pylist(), found[POSITION_COLUMN].to_pylist(), strict=True
                 )
             )
-            for path, count in stone.targets.items():
+            for path, count in tombstone.targets.items():
                 positions = {position for file, position in pairs if file == path}
                 assert len(positions) == count, "a tombstone's entry miscounts"
                 assert not positions & dead.setdefault(path, set()), "a row is deleted twice"
@@ -276,7 +282,7 @@ class World:
         *,
         added: tuple[Block, ...] = (),
         gone: Iterable[str] = (),
-        stones: tuple[Tombstone, ...] = (),
+        tombstones: tuple[Tombstone, ...] = (),
         derivations: tuple[Derivation, ...] = (),
         replacements: tuple[Replacement, ...] = (),
     ) -> Snapshot:
@@ -285,9 +291,9 @@ class World:
         for ref in snapshot.segments:
             segment = self.repository.objects.segment(ref.id)
             kept = tuple(
-                msgspec.structs.replace(stone, targets=targets)
-                for stone in segment.tombstones
-                if (targets := {p: n for p, n in stone.targets.items() if p not in gone})
+                msgspec.structs.replace(tombstone, targets=targets)
+                for tombstone in segment.tombstones
+                if (targets := {p: n for p, n in tombstone.targets.items() if p not in gone})
             )
             blocks = tuple(block for block in segment.blocks if block.path not in gone)
             if (blocks, kept) == (segment.blocks, segment.tombstones):
@@ -295,10 +301,10 @@ class World:
             elif blocks or kept:
                 rest = msgspec.structs.replace(segment, blocks=blocks, tombstones=kept)
                 refs.append(self._ref(rest))
-        if added or stones:
+        if added or tombstones:
             made = Segment(
                 blocks=added,
-                tombstones=stones,
+                tombstones=tombstones,
                 derivations=derivations,
                 replacements=replacements,
             )
@@ -327,6 +333,6 @@ class World:
             id=SegmentId(self.repository.objects.put(segment)),
             blocks=len(segment.blocks),
             rows=sum(block.rows for block in segment.blocks),
-            deleted=sum(stone.rows for stone in segment.tombstones),
+            deleted=sum(tombstone.rows for tombstone in segment.tombstones),
             bytes=sum(block.bytes for block in segment.blocks),
         )

@@ -71,8 +71,8 @@ class Shelf:
             image = image.append_column(FILE_COLUMN, [pa.array([block.path])])
             images.append(image.append_column(POSITION_COLUMN, [pa.array([position])]))
         folder = folder_of(snapshot.table)
-        stone = write_tombstone(self.blobs, pa.concat_tables(images), folder=folder)
-        added = put_segments(self.repository.objects, (), [stone])
+        tombstone = write_tombstone(self.blobs, pa.concat_tables(images), folder=folder)
+        added = put_segments(self.repository.objects, (), [tombstone])
         version = msgspec.structs.replace(snapshot, segments=(*snapshot.segments, *added))
         changed(scope, relation, snapshot, version, operation="delete")
         if overlay is None:

@@ -71,14 +71,14 @@ class Tables:
     ) -> TableEntry:
         objects = self.warehouse.repository.objects
         segments = [Segment(blocks=(block,)) for block in blocks] + [
-            Segment(tombstones=(stone,)) for stone in tombstones
+            Segment(tombstones=(tombstone,)) for tombstone in tombstones
         ]
         refs = tuple(
             SegmentRef(
                 id=SegmentId(objects.put(segment)),
                 blocks=len(segment.blocks),
                 rows=sum(block.rows for block in segment.blocks),
-                deleted=sum(stone.rows for stone in segment.tombstones),
+                deleted=sum(tombstone.rows for tombstone in segment.tombstones),
                 bytes=sum(block.bytes for block in segment.blocks),
             )
             for segment in segments
@@ -119,8 +119,8 @@ class Tables:
         for block in (block for segment in segments for block in segment.blocks):
             rows = self._read(block.path)
             found |= dict(zip(*(rows.column(n).to_pylist() for n in ("id", "name")), strict=True))
-        for stone in (stone for segment in segments for stone in segment.tombstones):
-            for id in self._read(stone.path).column("id").to_pylist():
+        for tombstone in (tombstone for segment in segments for tombstone in segment.tombstones):
+            for id in self._read(tombstone.path).column("id").to_pylist():
                 del found[id]
         return found
 

@@ -140,8 +140,8 @@ T = RelationName("s", "t")
 def holed(bench: Bench, entries: Sequence[Block], number: int) -> TableMount:
     """Return a version that lacks the row of its last block: it has links, and an array."""
     gone = pa.table({"__vcs_file": [entries[-1].path], "__vcs_pos": pa.array([0], pa.int64())})
-    stone = write_tombstone(bench.blobs, gone, folder=f"data/t/w=z{number}")
-    return dataclasses.replace(version(f"m{number}", entries), tombstones=(stone,))
+    tombstone = write_tombstone(bench.blobs, gone, folder=f"data/t/w=z{number}")
+    return dataclasses.replace(version(f"m{number}", entries), tombstones=(tombstone,))
 
 
 def kept(bench: Bench) -> tuple[int, int, int]:

@@ -234,20 +234,20 @@ def test_a_large_change_has_a_tombstone_for_each_range_of_blocks(
     assert len(holed) == 8
     assert shop.change(f"update {name} set v = 'w' where k % 2 = 0") == 20
     assert shop.change(f"delete from {name} where k % 4 = 1") == 10
-    stones = shop.tombstones(name)
-    assert sum(stone.rows for stone in stones) == 30
-    assert len(stones) > 4
+    tombstones = shop.tombstones(name)
+    assert sum(tombstone.rows for tombstone in tombstones) == 30
+    assert len(tombstones) > 4
     files = Files(shop.repository.blobs)
-    for stone in stones:
+    for tombstone in tombstones:
         # Nobody else counted these: the files' own rows, by block.
-        assert {path: len(files.deleted(stone.path, path)[0]) for path in stone.targets} == (
-            stone.targets
-        )
-        assert files.files_of(stone) == stone.targets.keys()
+        assert {
+            path: len(files.deleted(tombstone.path, path)[0]) for path in tombstone.targets
+        } == (tombstone.targets)
+        assert files.files_of(tombstone) == tombstone.targets.keys()
     by_write: dict[str, list[tuple[str, str]]] = {}
-    for stone in stones:
-        ends = (min(stone.targets), max(stone.targets))
-        by_write.setdefault(stone.path.rpartition("/")[0], []).append(ends)
+    for tombstone in tombstones:
+        ends = (min(tombstone.targets), max(tombstone.targets))
+        by_write.setdefault(tombstone.path.rpartition("/")[0], []).append(ends)
     assert len(by_write) == 2
     for ranges in by_write.values():
         ordered = [end for both in sorted(ranges) for end in both]

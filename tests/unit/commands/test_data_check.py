@@ -52,7 +52,7 @@ def block(blobs: Any, table: str, data: pa.Table, *, whole: bool = True) -> Bloc
     return found if whole else msgspec.structs.replace(found, whole="")
 
 
-def stone(blobs: Any, table: str, target: Block, count: int) -> Tombstone:
+def tombstone(blobs: Any, table: str, target: Block, count: int) -> Tombstone:
     gone = rows(0, count)
     places = {
         FILE_COLUMN: pa.array([target.path] * count, pa.string()),
@@ -90,7 +90,7 @@ def checked(tables: Tables, check: DataCheck | None = ALL) -> FsckReport:
 def test_a_flip_is_told_with_the_path_and_the_table(tables: Tables, of: str, count: int) -> None:
     blobs = tables.warehouse.blobs
     good = block(blobs, "t", rows(0, count))
-    gone = stone(blobs, "t", good, count // 2)
+    gone = tombstone(blobs, "t", good, count // 2)
     tables.put(t=tables.entry([good], [gone]))
     assert checked(tables).problems == ()
     path = good.path if of == "block" else gone.path
@@ -114,7 +114,7 @@ def test_every_flip_of_a_file_with_a_whole_digest_is_told(data: st.DataObject) -
     blobs = MemoryBlobs()
     entry: Block | Tombstone = block(blobs, "t", SMALL)
     if data.draw(st.booleans()):
-        entry = stone(blobs, "t", entry, 30)
+        entry = tombstone(blobs, "t", entry, 30)
     good = blobs.get(entry.path)
     assert wrong_bytes(blobs, needed(entry)) is None
     put(blobs, entry.path, flipped(good, data.draw(st.integers(0, len(good) * 8 - 1))))

@@ -111,8 +111,8 @@ def history(tables: Tables) -> None:
     tables.put(a=two)
     tables.warehouse.branch("dev")
     tables.warehouse.repository.create_tag("v1", tables.warehouse.head(), author="ann")
-    stone = tables.tombstone(first, {1: (2, JANE), 2: (3, "bob")})
-    tables.put(a=tables.entry([first], [stone], parents=[two]))
+    tombstone = tables.tombstone(first, {1: (2, JANE), 2: (3, "bob")})
+    tables.put(a=tables.entry([first], [tombstone], parents=[two]))
     tables.put("dev", c=tables.entry([tables.block({9: "zoe"})]))
 
 
@@ -546,8 +546,8 @@ def test_a_merge_whose_files_are_purged_while_it_reads_plans_again(tables: Table
     tables.put(a=one)
     tables.warehouse.branch("dev")
     tables.put(a=tables.entry([first], [tables.tombstone(first, {0: (1, "ann")})], parents=[one]))
-    stone = tables.tombstone(first, {2: (3, "bob")})
-    tables.put("dev", a=tables.entry([first], [stone], parents=[one]))
+    tombstone = tables.tombstone(first, {2: (3, "bob")})
+    tables.put("dev", a=tables.entry([first], [tombstone], parents=[one]))
     store = ReadLate(tables.warehouse.repository.blobs, lambda: erase(tables))
     merge(Repository.open(store, clock=Clock()), "dev", "main", author="ann")
     assert store.is_done

@@ -345,12 +345,12 @@ def test_fsck_reports_that_the_default_branch_is_missing(tables: Tables) -> None
 
 def test_fsck_names_a_tombstone_that_deletes_from_no_block_of_the_version(tables: Tables) -> None:
     block, other = tables.block({1: "ann", 2: "bob"}), tables.block({3: "kim"})
-    stone = tables.tombstone(block, {0: (1, "ann")})
-    tables.put(a=tables.entry([block], [stone]))
+    tombstone = tables.tombstone(block, {0: (1, "ann")})
+    tables.put(a=tables.entry([block], [tombstone]))
     assert check_repository(tables.warehouse.repository).problems == ()
-    tables.put(a=tables.entry([other], [stone]))
+    tables.put(a=tables.entry([other], [tombstone]))
     [problem] = check_repository(tables.warehouse.repository).problems
-    assert stone.path in problem
+    assert tombstone.path in problem
     assert f"deletes rows of {block.path}" in problem
 
 

@@ -93,7 +93,7 @@ def segment(number: int, columns: int = 8, blocks: int = 500) -> Segment:
     )
 
 
-def stones() -> Segment:
+def tombstones() -> Segment:
     targets = {f"data/{n:032x}/w={n:032x}/part-{n:05d}.parquet": n for n in range(3_000)}
     return Segment(tombstones=(Tombstone(path="data/t/d.parquet", bytes=5, targets=targets),))
 
@@ -115,7 +115,7 @@ def snapshot() -> Snapshot:
         segment(1, columns=0),
         segment(1, columns=1),
         segment(1, columns=30),
-        stones(),
+        tombstones(),
         snapshot(),
         SchemaTree(
             relations={

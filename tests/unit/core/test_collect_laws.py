@@ -104,8 +104,10 @@ class World:
             first = objects.segment(old.segments[0].id).blocks
             if not first:
                 return
-            stone = Tombstone(path=f"data/{self.file()}", bytes=BYTES, targets={first[0].path: 1})
-            id = SegmentId(objects.put(Segment(tombstones=(stone,))))
+            tombstone = Tombstone(
+                path=f"data/{self.file()}", bytes=BYTES, targets={first[0].path: 1}
+            )
+            id = SegmentId(objects.put(Segment(tombstones=(tombstone,))))
             new = msgspec.structs.replace(
                 old,
                 segments=(*old.segments, SegmentRef(id=id, blocks=0, rows=0, deleted=1)),
@@ -237,7 +239,7 @@ class World:
 
 def files_of(segment: Segment) -> set[str]:
     blocks: tuple[Block, ...] = segment.blocks
-    return {block.path for block in blocks} | {stone.path for stone in segment.tombstones}
+    return {block.path for block in blocks} | {tombstone.path for tombstone in segment.tombstones}
 
 
 STEPS = st.one_of(

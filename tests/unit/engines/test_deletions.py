@@ -19,7 +19,7 @@ def places(rows: int, deleted: int) -> tuple[DeletedPlaces, FileNumbers]:
     """Return deleted rows all over a file, and the numbers of the file's rows."""
     blobs = MemoryBlobs()
     positions = np.linspace(0, rows - 1, deleted, dtype=np.int64)
-    stone = write_tombstone(
+    tombstone = write_tombstone(
         blobs,
         pa.table({FILE_COLUMN: [FILE] * deleted, POSITION_COLUMN: positions}),
         folder="data/t/w=xb",
@@ -29,7 +29,7 @@ def places(rows: int, deleted: int) -> tuple[DeletedPlaces, FileNumbers]:
         folder="data/t",
         files=(FILE,),
         fields=(),
-        tombstones=(stone,),
+        tombstones=(tombstone,),
         entries=(Block(path=FILE, rows=rows, bytes=1),),
     )
     found = DeletedPlaces(mount, mount.files, blobs)

@@ -117,8 +117,8 @@ def test_deleted_rows_are_not_read_again_where_none_was_deleted_since(tmp_path: 
     first = lake.document("t", format_version=3)
     lake.add("t", [(4,)])
     written = list(tmp_path.glob("data/**/*.parquet"))
-    (stone,) = (path for path in written if "__vcs_pos" in pq.read_schema(path).names)
-    stone.unlink()
+    (tombstone,) = (path for path in written if "__vcs_pos" in pq.read_schema(path).names)
+    tombstone.unlink()
     document = lake.document("t", format_version=3)
     listings = [item.metadata["snapshots"][-1]["manifest-list"] for item in (first, document)]
     one, two = (

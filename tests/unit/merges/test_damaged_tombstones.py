@@ -33,7 +33,7 @@ def block(tables: Tables, name: str, first: int) -> Block:
     return found
 
 
-def stone(tables: Tables, name: str, of: Block, ids: list[int]) -> Tombstone:
+def tombstone(tables: Tables, name: str, of: Block, ids: list[int]) -> Tombstone:
     rows = {
         FILE_COLUMN: pa.array([of.path] * len(ids)),
         POSITION_COLUMN: pa.array(ids, pa.int64()),
@@ -56,9 +56,9 @@ def forked(tables: Tables, *, key: bool) -> tuple[TableEntry, TableEntry, Tombst
     first = tables.entry([base], key=key)
     tables.put(t=first)
     tables.warehouse.branch("dev")
-    ours = stone(tables, "ours", base, [1, 3])
+    ours = tombstone(tables, "ours", base, [1, 3])
     theirs, other = (
-        stone(tables, name, base, ids) for name, ids in (("a", [3, 5]), ("b", [7, 9]))
+        tombstone(tables, name, base, ids) for name, ids in (("a", [3, 5]), ("b", [7, 9]))
     )
     more = block(tables, "more", 100)
     # Both add a row with one key, so that rows are compared.

@@ -134,8 +134,8 @@ def test_nulls_of_rows_that_are_left(wanted: str, count: int) -> None:
 
 def test_deletions_of_some_blocks_come_in_rising_order() -> None:
     table = pa.table({FILE_COLUMN: ["b", "a", "b"], POSITION_COLUMN: [7, 3, 2]})
-    stone = Tombstone(path="f", bytes=1, targets={"a": 1, "b": 2})
-    found = stored(table).deletions([stone], ["b", "c"])
+    tombstone = Tombstone(path="f", bytes=1, targets={"a": 1, "b": 2})
+    found = stored(table).deletions([tombstone], ["b", "c"])
     assert {path: rows.tolist() for path, rows in found.items()} == {"b": [2, 7]}
 
 

@@ -144,10 +144,10 @@ def test_a_purge_copies_no_row_of_another_file(
 def test_a_damaged_tombstone_deletes_nothing() -> None:
     blobs = MemoryBlobs()
     gone = pa.table({FILE_COLUMN: ["b"] * 9, POSITION_COLUMN: list(range(9)), "id": [1] * 9})
-    stone: Tombstone = write_tombstone(blobs, gone, folder="data/t/w=x")
-    put(blobs, stone.path, flipped(blobs.get(stone.path), 300))
-    with pytest.raises(DamagedError, match=stone.path):
-        Files(blobs).deletions([stone], ["b"])
+    tombstone: Tombstone = write_tombstone(blobs, gone, folder="data/t/w=x")
+    put(blobs, tombstone.path, flipped(blobs.get(tombstone.path), 300))
+    with pytest.raises(DamagedError, match=tombstone.path):
+        Files(blobs).deletions([tombstone], ["b"])
 
 
 @pytest.mark.parametrize("count", [100, 20_000])

@@ -124,8 +124,12 @@ def test_a_block_from_which_rows_were_erased_has_the_numbers(blobs: MemoryBlobs)
 def test_deleted_rows_have_numbers_and_their_places_have_none(blobs: MemoryBlobs) -> None:
     places = {"__vcs_file": pa.array(["f", "f"]), "__vcs_pos": pa.array([0, 1])}
     rows = pa.table({**places, **{name: table().column(name) for name in TABLE.names}})
-    stone: Tombstone = write_tombstone(blobs, rows, folder=FOLDER)
-    assert in_file(blobs, stone.path) == {("__vcs_file",): None, ("__vcs_pos",): None, **NUMBERS}
+    tombstone: Tombstone = write_tombstone(blobs, rows, folder=FOLDER)
+    assert in_file(blobs, tombstone.path) == {
+        ("__vcs_file",): None,
+        ("__vcs_pos",): None,
+        **NUMBERS,
+    }
 
 
 def test_a_file_whose_numbers_collide_has_none(

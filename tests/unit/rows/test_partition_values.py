@@ -85,8 +85,8 @@ def test_no_files_at_all() -> None:
 
 def test_files_that_tombstones_delete_from_are_a_layout_of_their_own() -> None:
     version = mount("data/t/w=x/f", "data/t/w=x/g")
-    stone = Tombstone(path="data/t/w=y/d", bytes=1, targets={"data/t/w=x/g": 1})
-    groups = layouts(replace(version, tombstones=(stone,)))
+    tombstone = Tombstone(path="data/t/w=y/d", bytes=1, targets={"data/t/w=x/g": 1})
+    groups = layouts(replace(version, tombstones=(tombstone,)))
     assert groups == {
         Layout("", (), 3, False): ["data/t/w=x/f"],
         Layout("", (), 3, True): ["data/t/w=x/g"],

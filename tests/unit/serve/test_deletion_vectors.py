@@ -36,14 +36,14 @@ def file(writer: VectorWriter) -> str:
     return found
 
 
-def stones(writer: VectorWriter) -> list[dict[str, int]]:
+def tombstones(writer: VectorWriter) -> list[dict[str, int]]:
     """Return what each tombstone of the table deletes: rows by block."""
     repository = writer.lake.repository
     entry = repository.tree(head(writer.lake)).entry(RelationName("s", "t"))
     assert isinstance(entry, TableEntry)
     version = repository.objects.snapshot(entry.snapshot)
     held = contents_of(repository.objects.segment(ref.id) for ref in version.segments)
-    return [dict(stone.targets) for stone in held.tombstones]
+    return [dict(tombstone.targets) for tombstone in held.tombstones]
 
 
 def deleted(writer: VectorWriter, base: Record, files: list[str], uri: str) -> Any:
@@ -61,7 +61,7 @@ def test_a_vector_that_replaces_another_deletes_what_the_other_did_not(
     assert writer.rows() == [(2, "b")]
     path = file.partition("/lake/")[2]
     # Each row has one before-image.
-    assert stones(writer) == [{path: 1}] * 3
+    assert tombstones(writer) == [{path: 1}] * 3
     assert check_repository(writer.lake.repository).problems == ()
     location = writer.http.get(f"{TABLES}/t").json()["metadata-location"]
     assert pyiceberg_rows(location).num_rows == 1
@@ -73,11 +73,11 @@ def test_before_images_are_the_rows_as_they_were(writer: VectorWriter, file: str
     base = writer.load()
     assert deleted(writer, base, [file], writer.delete(base, {file: [1, 3]})).is_success
     lake = writer.lake
-    (stone,) = contents_of(
+    (tombstone,) = contents_of(
         lake.repository.objects.segment(ref.id) for ref in lake.snapshot("t").segments
     ).tombstones
     fields = lake.snapshot("t").schema.fields
-    images = Files(lake.blobs).columns(stone.path, fields)
+    images = Files(lake.blobs).columns(tombstone.path, fields)
     assert sorted(zip(*images.select(["id", "name"]).to_pydict().values(), strict=True)) == [
         (2, "b"),
         (4, "d"),

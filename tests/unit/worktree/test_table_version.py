@@ -32,7 +32,7 @@ def test_a_version_lists_blocks_and_what_is_deleted_from_them(
     first, second = version.blocks
     assert [first, second] == shelf.blocks("t")
     assert version.deleted == {first.path: 1}
-    assert [list(stone.targets) for stone in version.tombstones] == [[first.path]]
+    assert [list(tombstone.targets) for tombstone in version.tombstones] == [[first.path]]
 
 
 def test_a_version_has_the_id_that_it_is_stored_by(shelf: Shelf, version: Version) -> None:
@@ -67,7 +67,7 @@ def test_a_mount_of_some_blocks_has_another_name_and_their_tombstones_alone(
 ) -> None:
     first, second = (version.mount([block]) for block in version.blocks)
     assert len({version.mount().id, first.id, second.id}) == 3
-    assert [list(stone.targets) for stone in first.tombstones] == [list(first.files)]
+    assert [list(tombstone.targets) for tombstone in first.tombstones] == [list(first.files)]
     assert second.tombstones == ()
 
 

@@ -38,9 +38,9 @@ class Files:
 def targets(rows: Sequence[int], counts: dict[str, int] = COUNTS) -> list[dict[str, int]]:
     writer = cast(Writer, Files(rows))
     found = write_tombstones(MemoryBlobs(), writer, "q", counts, folder="data/t/w=x")
-    assert [stone.bytes for stone in found] == [10 + count for count in rows]
-    assert [stone.footer for stone in found] == [f"digest {n}" for n in range(len(rows))]
-    return [stone.targets for stone in found]
+    assert [tombstone.bytes for tombstone in found] == [10 + count for count in rows]
+    assert [tombstone.footer for tombstone in found] == [f"digest {n}" for n in range(len(rows))]
+    return [tombstone.targets for tombstone in found]
 
 
 def test_each_file_has_the_blocks_that_follow_those_of_the_one_before() -> None:

@@ -196,10 +196,12 @@ def _wrong_targets(repository: Repository, kept: Needed) -> Iterator[str]:
             refs = store.snapshot(SnapshotId(id)).segments
             segments = [store.segment(ref.id) for ref in refs]
             blocks = {block.path for segment in segments for block in segment.blocks}
-            for stone in (stone for segment in segments for stone in segment.tombstones):
-                for target in sorted(stone.targets.keys() - blocks):
+            for tombstone in (
+                tombstone for segment in segments for tombstone in segment.tombstones
+            ):
+                for target in sorted(tombstone.targets.keys() - blocks):
                     yield (
-                        f"The tombstone {stone.path} of the version {id} deletes rows of "
+                        f"The tombstone {tombstone.path} of the version {id} deletes rows of "
                         f"{target}, which is no block of the version: rows that were deleted may "
                         "be shown. "
                         "Restore the version from a backup of the repository."

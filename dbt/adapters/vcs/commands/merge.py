@@ -14,7 +14,7 @@ from dbt.adapters.vcs.changes.diffs.summaries import (
     list_changes,
     rows_text,
 )
-from dbt.adapters.vcs.changes.merges.branch_landing import Arrival, check_terms, land_work
+from dbt.adapters.vcs.changes.merges.branch_landing import LandedWork, check_terms, land_work
 from dbt.adapters.vcs.changes.merges.conflicts import stored_conflicts as conflicts
 from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import Decisions, decided_rows
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import (
@@ -33,9 +33,9 @@ from dbt.adapters.vcs.changes.merges.merge_plan import (
 )
 from dbt.adapters.vcs.changes.merges.project_rules import protect_first
 from dbt.adapters.vcs.changes.merges.stale_by_merge import (
-    Judge,
     NewlyStale,
     ReadSetCheck,
+    Validator,
     changed_by_target,
     newly_stale,
     stale_after,
@@ -177,7 +177,7 @@ def merge(
             request.terms,
             author=author,
             engine=engine,
-            judge=request.check_of(repository, work),
+            validator=request.check_of(repository, work),
         )
     check_target(repository, target)
     with sessions_of(engine, repository.blobs, "merge") as sessions:
@@ -219,15 +219,15 @@ def merge_work(
     *,
     author: str,
     engine: Callable[[], Engine] | None = None,
-    judge: Judge | None = None,
+    validator: Validator | None = None,
 ) -> MergeReport:
     """Merge work into a branch on the given terms; see `merge` for the contract."""
     check_target(repository, target)
     with sessions_of(engine, repository.blobs, "merge") as sessions:
-        arrival = land_work(
-            repository, work, target, terms, author=author, sessions=sessions, judge=judge
+        landed = land_work(
+            repository, work, target, terms, author=author, sessions=sessions, validator=validator
         )
-    return _report_of_arrival(repository, arrival)
+    return _report_of_landed(repository, landed)
 
 
 def _report_of_plan(
@@ -263,8 +263,8 @@ def _head_after(plan: MergePlan, terms: Terms) -> tuple[MergeKind, CommitId | No
     return ("merge", None) if terms.metadata else (plan.how, plan.work.commit)
 
 
-def _report_of_arrival(repository: Repository, arrival: Arrival) -> MergeReport:
-    plan, before, after = arrival
+def _report_of_landed(repository: Repository, landed: LandedWork) -> MergeReport:
+    plan, before, after = landed
     is_moved = after == plan.work.commit or not plan.work.joins
     # Others may have moved the target since the plan was made: then it was no fast-forward.
     how: MergeKind = plan.how if before == plan.target.head and is_moved else "merge"

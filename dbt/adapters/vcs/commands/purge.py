@@ -257,7 +257,7 @@ def _plan_of(
         ),
         rows=files.rows,
         before_images=files.images,
-        rewritten_files=len(erase.blocks) + len(erase.stones),
+        rewritten_files=len(erase.blocks) + len(erase.tombstones),
         commits=len(history.changes().commits),
         moved=tuple(move.named.title for move in moves),
         mentions=tuple(_mentions(objects, reached, versions, history, texts)),

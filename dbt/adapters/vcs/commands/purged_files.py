@@ -46,7 +46,9 @@ class NewFiles:
             self._blocks[path] = self._collected_block(block)
         for path in files.blocks:
             self._blocks[path] = self._block_of(path)
-        self._stones = {path: self._tombstone_of(stone) for path, stone in files.stones.items()}
+        self._tombstones = {
+            path: self._tombstone_of(tombstone) for path, tombstone in files.tombstones.items()
+        }
 
     def segment(self, old: Segment) -> Segment:
         """Return a segment in which files are replaced."""
@@ -70,13 +72,13 @@ class NewFiles:
     def _applied_tombstones(self, old: Iterable[Tombstone]) -> tuple[Tombstone, ...]:
         """Return what is left of tombstones, each with the blocks to which it is applied here."""
         found = []
-        for stone in old:
-            new = self._stones.get(stone.path, stone)
+        for tombstone in old:
+            new = self._tombstones.get(tombstone.path, tombstone)
             if new is None:
                 continue
             counts = {
-                path: rows if new is stone else new.targets.get(path, 0)
-                for target, rows in stone.targets.items()
+                path: rows if new is tombstone else new.targets.get(path, 0)
+                for target, rows in tombstone.targets.items()
                 if (path := self._path(target)) is not None
             }
             targets = {path: rows for path, rows in counts.items() if rows}
@@ -116,9 +118,9 @@ class NewFiles:
         stats = {id: new.stats[id] for id in block.stats if id in new.stats}
         return msgspec.structs.replace(new, stats=stats, partition=block.partition)
 
-    def _tombstone_of(self, stone: Tombstone) -> Tombstone | None:
+    def _tombstone_of(self, tombstone: Tombstone) -> Tombstone | None:
         """Return the new entry of a tombstone with all its targets; None if no row is left."""
-        rows = read_stored(self._blobs, stone)
+        rows = read_stored(self._blobs, tombstone)
         paths = rows.column(FILE_COLUMN).combine_chunks().dictionary_encode()
         codes = paths.indices.to_numpy(zero_copy_only=False)
         positions = rows.column(POSITION_COLUMN).to_numpy().astype(np.int64)
@@ -129,7 +131,7 @@ class NewFiles:
             new = self._blocks.get(file)
             names.append(new.path if new is not None else file)
             # What deletes from no block has no meaning any more.
-            left[here] = file in stone.targets
+            left[here] = file in tombstone.targets
             if file in self._files.images:
                 left[here] &= ~are_among(positions[here], self._files.images[file])
             if file in self._files.blocks:
@@ -144,13 +146,13 @@ class NewFiles:
         if self._dry_run:
             counts = np.bincount(codes[kept], minlength=len(names)).tolist()
             targets = {name: n for name, n in zip(names, counts, strict=True) if n}
-            path = f"{self._folder(stone.path)}t/{self._next_name()}"
-            return Tombstone(path=path, bytes=stone.bytes, targets=targets)
+            path = f"{self._folder(tombstone.path)}t/{self._next_name()}"
+            return Tombstone(path=path, bytes=tombstone.bytes, targets=targets)
         file_column = pa.array(names, pa.string()).take(pa.array(codes))
         rows = rows.set_column(rows.schema.get_field_index(FILE_COLUMN), FILE_COLUMN, file_column)
         place = rows.schema.get_field_index(POSITION_COLUMN)
         rows = rows.set_column(place, POSITION_COLUMN, pa.array(positions, pa.int64()))
         rows = rows.take(pa.array(kept)).replace_schema_metadata(None)
         self._number += 1
-        folder = f"{self._folder(stone.path)}t{self._number}"
+        folder = f"{self._folder(tombstone.path)}t{self._number}"
         return write_tombstone(self._blobs, rows, folder=folder)

@@ -406,7 +406,7 @@ class History:
                     id=SegmentId(self.put(new)),
                     blocks=len(new.blocks),
                     rows=sum(block.rows for block in new.blocks),
-                    deleted=sum(stone.rows for stone in new.tombstones),
+                    deleted=sum(tombstone.rows for tombstone in new.tombstones),
                     bytes=sum(block.bytes for block in new.blocks),
                 )
         return self.segments[ref.id]

@@ -60,14 +60,14 @@ class ToErase:
         blocks: Blocks with rows to erase, and the positions of these.
         schemas: The columns of each block, and its partition columns.
         collected: Blocks whose files are gone, and whose bounds and folders may tell of rows.
-        stones: Tombstones to write again, each with every block that any version applies it to.
+        tombstones: Tombstones to write again, each with every block that a version applies it to.
         images: Before-images to erase besides: positions by path of the block.
     """
 
     blocks: Mapping[str, tuple[Block, Positions]]
     schemas: Mapping[str, tuple[Schema, tuple[str, ...]]]
     collected: Mapping[str, Block]
-    stones: Mapping[str, Tombstone]
+    tombstones: Mapping[str, Tombstone]
     images: Places
 
 
@@ -77,7 +77,7 @@ class _Files:
 
     blocks: dict[str, Block] = field(default_factory=dict)
     schemas: dict[str, tuple[Schema, tuple[str, ...]]] = field(default_factory=dict)
-    stones: dict[str, Tombstone] = field(default_factory=dict)
+    tombstones: dict[str, Tombstone] = field(default_factory=dict)
     readings: dict[Reading, tuple[dict[str, Block], dict[str, Tombstone]]] = field(
         default_factory=dict
     )
@@ -121,27 +121,27 @@ def find_rows(
     """
     needed = _needed_columns(where, versions.values())
     files, lacking = _files_of(repository, versions, needed)
-    folders = {"/".join(path.split("/")[:2]) for path in (*files.blocks, *files.stones)}
+    folders = {"/".join(path.split("/")[:2]) for path in (*files.blocks, *files.tombstones)}
     there = {info.path for folder in folders for info in repository.blobs.walk(folder)}
     matcher = _Matcher(Files(repository.blobs), where, needed, sessions)
     # Comparisons that hold for every row to erase, whatever the condition says besides.
     implied = comparisons_of(where, Slice(0, len(where)), Name(schema=None, identifier=""), None)
     held = {
-        path: matcher.files.files_of(stone)
-        for path, stone in files.stones.items()
+        path: matcher.files.files_of(tombstone)
+        for path, tombstone in files.tombstones.items()
         if path in there
     }
     # Rows of blocks that can be read are known already.
     known = there & files.blocks.keys()
     rows: dict[str, Positions] = {}
     images: dict[str, Positions] = {}
-    for (fields, partition_by), (blocks, stones) in files.readings.items():
+    for (fields, partition_by), (blocks, tombstones) in files.readings.items():
         # Manifests outlive the files that a collection deletes.
         present = [blocks[path] for path in blocks if path in there]
         readable = matching(present, Schema(fields=fields), implied)
         _add_places(rows, matcher.in_blocks(readable, fields, partition_by))
-        written = [stones[path] for path in stones if path in there]
-        held_here = set().union(*(held[stone.path] for stone in written))
+        written = [tombstones[path] for path in tombstones if path in there]
+        held_here = set().union(*(held[tombstone.path] for tombstone in written))
         _add_places(images, matcher.in_images(written, sorted(held_here - known), fields))
     collected = _collected_blocks(files, there, implied)
     changed = {*rows, *collected, *images}
@@ -149,7 +149,9 @@ def find_rows(
         blocks={path: (files.blocks[path], gone) for path, gone in rows.items()},
         schemas=files.schemas,
         collected=collected,
-        stones={path: files.stones[path] for path, names in held.items() if changed & names},
+        tombstones={
+            path: files.tombstones[path] for path, names in held.items() if changed & names
+        },
         images=images,
     )
     return erased, lacking
@@ -225,13 +227,13 @@ def _add_files(files: _Files, segment: Segment, snapshot: Snapshot, views: list[
         files.schemas.setdefault(block.path, (snapshot.schema, snapshot.partition_by))
         for view in views:
             files.readings.setdefault(view, ({}, {}))[0][block.path] = block
-    applied = (stone for item in segment.derivations for stone in item.tombstones)
-    for stone in (*segment.tombstones, *applied):
-        known = files.stones.get(stone.path)
-        targets = {**(known.targets if known else {}), **stone.targets}
-        files.stones[stone.path] = msgspec.structs.replace(stone, targets=targets)
+    applied = (tombstone for item in segment.derivations for tombstone in item.tombstones)
+    for tombstone in (*segment.tombstones, *applied):
+        known = files.tombstones.get(tombstone.path)
+        targets = {**(known.targets if known else {}), **tombstone.targets}
+        files.tombstones[tombstone.path] = msgspec.structs.replace(tombstone, targets=targets)
         for view in views:
-            files.readings.setdefault(view, ({}, {}))[1][stone.path] = stone
+            files.readings.setdefault(view, ({}, {}))[1][tombstone.path] = tombstone
 
 
 def _fields_as_named(
@@ -304,17 +306,17 @@ class _Matcher:
         )
 
     def in_images(
-        self, stones: Sequence[Tombstone], files: Sequence[str], fields: Sequence[Field]
+        self, tombstones: Sequence[Tombstone], files: Sequence[str], fields: Sequence[Field]
     ) -> Places:
         """Return where before-images meet it: positions in the blocks that they are from.
 
         Only images of rows of the given files are looked at.
         """
-        if not files or not stones:
+        if not files or not tombstones:
             return {}
         return in_process_first(
-            lambda: self._local_image_places(stones, files, fields),
-            lambda: self._engine_image_places(stones, files, fields),
+            lambda: self._local_image_places(tombstones, files, fields),
+            lambda: self._engine_image_places(tombstones, files, fields),
         )
 
     def _local_places(self, block: Block, fields: Sequence[Field]) -> Positions:
@@ -326,15 +328,15 @@ class _Matcher:
         return np.concatenate(found)
 
     def _local_image_places(
-        self, stones: Sequence[Tombstone], files: Sequence[str], fields: Sequence[Field]
+        self, tombstones: Sequence[Tombstone], files: Sequence[str], fields: Sequence[Field]
     ) -> Places:
         named, condition = self._arrow_condition(fields)
         found: dict[str, Positions] = {}
-        for stone in stones:
-            rows = self.files.columns(stone.path, named, entry=stone)
+        for tombstone in tombstones:
+            rows = self.files.columns(tombstone.path, named, entry=tombstone)
             wanted = _row_numbers(rows, named, condition)
             for file in files:
-                positions, places = self.files.deleted(stone.path, file, stone)
+                positions, places = self.files.deleted(tombstone.path, file, tombstone)
                 _add_places(found, {file: positions[are_among(places, wanted)]})
         return found
 
@@ -378,11 +380,11 @@ class _Matcher:
         return found
 
     def _engine_image_places(
-        self, stones: Sequence[Tombstone], files: Sequence[str], fields: Sequence[Field]
+        self, tombstones: Sequence[Tombstone], files: Sequence[str], fields: Sequence[Field]
     ) -> Places:
         found: dict[str, Positions] = {}
-        for stone in stones:
-            relation, selected = self.sessions().mount_deleted([stone], files, fields)
+        for tombstone in tombstones:
+            relation, selected = self.sessions().mount_deleted([tombstone], files, fields)
             _add_places(found, self._places(relation, fields, selected))
         return found
 

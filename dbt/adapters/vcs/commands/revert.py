@@ -101,15 +101,15 @@ def revert(
             return _plan(repository, branch, commit, parent, sessions)
 
         what = f"revert {commit[:12]} on {branch!r}"
-        arrival = land_plan(repository, branch, plan, terms, author=author, what=what)
+        landed = land_plan(repository, branch, plan, terms, author=author, what=what)
     return RevertReport(
         branch=branch,
         revision=revision,
         commit=commit,
         parent=parent,
-        before=arrival.before,
-        after=arrival.after,
-        changes=list_changes(repository, arrival.before, arrival.after),
+        before=landed.before,
+        after=landed.after,
+        changes=list_changes(repository, landed.before, landed.after),
     )
 
 

@@ -238,8 +238,8 @@ def _with_changes(
     """Return a version with new blocks and deletions, and without the blocks at some paths."""
     kept = without_blocks(repository, now.segments, gone) if gone else now.segments
     every = (*Version.of(repository, now).blocks, *blocks)
-    stones = [tombstone_of(repository, now, every, deletions)] if deletions else []
-    segments = (*kept, *put_segments(repository.objects, blocks, stones))
+    tombstones = [tombstone_of(repository, now, every, deletions)] if deletions else []
+    segments = (*kept, *put_segments(repository.objects, blocks, tombstones))
     return msgspec.structs.replace(now, segments=segments)
 
 

@@ -325,8 +325,8 @@ def _read_rows(repository: Repository, file: str) -> pa.Table:
 
 def deleted_in(repository: Repository, version: Version, blocks: Iterable[str]) -> Deletions:
     """Return which rows of some blocks a version deletes."""
-    stones = version.tombstones
-    return Files(repository.blobs, stones).deletions(stones, blocks)
+    tombstones = version.tombstones
+    return Files(repository.blobs, tombstones).deletions(tombstones, blocks)
 
 
 def without(deletions: Deletions, others: Mapping[str, Positions]) -> Deletions:

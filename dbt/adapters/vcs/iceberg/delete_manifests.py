@@ -64,7 +64,7 @@ class DeletionEntry(NamedTuple):
 
 
 def delete_manifests(
-    files: TableFiles, id: SegmentId, stones: Sequence[Tombstone], find: Blocks
+    files: TableFiles, id: SegmentId, tombstones: Sequence[Tombstone], find: Blocks
 ) -> list[Record]:
     """Write the deletions that a segment lists, and manifests of them.
 
@@ -73,16 +73,16 @@ def delete_manifests(
     Args:
         files: The table's files.
         id: The segment.
-        stones: Its tombstones.
+        tombstones: Its tombstones.
         find: Finds blocks that they delete from, in any segment of the table.
     """
-    blocks = find({path for stone in stones for path in stone.targets})
-    read = Files(files.blobs, stones)
+    blocks = find({path for tombstone in tombstones for path in tombstone.targets})
+    read = Files(files.blobs, tombstones)
     entries: dict[Spec, list[DeletionEntry]] = {}
-    for stone in stones:
-        for part, targets in _by_partition(files, stone, blocks).items():
+    for tombstone in tombstones:
+        for part, targets in _by_partition(files, tombstone, blocks).items():
             spec, values = part
-            file = _delete_file(files, read, stone, targets, values)
+            file = _delete_file(files, read, tombstone, targets, values)
             entries.setdefault(spec, []).append(DeletionEntry(file, values))
     written = []
     for spec, found in entries.items():
@@ -93,11 +93,11 @@ def delete_manifests(
 
 
 def _by_partition(
-    files: TableFiles, stone: Tombstone, blocks: Mapping[str, Block]
+    files: TableFiles, tombstone: Tombstone, blocks: Mapping[str, Block]
 ) -> dict[_Part, list[str]]:
     found: dict[_Part, list[str]] = {}
     # Rows of a position delete file are in the order of path and position.
-    for path in sorted(stone.targets, key=files.place.uri):
+    for path in sorted(tombstone.targets, key=files.place.uri):
         spec = files.spec_of(blocks[path])
         values = files.values_of(spec, blocks[path])
         # NaN equals nothing: blocks of that partition have a file each, which is allowed.
@@ -108,17 +108,17 @@ def _by_partition(
 def _delete_file(
     files: TableFiles,
     read: Files,
-    stone: Tombstone,
+    tombstone: Tombstone,
     targets: Sequence[str],
     values: tuple[Any, ...],
 ) -> Record:
     """Write one position delete file, and return it as a manifest describes it."""
     uris = [files.place.uri(path) for path in targets]
-    name = digest_of([stone.path, uris])
+    name = digest_of([tombstone.path, uris])
     path = files.path("deletes", f"{name}.parquet")
 
     def make() -> bytes:
-        positions = [np.sort(read.deleted(stone.path, path, stone)[0]) for path in targets]
+        positions = [np.sort(read.deleted(tombstone.path, path, tombstone)[0]) for path in targets]
         numbers = np.repeat(np.arange(len(uris), dtype=np.int32), [len(p) for p in positions])
         paths = pa.DictionaryArray.from_arrays(pa.array(numbers), pa.array(uris))
         columns = [paths.cast(pa.string()), pa.array(np.concatenate(positions))]
@@ -134,7 +134,7 @@ def _delete_file(
         "file_path": files.place.uri(path),
         "file_format": "PARQUET",
         "partition": {f"p{place}": value for place, value in enumerate(values)},
-        "record_count": sum(stone.targets[path] for path in targets),
+        "record_count": sum(tombstone.targets[path] for path in targets),
         "file_size_in_bytes": files.put(path, make),
         # Readers leave out files of deletions whose bounds the data file is not within.
         "lower_bounds": [{"key": _FILE, "value": uris[0].encode()}],
@@ -202,7 +202,7 @@ class _Vector(NamedTuple):
 
 def vector_manifests(
     files: TableFiles,
-    stones: Sequence[Tombstone],
+    tombstones: Sequence[Tombstone],
     find: Blocks,
     before: Sequence[Tombstone] = (),
     base: Sequence[Record] = (),
@@ -214,13 +214,13 @@ def vector_manifests(
 
     Args:
         files: The table's files.
-        stones: All tombstones of the version.
+        tombstones: All tombstones of the version.
         find: Finds blocks that they delete from.
         before: The tombstones of the version before.
         base: What the list of that version says of the manifests of its vectors; empty if they
             mean nothing here.
     """
-    wanted, had = _tombstones_by_block(stones), _tombstones_by_block(before)
+    wanted, had = _tombstones_by_block(tombstones), _tombstones_by_block(before)
     if base and wanted == had:
         return list(base)
     # A block is the same file for ever, so the same tombstones delete the same rows of it.
@@ -237,16 +237,16 @@ def vector_manifests(
             again |= {path: vector for path, vector in vectors.items() if path in same}
     new = sorted(wanted.keys() - stay - again.keys())
     if new:
-        again |= _write_vectors(files, stones, new)
+        again |= _write_vectors(files, tombstones, new)
     return kept + _write_manifests(files, again, find(again))
 
 
-def _tombstones_by_block(stones: Iterable[Tombstone]) -> dict[str, list[str]]:
+def _tombstones_by_block(tombstones: Iterable[Tombstone]) -> dict[str, list[str]]:
     """Return which tombstones delete from each block, by path."""
     found: dict[str, list[str]] = {}
-    for stone in sorted(stones, key=lambda stone: stone.path):
-        for path in stone.targets:
-            found.setdefault(path, []).append(stone.path)
+    for tombstone in sorted(tombstones, key=lambda tombstone: tombstone.path):
+        for path in tombstone.targets:
+            found.setdefault(path, []).append(tombstone.path)
     return found
 
 
@@ -272,14 +272,14 @@ def _listed_vectors(files: TableFiles, manifest: Record) -> dict[str, _Vector]:
 
 def _write_vectors(
     files: TableFiles,
-    stones: Sequence[Tombstone],
+    tombstones: Sequence[Tombstone],
     blocks: Sequence[str],
 ) -> dict[str, _Vector]:
     """Write one Puffin file with the vectors of blocks, and return them by path.
 
     The same deletions are one file, whichever version and branch has them.
     """
-    read = Files(files.blobs, stones).deletions(stones, blocks)
+    read = Files(files.blobs, tombstones).deletions(tombstones, blocks)
     vectors = [vector_bytes(read[path]) for path in blocks]
     parts = zip(blocks, vectors, strict=True)
     places = list(placed((files.place.uri(path), len(read[path]), part) for path, part in parts))

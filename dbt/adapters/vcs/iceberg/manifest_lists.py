@@ -343,25 +343,27 @@ class _Making:
 
     def _vectors(self) -> Iterator[Record]:
         """Yield the manifests of all deletions: a file has one vector, not one a tombstone."""
-        stones = self._stones(self._snapshot)
-        if not stones:
+        tombstones = self._tombstones(self._snapshot)
+        if not tombstones:
             return
         before: Sequence[Tombstone] = ()
         base: list[Record] = []
         if self._base is not None and self._before is not None and self._has_same_types:
-            before = self._stones(self._before)
+            before = self._tombstones(self._before)
             base = [item for item in self._base.manifests if item["content"] == DELETES]
             base = base if self._hold(base) else []
         find = _Finder(self._objects.segment, self._snapshot, Segment())
         known = {item["manifest_path"] for item in base}
-        for manifest in vector_manifests(self._files, stones, find, before, base):
+        for manifest in vector_manifests(self._files, tombstones, find, before, base):
             is_old = manifest["manifest_path"] in known
             yield manifest if is_old else stamped(manifest, self._number, self._shown.at)
 
-    def _stones(self, version: Snapshot) -> list[Tombstone]:
+    def _tombstones(self, version: Snapshot) -> list[Tombstone]:
         """Return all tombstones of a version."""
         refs = [ref for ref in version.segments if ref.deleted]
-        return [stone for ref in refs for stone in self._objects.segment(ref.id).tombstones]
+        return [
+            tombstone for ref in refs for tombstone in self._objects.segment(ref.id).tombstones
+        ]
 
     def _with_row_numbers(self, manifests: list[Record]) -> list[Record]:
         """Return manifests with the numbers of their rows, as format version 3 wants."""

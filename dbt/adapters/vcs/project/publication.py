@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import msgspec
 
 from dbt.adapters.vcs.changes.diffs.summaries import list_changes, rows_text
-from dbt.adapters.vcs.changes.merges.branch_landing import Arrival, land_work
+from dbt.adapters.vcs.changes.merges.branch_landing import LandedWork, land_work
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import Terms
 from dbt.adapters.vcs.changes.merges.merge_plan import MergePlan, Work
 from dbt.adapters.vcs.changes.merges.project_rules import Rules
@@ -129,7 +129,7 @@ class Publication:
 
             export_after(repository, run.target, rule, self.say)
 
-    def _stale(self, landed: Arrival, told: frozenset[str]) -> Iterator[str]:
+    def _stale(self, landed: LandedWork, told: frozenset[str]) -> Iterator[str]:
         """Yield a line about tables that the run made stale, but for those that it told."""
         repository = self.workspace.repository
         before, after = (
@@ -159,7 +159,7 @@ class Publication:
         config = getattr(self.node_of(test), "config", None)
         return str(getattr(config, "severity", "error")).lower() == "error"
 
-    def _land(self, record: Run, check: ReadSetCheck) -> Arrival:
+    def _land(self, record: Run, check: ReadSetCheck) -> LandedWork:
         run, invocation = self.line.run, self.invocation
         return land_work(
             self.workspace.repository,
@@ -174,7 +174,7 @@ class Publication:
             Terms(message=f"dbt {invocation.command} --target {invocation.target}"),
             author=invocation.author,
             sessions=lambda: self.workspace.open_session("publish"),
-            judge=check,
+            validator=check,
         )
 
     def _failure(self, error: VcsError) -> VcsError:

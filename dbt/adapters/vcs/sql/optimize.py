@@ -72,6 +72,6 @@ def optimize(scope: Scope, statement: Optimize) -> Outcome:
     )
     after = put_optimized(scope.overlay, name, rewrites, scope.made_by()) or before
     row = [str(name), *(str(number) for number in (before.block_count, after.block_count))]
-    gone = sum(stone.rows for item in rewrites for stone in item.tombstones)
+    gone = sum(tombstone.rows for item in rewrites for tombstone in item.tombstones)
     names = ["relation", "blocks_before", "blocks_after", "dropped_rows"]
     return Outcome(rows=Listing.of(names, [[*row, str(gone)]]))

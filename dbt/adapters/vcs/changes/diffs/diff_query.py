@@ -97,8 +97,8 @@ def delta_parts(
         (1, come, delta.deleted, delta.restored, go),
     ):
         if paths:
-            stones = tombstones_of(item for item in holes if item.block in paths)
-            mount = files_mount(paths, fields, stones, (*delta.removed, *delta.added))
+            tombstones = tombstones_of(item for item in holes if item.block in paths)
+            mount = files_mount(paths, fields, tombstones, (*delta.removed, *delta.added))
             yield signed_part(session.mount_physical(mount), sign, _same(fields))
         kept = [item for item in images if item.block not in whole]
         yield from read(session, kept, sign, fields)
@@ -127,8 +127,8 @@ def image_relations(
 
     The relations have `__vcs_file`, `__vcs_pos` and the fields by id.
     """
-    for stones, blocks in _by_depth(images):
-        yield session.mount_deleted(stones, blocks, fields)
+    for tombstones, blocks in _by_depth(images):
+        yield session.mount_deleted(tombstones, blocks, fields)
 
 
 def _image_parts(
@@ -142,9 +142,9 @@ def _row_parts(
     session: VersionMounts, images: Sequence[Deletion], sign: int, fields: Sequence[Field]
 ) -> Iterator[SignedPart]:
     """Yield queries that read the rows of images from their original blocks."""
-    for stones, blocks in _by_depth(images):
+    for tombstones, blocks in _by_depth(images):
         rows = session.mount_located(files_mount(blocks, fields))
-        places, listed = session.mount_deleted(stones, blocks)
+        places, listed = session.mount_deleted(tombstones, blocks)
         gone = f"select {FILE_COLUMN}, {POSITION_COLUMN} from {places} {where_clause(listed)}"
         yield signed_part(
             f"{rows} kept left semi join ({gone}) gone on "
@@ -173,7 +173,9 @@ def tombstones_of(deletions: Iterable[Deletion]) -> tuple[Tombstone, ...]:
     known: dict[str, tuple[int, str]] = {}
     for item in deletions:
         found.setdefault(item.path, {})[item.block] = item.rows
-        known[item.path] = (item.stone.bytes, item.stone.footer) if item.stone else (0, "")
+        known[item.path] = (
+            (item.tombstone.bytes, item.tombstone.footer) if item.tombstone else (0, "")
+        )
     return tuple(
         Tombstone(path=path, bytes=known[path][0], targets=rows, footer=known[path][1])
         for path, rows in found.items()
@@ -192,7 +194,7 @@ def files_mount(
     """
     files = tuple(sorted(files))
     known = set(files)
-    holes = sorted((stone.path, sorted(stone.targets.items())) for stone in tombstones)
+    holes = sorted((tombstone.path, sorted(tombstone.targets.items())) for tombstone in tombstones)
     # An id by content: what the engine mounted for one query serves the next.
     told = repr((files, [(field.id, field.type) for field in fields], holes))
     return TableMount(
@@ -450,9 +452,9 @@ def _relations(
     """Yield the relations with the rows of a change, and the condition on their rows."""
     if change.blocks:
         holes = (*delta.deleted, *delta.restored)
-        stones = tombstones_of(item for item in holes if item.block in change.blocks)
+        tombstones = tombstones_of(item for item in holes if item.block in change.blocks)
         entries = (*delta.removed, *delta.added)
-        mount = files_mount(change.blocks, fields, stones, entries)
+        mount = files_mount(change.blocks, fields, tombstones, entries)
         yield session.mount_physical(mount), None
     for relation, condition in image_relations(session, change.images, fields):
         yield relation, None if change.whole else condition

@@ -14,7 +14,7 @@ from typing import NamedTuple, NoReturn
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import OpenMerge, Terms
 from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import keep
 from dbt.adapters.vcs.changes.merges.merge_plan import MergePlan, Work, plan_merge, planned_changes
-from dbt.adapters.vcs.changes.merges.stale_by_merge import Judge, check_fresh
+from dbt.adapters.vcs.changes.merges.stale_by_merge import Validator, check_fresh
 from dbt.adapters.vcs.changes.merges.table_merge import TableMerges
 from dbt.adapters.vcs.core.branches import Branch
 from dbt.adapters.vcs.core.errors import ConflictError
@@ -29,7 +29,7 @@ from dbt.adapters.vcs.workspace.mounts import relation_of
 from dbt.adapters.vcs.workspace.run_branch import Status, check_tested, record_of
 
 
-class Arrival(NamedTuple):
+class LandedWork(NamedTuple):
     """Work that landed.
 
     Attributes:
@@ -51,11 +51,11 @@ def land_work(
     *,
     author: str,
     sessions: Rewriters,
-    judge: Judge | None = None,
-) -> Arrival:
+    validator: Validator | None = None,
+) -> LandedWork:
     """Merge work into a branch; keep undecided conflicts for somebody to resolve.
 
-    What `judge` accepted is what lands: it judges each plan, and again after every lost race.
+    What `validator` accepted is what lands: it sees each plan, and again after every lost race.
 
     Raises:
         NotFoundError: There is no such branch, or rows of the work have been collected.
@@ -74,9 +74,11 @@ def land_work(
             return plan_merge(repository, now, branch, tables)
 
     what = f"merge {work.source!r} into {target!r}"
-    arrival = land_plan(repository, target, plan, terms, author=author, what=what, judge=judge)
+    landed = land_plan(
+        repository, target, plan, terms, author=author, what=what, validator=validator
+    )
     _close(repository, work, target, author)
-    return arrival
+    return landed
 
 
 def land_plan(
@@ -87,8 +89,8 @@ def land_plan(
     *,
     author: str,
     what: str,
-    judge: Judge | None = None,
-) -> Arrival:
+    validator: Validator | None = None,
+) -> LandedWork:
     """Plan against a branch's head and land the result; `what` names the verb in errors.
 
     Plans again after every lost race. Raises what `land_work` raises.
@@ -105,13 +107,15 @@ def land_plan(
             # Requirements that the branch got since the merge was begun hold as well.
             held = terms.on(branch)
             check_terms(repository, plan, held)
-            if judge is not None:
-                plan = judge(plan)
+            if validator is not None:
+                plan = validator(plan)
             recorded = replace(terms, metadata={**terms.metadata, **plan.metadata})
             try:
                 if plan.how == "conflict":
                     _keep(repository, plan, held, author)
-                moved = _put(repository, plan, recorded, author, is_judged=judge is not None)
+                moved = _put(
+                    repository, plan, recorded, author, is_validated=validator is not None
+                )
             except ReplacedError:
                 source = plan.work.commit
                 if repository.maintenance.current(source) == source:
@@ -119,7 +123,7 @@ def land_plan(
                 # A purge has rewritten the source since the plan was made: plan again.
                 continue
             if moved is not None:
-                return Arrival(plan, *moved)
+                return LandedWork(plan, *moved)
     raise AssertionError("attempts raises when it ends")
 
 
@@ -176,7 +180,7 @@ def _keep(repository: Repository, plan: MergePlan, terms: Terms, author: str) ->
 
 
 def _put(
-    repository: Repository, plan: MergePlan, terms: Terms, author: str, *, is_judged: bool
+    repository: Repository, plan: MergePlan, terms: Terms, author: str, *, is_validated: bool
 ) -> tuple[CommitId, CommitId] | None:
     """Return the target's head before and after; None if another plan is needed."""
     work, target = plan.work, plan.target
@@ -208,7 +212,7 @@ def _put(
                 action=work.action,
                 promotes=terms.promotes,
                 # Land only what was checked, on a branch that still has the same requirements.
-                after=target.ref if terms.is_checked or is_judged else None,
+                after=target.ref if terms.is_checked or is_validated else None,
                 # Rows that are picked or put back are in new files; the result has no parent that
                 # says where they are from.
                 read=(work.commit, plan.base),

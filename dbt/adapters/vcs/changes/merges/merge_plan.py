@@ -177,8 +177,8 @@ def plan_merge(
     ours, theirs = (read.tree(read.commit(id).tree) for id in (target.head, work.commit))
     # What the common ancestors show is the base, as in git. Versions of a table that both sides
     # have beside it, since one side picked from the other, don't count.
-    with tables.crossing() as crossing:
-        merge = merge_trees(read.tree(crossing.tree(bases)), ours, theirs, read.schema_tree)
+    with tables.common_base() as common_base:
+        merge = merge_trees(read.tree(common_base.tree(bases)), ours, theirs, read.schema_tree)
         shown = tuple(map(repository.tree, bases))
         return _Relations(repository, work, merge, tables, shown).plan(target, base)
 

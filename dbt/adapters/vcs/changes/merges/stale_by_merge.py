@@ -184,7 +184,7 @@ EARLIER: Final = "healed_later_runs"
 """Metadata of a commit whose run counts as earlier than others: their tables, computed again."""
 
 
-Judge: TypeAlias = Callable[[MergePlan], MergePlan]
+Validator: TypeAlias = Callable[[MergePlan], MergePlan]
 """Returns the plan that may land in place of one, with the metadata that its commit records.
 
 Called before a plan lands or its conflicts are kept; raises if it must not land.

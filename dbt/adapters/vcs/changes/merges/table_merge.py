@@ -138,8 +138,8 @@ def merge_tables(
         UnsupportedError: Both changed the same rows, and they have columns that can't be merged.
     """
     read = repository.objects.snapshot
-    with crossing_of(repository, sessions, limits=limits) as crossing:
-        base = None if work.based_on else crossing.base(work.ours, work.theirs)
+    with common_base_of(repository, sessions, limits=limits) as common_base:
+        base = None if work.based_on else common_base.base(work.ours, work.theirs)
         given = work.based_on or work.base
         if base is None and given:
             base = read(given)
@@ -150,12 +150,12 @@ def merge_tables(
             prefer=work.prefer,
         )
         try:
-            outcome = crossing.merge(base, read(work.ours), read(work.theirs), policy)
+            outcome = common_base.merge(base, read(work.ours), read(work.theirs), policy)
             if outcome.is_blocked:
                 outcome.forget()
                 return _clash(work.name, outcome)
-            assert crossing.engine is not None
-            return _merged(repository, work, outcome, crossing.engine, sessions)
+            assert common_base.engine is not None
+            return _merged(repository, work, outcome, common_base.engine, sessions)
         except MisfitError as error:
             return Clash(name=work.name, kind="schema", message=error.what)
         except SchemaConflictError as error:
@@ -167,22 +167,22 @@ def merge_tables(
 
 
 @contextmanager
-def crossing_of(
+def common_base_of(
     repository: Repository,
     sessions: Rewriters | None,
     *,
     limits: Limits = MERGE_LIMITS,
-) -> Iterator[Crossing]:
+) -> Iterator[CommonBase]:
     """Yield what merges rows and makes bases; the arguments are those of `merge_tables`.
 
     What it wrote for bases is deleted at the end.
     """
     engine = EngineRepairs(blobs=repository.blobs, sessions=sessions)
-    crossing = Crossing(repository=repository, limits=limits, engine=engine)
+    common_base = CommonBase(repository=repository, limits=limits, engine=engine)
     try:
-        yield crossing
+        yield common_base
     finally:
-        crossing.forget()
+        common_base.forget()
         engine.forget()
 
 
@@ -340,9 +340,9 @@ class TableMerges:
         ]
         self._done = {}
 
-    def crossing(self) -> AbstractContextManager[Crossing]:
+    def common_base(self) -> AbstractContextManager[CommonBase]:
         """Return what makes one base out of several, for as long as the context is open."""
-        return crossing_of(self._repository, self._sessions)
+        return common_base_of(self._repository, self._sessions)
 
     def merge(self, work: TableMerge) -> tuple[SnapshotId, Merged] | Clash:
         """Merge two versions of a table as `merge_tables` does, at most once.
@@ -380,7 +380,7 @@ _DEEPEST: Final = 8
 
 
 @dataclass(kw_only=True)
-class Crossing:
+class CommonBase:
     """Makes one base out of several; call `forget` to delete what it writes.
 
     Two lines have several bases where they merged each other. The bases are first merged with each

@@ -179,12 +179,12 @@ class _Writer:
     def rewrite(self, item: Bin) -> Rewrite:
         """Rewrite the blocks of a bin together."""
         paths = tuple(block.path for block in item.blocks)
-        stones = carried_out(self._contents.tombstones, paths)
+        tombstones = carried_out(self._contents.tombstones, paths)
         files = in_process_first(
-            lambda: self._in_process(item.blocks, stones),
+            lambda: self._in_process(item.blocks, tombstones),
             lambda: self._by_engine(item.blocks, self._snapshot.cluster_by, item.bytes),
         )
-        return self._done(paths, files, stones)
+        return self._done(paths, files, tombstones)
 
     def sorted_by(self, fields: Sequence[Field]) -> tuple[Rewrite, ...]:
         """Rewrite the whole table sorted by columns, unless it is sorted already."""
@@ -210,12 +210,14 @@ class _Writer:
                 return False
         return True
 
-    def _in_process(self, blocks: Sequence[Block], stones: Sequence[Tombstone]) -> WrittenFiles:
+    def _in_process(
+        self, blocks: Sequence[Block], tombstones: Sequence[Tombstone]
+    ) -> WrittenFiles:
         return rewrite_blocks(
             self._repository.blobs,
             blocks,
             self._snapshot.schema.fields,
-            stones,
+            tombstones,
             folder=folder_of(self._snapshot.table),
             target_bytes=self._target,
             sort_by=self._snapshot.cluster_by,
@@ -239,11 +241,11 @@ class _Writer:
         return {path: written.footers.get(path) for path in written.files}
 
     def _done(
-        self, paths: tuple[str, ...], files: WrittenFiles, stones: tuple[Tombstone, ...]
+        self, paths: tuple[str, ...], files: WrittenFiles, tombstones: tuple[Tombstone, ...]
     ) -> Rewrite:
         snapshot, blobs = self._snapshot, self._repository.blobs
         blocks = read_blocks(blobs, files, snapshot.schema, snapshot.partition_by, files)
-        return Rewrite(inputs=paths, outputs=blocks, tombstones=stones)
+        return Rewrite(inputs=paths, outputs=blocks, tombstones=tombstones)
 
 
 def _clustering(snapshot: Snapshot, names: Sequence[str]) -> tuple[Field, ...]:

@@ -216,7 +216,7 @@ def _replacement(
 ) -> Replacement:
     return Replacement(
         blocks=tuple(block.path for block in blocks),
-        tombstones=tuple(stone.path for stone in tombstones),
+        tombstones=tuple(tombstone.path for tombstone in tombstones),
         rows=sum(block.rows for block in blocks),
         columns=tuple(sorted(columns)),
     )

@@ -54,7 +54,9 @@ def without_blocks(
         segment = repository.objects.segment(ref.id)
         blocks = tuple(block for block in segment.blocks if block.path not in gone)
         tombstones = tuple(
-            stone for item in segment.tombstones if (stone := _trimmed(item, gone)) is not None
+            tombstone
+            for item in segment.tombstones
+            if (tombstone := _trimmed(item, gone)) is not None
         )
         if len(blocks) == len(segment.blocks) and tombstones == segment.tombstones:
             kept.append(ref)
@@ -95,7 +97,9 @@ def _join(repository: Repository, refs: Sequence[SegmentRef]) -> SegmentRef:
         repository.objects,
         Segment(
             blocks=tuple(block for segment in segments for block in segment.blocks),
-            tombstones=tuple(stone for segment in segments for stone in segment.tombstones),
+            tombstones=tuple(
+                tombstone for segment in segments for tombstone in segment.tombstones
+            ),
             derivations=tuple(item for segment in segments for item in segment.derivations),
             replacements=tuple(item for segment in segments for item in segment.replacements),
         ),

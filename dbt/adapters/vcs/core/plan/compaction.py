@@ -59,8 +59,8 @@ def contents_of(segments: Iterable[Segment]) -> Contents:
     for segment in segments:
         blocks += segment.blocks
         tombstones += segment.tombstones
-        for stone in segment.tombstones:
-            for path, rows in stone.targets.items():
+        for tombstone in segment.tombstones:
+            for path, rows in tombstone.targets.items():
                 deleted[path] = deleted.get(path, 0) + rows
     return Contents(tuple(blocks), tuple(tombstones), deleted)
 
@@ -135,10 +135,10 @@ def carried_out(tombstones: Iterable[Tombstone], paths: Iterable[str]) -> tuple[
     """Return tombstones' entries, limited to deletions from the given blocks."""
     wanted = set(paths)
     found = []
-    for stone in tombstones:
-        targets = {path: rows for path, rows in stone.targets.items() if path in wanted}
+    for tombstone in tombstones:
+        targets = {path: rows for path, rows in tombstone.targets.items() if path in wanted}
         if targets:
-            found.append(msgspec.structs.replace(stone, targets=targets))
+            found.append(msgspec.structs.replace(tombstone, targets=targets))
     return tuple(found)
 
 

@@ -25,13 +25,13 @@ class Deletion(NamedTuple):
         path: The tombstone's file, relative to the repository.
         block: Path of the block.
         rows: How many.
-        stone: The tombstone's entry, None if it is not known.
+        tombstone: The tombstone's entry, None if it is not known.
     """
 
     path: str
     block: str
     rows: int
-    stone: Tombstone | None = None
+    tombstone: Tombstone | None = None
 
 
 class Delta(NamedTuple):
@@ -80,10 +80,10 @@ class Delta(NamedTuple):
         return bool(both or (deleted & self.copied and restored & self.copied))
 
     @property
-    def stones(self) -> tuple[Tombstone, ...]:
+    def tombstones(self) -> tuple[Tombstone, ...]:
         """The known entries of the tombstones, whose digests readers check."""
         items = (*self.deleted, *self.restored)
-        return tuple(item.stone for item in items if item.stone is not None)
+        return tuple(item.tombstone for item in items if item.tombstone is not None)
 
     @property
     def rows_added(self) -> int:
@@ -157,9 +157,11 @@ class _Side:
         self.replacements: list[Replacement] = []
         for segment in segments:
             self.blocks.update((block.path, block) for block in segment.blocks)
-            for stone in segment.tombstones:
-                for block, rows in stone.targets.items():
-                    self.deletions[stone.path, block] = Deletion(stone.path, block, rows, stone)
+            for tombstone in segment.tombstones:
+                for block, rows in tombstone.targets.items():
+                    self.deletions[tombstone.path, block] = Deletion(
+                        tombstone.path, block, rows, tombstone
+                    )
             self.derivations += segment.derivations
             self.replacements += segment.replacements
 
@@ -180,11 +182,11 @@ def _cancel_derived(written: _Side, other: _Side) -> set[str]:
             del written.blocks[path]
         for path in inputs:
             del other.blocks[path]
-        for stone in item.tombstones:
-            for block, rows in stone.targets.items():
-                if other.deletions.pop((stone.path, block), None) is None:
-                    key = stone.path, block
-                    written.deletions[key] = Deletion(*key, rows, stone)
+        for tombstone in item.tombstones:
+            for block, rows in tombstone.targets.items():
+                if other.deletions.pop((tombstone.path, block), None) is None:
+                    key = tombstone.path, block
+                    written.deletions[key] = Deletion(*key, rows, tombstone)
     return copied
 
 
@@ -240,10 +242,10 @@ def known_changes(
         found += come.updated(columns, new="update_postimage", old="update_preimage")
         found += go.updated(columns, new="update_preimage", old="update_postimage")
     told = {path for item in found for path in item.blocks}
-    stones = {item.path for change in found for item in change.images}
+    tombstones = {item.path for change in found for item in change.images}
     others = (
-        KnownChange(_ADDED, come.blocks - told, go.images_without(stones)),
-        KnownChange(_REMOVED, go.blocks - told, come.images_without(stones)),
+        KnownChange(_ADDED, come.blocks - told, go.images_without(tombstones)),
+        KnownChange(_REMOVED, go.blocks - told, come.images_without(tombstones)),
     )
     left = [item for item in others if item.blocks or item.images]
     return None if len(left) > 1 else (*found, *left)
@@ -293,6 +295,6 @@ class _Changed(NamedTuple):
                 yield KnownChange(old, images=images, whole=True)
                 yield KnownChange(new, blocks=frozenset(update.blocks))
 
-    def images_without(self, stones: Collection[str]) -> tuple[Deletion, ...]:
+    def images_without(self, tombstones: Collection[str]) -> tuple[Deletion, ...]:
         """Return its deletions from common blocks, except those of some tombstones."""
-        return tuple(item for item in self.images if item.path not in stones)
+        return tuple(item for item in self.images if item.path not in tombstones)

@@ -81,7 +81,7 @@ class Triple(NamedTuple):
         stored: Ours exactly as in its own segments.
         settled: The same after compactions are applied or undone.
         undone: Compactions that were undone.
-        stones: Entries of the tombstones involved, by path.
+        tombstones: Entries of the tombstones involved, by path.
     """
 
     base: State
@@ -90,7 +90,7 @@ class Triple(NamedTuple):
     stored: State
     settled: State
     undone: tuple[Derivation, ...]
-    stones: Mapping[str, Tombstone]
+    tombstones: Mapping[str, Tombstone]
 
     def edit(self, result: State, deleted_from: Collection[str] = ()) -> BlockEdit:
         """Return the edit from the segments of ours to those of a result.
@@ -137,15 +137,15 @@ def compare(base: Snapshot | None, ours: Snapshot, theirs: Snapshot, read: ReadS
     undone = [item for item in derivations.values() if _settle(item, states)]
     settled = states[1].copy()
     _forget_shared(states)
-    stones = _stones(loaded)
-    return Triple(states[0], states[1], states[2], stored, settled, tuple(undone), stones)
+    tombstones = _tombstones(loaded)
+    return Triple(states[0], states[1], states[2], stored, settled, tuple(undone), tombstones)
 
 
-def _stones(loaded: Iterable[_Loaded]) -> dict[str, Tombstone]:
+def _tombstones(loaded: Iterable[_Loaded]) -> dict[str, Tombstone]:
     """Return the entries of all tombstones by path, including those applied by compactions."""
-    stones = (stone for part in loaded for stone in part.tombstones)
+    tombstones = (tombstone for part in loaded for tombstone in part.tombstones)
     done = (file for part in loaded for item in part.derivations for file in item.tombstones)
-    return {file.path: file for file in chain(stones, done)}
+    return {file.path: file for file in chain(tombstones, done)}
 
 
 def graft(triple: Triple) -> State:
@@ -189,9 +189,9 @@ class _Loaded:
             self.state.blocks.update((block.path, block) for block in segment.blocks)
             self.derivations += segment.derivations
             self.tombstones += segment.tombstones
-        for stone in self.tombstones:
-            for block, rows in stone.targets.items():
-                self.state.deletions[stone.path, block] = rows
+        for tombstone in self.tombstones:
+            for block, rows in tombstone.targets.items():
+                self.state.deletions[tombstone.path, block] = rows
 
 
 def _common(ours: State, theirs: State) -> State:
@@ -251,9 +251,9 @@ def _carry_out(item: Derivation, states: Sequence[State], known: Mapping[str, Bl
 
 def _deletions_of(item: Derivation) -> dict[DeletionKey, int]:
     return {
-        (stone.path, block): rows
-        for stone in item.tombstones
-        for block, rows in stone.targets.items()
+        (tombstone.path, block): rows
+        for tombstone in item.tombstones
+        for block, rows in tombstone.targets.items()
     }
 
 

@@ -235,7 +235,7 @@ def signed_rows(blobs: Blobs, delta: Delta, *, limits: Limits = LIMITS) -> Signe
     limits.check(item.piece for item in signed)
     # A comparison holds its columns up to three times.
     most = None if limits.memory is None else limits.memory // 3
-    return replace(_rows(Files(blobs, delta.stones), signed), most=most)
+    return replace(_rows(Files(blobs, delta.tombstones), signed), most=most)
 
 
 def signed_files(blobs: Blobs, delta: Delta) -> Iterator[SignedRows]:
@@ -243,7 +243,7 @@ def signed_files(blobs: Blobs, delta: Delta) -> Iterator[SignedRows]:
     by_file: dict[str, list[SignedPiece]] = {}
     for item in signed_pieces(delta):
         by_file.setdefault(item.piece.path, []).append(item)
-    files = Files(blobs, delta.stones)
+    files = Files(blobs, delta.tombstones)
     for items in by_file.values():
         yield _rows(files, items)
 

@@ -135,7 +135,7 @@ class EngineRepairs:
         policy, triple = question.policy, question.triple
         session = self.session(question.fields)
         # Blocks are read in the order of their tombstones: few positions have to be kept.
-        files = Files(self.blobs, triple.stones.values(), kept=_KEPT_POSITIONS)
+        files = Files(self.blobs, triple.tombstones.values(), kept=_KEPT_POSITIONS)
         question = replace(question, files=files)
         lost = overlaps(question.files, triple, state)
         # What is left of a tombstone is written from its images, and Arrow has to read them.
@@ -266,8 +266,8 @@ class EngineRepair:
             paths = ", ".join(map(literal, sorted(self.poor)))
             query += f" left anti join (select explode(array({paths})) poor) on f = poor"
         blobs, inside = self.files.blobs, tombstone_folder(folder)
-        stones = write_tombstones(blobs, session, query, self._deletions, folder=inside)
-        return blocks, (*stones, *self._trimmed(inside))
+        tombstones = write_tombstones(blobs, session, query, self._deletions, folder=inside)
+        return blocks, (*tombstones, *self._trimmed(inside))
 
     def _trimmed(self, folder: str) -> Iterator[Tombstone]:
         """Write what is left of theirs' deletions, and yield the tombstones."""
@@ -279,11 +279,13 @@ class EngineRepair:
 
         def written(number: int, image: str) -> Tombstone:
             blocks = by_image[image]
-            stone = self.triple.stones.get(image) or Tombstone(path=image, bytes=0, targets={})
+            tombstone = self.triple.tombstones.get(image) or Tombstone(
+                path=image, bytes=0, targets={}
+            )
             dead = {block: self.files.dead(ours[block], block) for block in blocks}
             rows = [
                 _without(batch, dead)
-                for batch in self.files.images(stone, blocks, self.actions.fields)
+                for batch in self.files.images(tombstone, blocks, self.actions.fields)
             ]
             table = pa.Table.from_batches(rows).unify_dictionaries()
             if table.num_rows != sum(self.trims[image, block] for block in blocks):
@@ -331,7 +333,7 @@ class EngineRepair:
         if not self._kept:
             return staged
         dead = tombstones_of(
-            Deletion(image, block, rows, self.triple.stones.get(image))
+            Deletion(image, block, rows, self.triple.tombstones.get(image))
             for (image, block), rows in self.grafted.deletions_from(self.poor).items()
         )
         mount = files_mount(self.poor, fields, dead, self.grafted.blocks.values())
@@ -386,7 +388,7 @@ def _found_there(
     session: RowSession, question: Question, states: Sequence[State], decisions: RowDecisions
 ) -> tuple[str, str]:
     """Return queries for all rows, coded, and for the codes of groups to decide: both in SQL."""
-    rows = LiveRows(session, question.files, states, question.triple.stones)
+    rows = LiveRows(session, question.files, states, question.triple.tombstones)
     by, fields = decisions.by, question.fields
     met = decisions.met(decisions.coded(rows.query(question.pieces, by), by))
     return decisions.coded(rows.query(question.pieces, fields), fields), met
@@ -403,7 +405,7 @@ def _found_here(
     rows = StreamedRows(
         files=question.files,
         states=states,
-        stones=question.triple.stones,
+        tombstones=question.triple.tombstones,
         pieces=question.pieces,
         fields=decisions.by,
     )

@@ -47,13 +47,13 @@ class LiveRows:
         session: VersionMounts,
         files: Files,
         states: Sequence[State],
-        stones: Mapping[str, Tombstone],
+        tombstones: Mapping[str, Tombstone],
     ) -> None:
         """Take the states in the order of `STATES`, and the entries of their tombstones."""
         self._session = session
         self._files = files
         self._states = states
-        self._stones = stones
+        self._tombstones = tombstones
         self._infos: list[Block] = []
         self._images = _deleting(states)
 
@@ -94,7 +94,7 @@ class LiveRows:
                 having = sum((block in s.blocks) << n for n, s in enumerate(self._states))
                 (pierced if images else plain).setdefault(having, set()).add(block)
             elif set(images) == {piece.image} and not self._files.lacking(piece.image, fields):
-                item = Deletion(piece.image, block, piece.rows, self._stones.get(piece.image))
+                item = Deletion(piece.image, block, piece.rows, self._tombstones.get(piece.image))
                 alone.setdefault(_ALL & ~images[piece.image], []).append(item)
             else:
                 # Their images overlap, or lack a column that their table had dropped.
@@ -116,7 +116,7 @@ class LiveRows:
         return self._session.mount_located(mount)
 
     def _gone(self, blocks: Collection[str]) -> str:
-        dead = dead_places(self._session, self._states, blocks, self._stones)
+        dead = dead_places(self._session, self._states, blocks, self._tombstones)
         assert dead is not None
         return f"({dead})"
 
@@ -138,7 +138,7 @@ class StreamedRows:
     Attributes:
         files: Reads files.
         states: The states in the order of `STATES`.
-        stones: Entries of their tombstones, as far as they are known.
+        tombstones: Entries of their tombstones, as far as they are known.
         pieces: The pieces that are read.
         fields: Their columns, `c0`, `c1`... in the batches.
         places: The only rows that are wanted, by block; None for all.
@@ -146,7 +146,7 @@ class StreamedRows:
 
     files: Files
     states: Sequence[State]
-    stones: Mapping[str, Tombstone]
+    tombstones: Mapping[str, Tombstone]
     pieces: Sequence[Piece]
     fields: Sequence[Field]
     places: Places | None = None
@@ -199,7 +199,7 @@ class StreamedRows:
         rows = self.files.count(block)
         live = np.full(rows, having, np.int32)
         for image, states in deleting.items():
-            live[self.files.deleted(image, piece.block, self.stones.get(image))[0]] &= ~states
+            live[self.files.deleted(image, piece.block, self.tombstones.get(image))[0]] &= ~states
         wanted = (live != 0) & (live != _ALL)
         if self.places is None:
             gone = None if wanted.all() else np.flatnonzero(~wanted)
@@ -218,9 +218,9 @@ class StreamedRows:
 
     def _of_images(self, image: str, blocks: Mapping[str, int]) -> Iterator[pa.Table]:
         """Yield the rows that a tombstone deletes from some blocks, each with its states."""
-        stone = self.stones.get(image) or Tombstone(path=image, bytes=0, targets={})
+        tombstone = self.tombstones.get(image) or Tombstone(path=image, bytes=0, targets={})
         if self.places is None:
-            for batch in self.files.images(stone, blocks.keys(), self.fields):
+            for batch in self.files.images(tombstone, blocks.keys(), self.fields):
                 paths = batch.column(0)
                 of_path = np.array([blocks.get(path, 0) for path in paths.dictionary.to_pylist()])
                 yield self._told(batch, of_path[paths.indices.to_numpy()].astype(np.int32))
@@ -229,11 +229,11 @@ class StreamedRows:
             asked = self.places.get(block)
             if asked is None:
                 continue
-            positions, rows = self.files.deleted(image, block, self.stones.get(image))
+            positions, rows = self.files.deleted(image, block, self.tombstones.get(image))
             chosen = are_among(positions, asked)
             if chosen.any():
                 values = self.files.columns(
-                    image, self.fields, rows=rows[chosen], entry=self.stones.get(image)
+                    image, self.fields, rows=rows[chosen], entry=self.tombstones.get(image)
                 )
                 states = np.full(len(values), live, np.int32)
                 yield self._some(block, positions[chosen], states, values)
@@ -261,7 +261,7 @@ def dead_places(
     session: VersionMounts,
     states: Sequence[State],
     blocks: Iterable[str],
-    stones: Mapping[str, Tombstone],
+    tombstones: Mapping[str, Tombstone],
 ) -> str | None:
     """Return a query for `__vcs_file`, `__vcs_pos` and `gone`; None if nothing is deleted.
 
@@ -271,9 +271,9 @@ def dead_places(
         session: The session that reads it.
         states: The states.
         blocks: The blocks that matter.
-        stones: Entries of tombstones, as far as they are known.
+        tombstones: Entries of tombstones, as far as they are known.
     """
-    parts = " union all ".join(_parts(session, states, set(blocks), stones))
+    parts = " union all ".join(_parts(session, states, set(blocks), tombstones))
     return (
         f"select {_PLACE}, bit_or(state) gone from ({parts}) group by {_PLACE}" if parts else None
     )
@@ -283,7 +283,7 @@ def _parts(
     session: VersionMounts,
     states: Sequence[State],
     blocks: set[str],
-    stones: Mapping[str, Tombstone],
+    tombstones: Mapping[str, Tombstone],
 ) -> Iterator[str]:
     """Yield queries for the places, with the states that deleted them; one may occur twice."""
     found: dict[Deletion, int] = {}
@@ -293,7 +293,7 @@ def _parts(
             found[item] = found.get(item, 0) | 1 << number
     for mask in sorted(set(found.values())):
         images = [
-            item._replace(stone=stones.get(item.path))
+            item._replace(tombstone=tombstones.get(item.path))
             for item, having in found.items()
             if having == mask
         ]

@@ -449,7 +449,7 @@ def overlaps(files: Files, triple: Triple, graft: State) -> dict[DeletionKey, in
     found: dict[DeletionKey, int] = {}
     for image, block in sorted(graft.deletions.keys() - triple.ours.deletions.keys()):
         if block in ours:
-            positions = files.deleted(image, block, triple.stones.get(image))[0]
+            positions = files.deleted(image, block, triple.tombstones.get(image))[0]
             twice = are_among(positions, files.dead(ours[block], block))
             if twice.any():
                 found[image, block] = int((~twice).sum())

@@ -203,7 +203,7 @@ class _Merging:
         if not pieces:
             return self._outcome(self._without_new_rows(), state)
         question = Question(
-            files=Files(self.repository.blobs, triple.stones.values()),
+            files=Files(self.repository.blobs, triple.tombstones.values()),
             pieces=pieces,
             triple=triple,
             fields=fields,

@@ -131,14 +131,14 @@ class MergeOutcome:
         if self.repair is not None:
             folder = f"data/{self.ours.table}/w={write}"
             blocks, tombstones = self.repair.write(self.definition, folder)
-        deleted_from = {path for stone in tombstones for path in stone.targets}
+        deleted_from = {path for tombstone in tombstones for path in tombstone.targets}
         sources = [self.theirs, *([self.base] if self.base else [])]
         segments = edited(
             self.repository.objects,
             self.ours,
             sources,
             self.triple.edit(self.state, deleted_from),
-            self.triple.stones,
+            self.triple.tombstones,
             blocks=blocks,
             tombstones=tombstones,
         )
@@ -184,8 +184,8 @@ class MergeOutcome:
 
         def lost(one: State, other: State) -> tuple[Deletion, ...]:
             pairs = (item for item in one.deletions.items() if item[0] not in other.deletions)
-            stones = self.triple.stones
-            return tuple(Deletion(*key, rows, stones.get(key[0])) for key, rows in pairs)
+            tombstones = self.triple.tombstones
+            return tuple(Deletion(*key, rows, tombstones.get(key[0])) for key, rows in pairs)
 
         return Delta(
             added=tuple(b for path, b in result.blocks.items() if path not in ours.blocks),
@@ -223,7 +223,7 @@ def verify(
     # An engine has read back what it wrote before it said that it is written.
     if not isinstance(repair, Repair) or not len(repair.rows):
         return
-    files = Files(repository.blobs, [*triple.stones.values(), *change.stones])
+    files = Files(repository.blobs, [*triple.tombstones.values(), *change.tombstones])
     live = _live(files, triple, repair, change)
     if not {block.path for block in written} <= {block.path for block in change.added}:
         raise _wrong("a file that was written is not in it")

@@ -128,7 +128,7 @@ class Fitting:
         if not strange and not images:
             return self.side
         folder = f"data/{self.side.table}/w={write}"
-        added = self._rewritten(strange, carried_out(self._stones, gone), folder)
+        added = self._rewritten(strange, carried_out(self._tombstones, gone), folder)
         segments = self._edited(gone, images, added, self._with_images(images, folder))
         return msgspec.structs.replace(self.side, segments=segments)
 
@@ -137,7 +137,7 @@ class Fitting:
         gone: set[str],
         images: Sequence[Deletion],
         blocks: Sequence[Block],
-        stones: Sequence[Tombstone],
+        tombstones: Sequence[Tombstone],
     ) -> tuple[SegmentRef, ...]:
         """Return the side's segments without some blocks and deletions, and with others."""
         moved = {(item.path, item.block) for item in images}
@@ -147,14 +147,14 @@ class Fitting:
         made = put_segments(
             self.repository.objects,
             [*rest, *blocks],
-            [*_without(self._stones, gone, moved), *stones],
+            [*_without(self._tombstones, gone, moved), *tombstones],
             [item for item in compactions if gone.isdisjoint(item.outputs)],
         )
         return (*(ref for ref in self.side.segments if ref.id in self._shared), *made)
 
     @property
-    def _stones(self) -> list[Tombstone]:
-        return [stone for part in self._own for stone in part.tombstones]
+    def _tombstones(self) -> list[Tombstone]:
+        return [tombstone for part in self._own for tombstone in part.tombstones]
 
     @cached_property
     def _versions(self) -> list[Snapshot]:
@@ -222,10 +222,10 @@ class Fitting:
     def _strange_images(self, gone: set[str]) -> list[Deletion]:
         """Return the side's own deletions from blocks that stay, if their images are misread."""
         return [
-            Deletion(stone.path, path, rows, stone)
-            for stone in (self._stones if self._misread else ())
-            for path, rows in stone.targets.items()
-            if path not in gone and (stone.path, path) not in self._others[1]
+            Deletion(tombstone.path, path, rows, tombstone)
+            for tombstone in (self._tombstones if self._misread else ())
+            for path, rows in tombstone.targets.items()
+            if path not in gone and (tombstone.path, path) not in self._others[1]
         ]
 
     def _check_kept(self) -> None:
@@ -242,13 +242,13 @@ class Fitting:
             )
 
     def _rewritten(
-        self, blocks: Sequence[Block], stones: Sequence[Tombstone], folder: str
+        self, blocks: Sequence[Block], tombstones: Sequence[Tombstone], folder: str
     ) -> tuple[Block, ...]:
         if not blocks:
             return ()
         files = self._somewhere(
-            lambda: self._write_here(blocks, stones, folder),
-            lambda: self._write_by_engine(blocks, stones, folder),
+            lambda: self._write_here(blocks, tombstones, folder),
+            lambda: self._write_by_engine(blocks, tombstones, folder),
         )
         definition, blobs = self.definition, self.repository.blobs
         return read_blocks(blobs, files, definition.schema, definition.partition_by, files)
@@ -257,14 +257,14 @@ class Fitting:
         return here() if self.sessions is None else in_process_first(here, by_engine)
 
     def _write_here(
-        self, blocks: Sequence[Block], stones: Sequence[Tombstone], folder: str
+        self, blocks: Sequence[Block], tombstones: Sequence[Tombstone], folder: str
     ) -> WrittenFiles:
         self.limits.check(Piece(block.path, block.rows, info=block) for block in blocks)
         definition = self.definition
         if not can_write(definition.schema, definition.partition_by):
             raise UnsupportedError("Arrow lacks a type of the table, so Spark has to write it.")
-        files = Files(self.repository.blobs, stones)
-        deleted = files.deletions(stones, [block.path for block in blocks])
+        files = Files(self.repository.blobs, tombstones)
+        deleted = files.deletions(tombstones, [block.path for block in blocks])
         fields = [own for own, _ in self._fields]
         schema = pa.schema([pa.field(field.id, arrow_type(field.type)) for field in fields])
         rows = pa.Table.from_batches(
@@ -287,12 +287,12 @@ class Fitting:
         )
 
     def _write_by_engine(
-        self, blocks: Sequence[Block], stones: Sequence[Tombstone], folder: str
+        self, blocks: Sequence[Block], tombstones: Sequence[Tombstone], folder: str
     ) -> WrittenFiles:
         assert self.sessions is not None
         session, ids = self.sessions(), [own.id for own, _ in self._fields]
         paths = [block.path for block in blocks]
-        mount = files_mount(paths, [own for own, _ in self._fields], stones, blocks)
+        mount = files_mount(paths, [own for own, _ in self._fields], tombstones, blocks)
         relation = session.mount_physical(mount)
         for own, new in self._fields:
             if not widens(own.type, new.type):
@@ -341,7 +341,7 @@ class Fitting:
         files = Files(self.repository.blobs)
         places: dict[str, Positions] = {path: np.empty(0, np.int64) for path in infos}
         for item in images:
-            positions = files.deleted(item.path, item.block, item.stone)[0]
+            positions = files.deleted(item.path, item.block, item.tombstone)[0]
             places[item.block] = np.concatenate([places[item.block], positions])
         pieces = [Piece(path, info.rows, info=info) for path, info in infos.items()]
         rows = locate(files, pieces, places)
@@ -394,18 +394,18 @@ class Fitting:
 
 
 def _without(
-    stones: Sequence[Tombstone], blocks: set[str], deletions: set[DeletionKey]
+    tombstones: Sequence[Tombstone], blocks: set[str], deletions: set[DeletionKey]
 ) -> Iterator[Tombstone]:
     """Yield tombstones without some deletions, and without those from some blocks."""
-    for stone in stones:
-        pairs = stone.targets.items()
+    for tombstone in tombstones:
+        pairs = tombstone.targets.items()
         targets = {
             path: rows
             for path, rows in pairs
-            if path not in blocks and (stone.path, path) not in deletions
+            if path not in blocks and (tombstone.path, path) not in deletions
         }
         if targets:
-            yield msgspec.structs.replace(stone, targets=targets)
+            yield msgspec.structs.replace(tombstone, targets=targets)
 
 
 def _are_numbers(own: Field, new: Field) -> bool:

@@ -22,9 +22,9 @@ from dbt.adapters.vcs.core.ids import SnapshotId, WriteId
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.local import LocalBlobs
-from dbt.adapters.vcs.engines.factory import ENGINE
 from dbt.adapters.vcs.engines.local_session import LocalSession
 from dbt.adapters.vcs.engines.port import RowSession, Session
+from dbt.adapters.vcs.engines.row_sessions import ENGINE
 from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 from dbt.adapters.vcs.table.compare.comparison import Counts
 from dbt.adapters.vcs.table.limits import LIMITS, Limits

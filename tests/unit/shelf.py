@@ -8,7 +8,7 @@ import msgspec
 import pyarrow as pa
 
 from dbt.adapters.vcs.changes.writes.append import append_arrow
-from dbt.adapters.vcs.changes.writes.versions import changed, folder_of
+from dbt.adapters.vcs.changes.writes.versions import changed
 from dbt.adapters.vcs.core.model import Block, Origin, RelationName, Snapshot
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.compaction import contents_of
@@ -17,7 +17,7 @@ from dbt.adapters.vcs.core.store.blobs import Blobs, MemoryBlobs
 from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.table.files.block_reader import Files
 from dbt.adapters.vcs.table.files.parquet import write_tombstone
-from dbt.adapters.vcs.table.manifests import put_segments
+from dbt.adapters.vcs.table.manifests import folder_of, put_segments
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine
 from dbt.adapters.vcs.workspace.overlay import Overlay

@@ -36,7 +36,6 @@ from dbt.adapters.vcs.project.python_models import relations_of, run_python_mode
 from dbt.adapters.vcs.project.reuse_modes import is_declared_repeatable
 from dbt.adapters.vcs.project.seeds import allow_long_values, check_seed_file, load_seed
 from dbt.adapters.vcs.relation import VcsColumn, VcsRelation
-from dbt.adapters.vcs.sql.show import columns_of_temporary
 from dbt.adapters.vcs.sql.syntax.clauses import Check, check_properties
 from dbt.adapters.vcs.sql.syntax.names import Name
 from dbt.adapters.vcs.sql.syntax.parser import split
@@ -404,7 +403,7 @@ class VcsAdapter(SparkAdapter):
         temporary = self._temporary(relation)
         # As in a statement: a temporary view hides the table of its name.
         if temporary is not None:
-            found = columns_of_temporary(scope, temporary)
+            found = scope.columns_of_temporary(temporary)
         elif entry.noun == "function" if entry else name not in scope.externals:
             return []
         else:

@@ -19,7 +19,8 @@ from dbt.adapters.vcs.changes.merges.table_merge import merge_tables
 from dbt.adapters.vcs.commands.merge import continue_merge
 from dbt.adapters.vcs.commands.resolve import resolve
 from dbt.adapters.vcs.core.errors import ConflictError, UnsupportedError
-from dbt.adapters.vcs.engines.factory import ENGINE, make_engine
+from dbt.adapters.vcs.engines.factory import make_engine
+from dbt.adapters.vcs.engines.row_sessions import ENGINE
 from dbt.adapters.vcs.sql import snapshot_merge
 from dbt.adapters.vcs.table.limits import Limits
 from tests.functional.life.shop import SPARK

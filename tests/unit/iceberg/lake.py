@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from dbt.adapters.vcs.changes.writes.versions import changed, folder_of
+from dbt.adapters.vcs.changes.writes.versions import changed
 from dbt.adapters.vcs.core.ids import ViewId
 from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import (
@@ -30,7 +30,7 @@ from dbt.adapters.vcs.iceberg.table_metadata import named_commits, table_metadat
 from dbt.adapters.vcs.table.files.block_reader import Files
 from dbt.adapters.vcs.table.files.footers import read_blocks
 from dbt.adapters.vcs.table.files.parquet import arrow_schema, write_rows
-from dbt.adapters.vcs.table.manifests import put_segments
+from dbt.adapters.vcs.table.manifests import folder_of, put_segments
 from tests.unit.shelf import Shelf
 
 

@@ -9,10 +9,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from dbt.adapters.vcs.changes.writes.versions import changed, without_blocks
+from dbt.adapters.vcs.changes.writes.versions import changed
 from dbt.adapters.vcs.core.model import Origin, RelationName
 from dbt.adapters.vcs.iceberg.avro_files import read_avro
 from dbt.adapters.vcs.iceberg.manifest_files import ADDED, DATA, DELETED
+from dbt.adapters.vcs.table.manifests import without_blocks
 from tests.unit.iceberg.lake import Lake
 from tests.unit.iceberg.readers import pyiceberg_rows
 
@@ -70,7 +71,7 @@ def test_a_file_that_leaves_a_segment_is_the_only_one_removed(lake: Lake) -> Non
     relation = RelationName("s", "t")
     snapshot = into.require_table(relation)
     gone = lake.blocks("t")[0].path
-    segments = without_blocks(lake.repository, snapshot.segments, {gone})
+    segments = without_blocks(lake.repository.objects, snapshot.segments, {gone})
     version = msgspec.structs.replace(snapshot, segments=segments)
     changed(scope, relation, snapshot, version, operation="overwrite")
     lake.line.land(into, "drop a file")

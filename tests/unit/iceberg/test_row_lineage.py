@@ -12,9 +12,10 @@ import pyarrow.parquet as pq
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dbt.adapters.vcs.changes.writes.versions import changed, without_blocks
+from dbt.adapters.vcs.changes.writes.versions import changed
 from dbt.adapters.vcs.core.model import Origin, RelationName
 from dbt.adapters.vcs.iceberg.avro_files import read_avro
+from dbt.adapters.vcs.table.manifests import without_blocks
 from tests.unit.iceberg.lake import Lake
 from tests.unit.iceberg.readers import pyiceberg_rows
 
@@ -73,7 +74,7 @@ class Table:
         into = self.lake.begin()
         old = self.lake.snapshot("t")
         gone = {blocks[number % len(blocks)].path}
-        kept = without_blocks(self.lake.repository, old.segments, gone)
+        kept = without_blocks(self.lake.repository.objects, old.segments, gone)
         scope = self.lake.connection.scope("", into, Origin())
         version = msgspec.structs.replace(old, segments=kept)
         changed(scope, RelationName("s", "t"), old, version, operation="delete")

@@ -23,8 +23,8 @@ from dbt.adapters.vcs.commands.resolve import resolve
 from dbt.adapters.vcs.commands.revert import revert
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.store.local import LocalBlobs
-from dbt.adapters.vcs.engines.factory import ENGINE
 from dbt.adapters.vcs.engines.port import Engine
+from dbt.adapters.vcs.engines.row_sessions import ENGINE
 from dbt.adapters.vcs.table.limits import Limits
 from tests.unit.warehouse import Warehouse, promote
 

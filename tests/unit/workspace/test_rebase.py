@@ -5,7 +5,6 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from dbt.adapters.vcs.changes.writes.versions import JOIN_ABOVE, joined
 from dbt.adapters.vcs.core.errors import ConflictError, NotFoundError
 from dbt.adapters.vcs.core.ids import Micros, TableId
 from dbt.adapters.vcs.core.model import (
@@ -19,7 +18,7 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
-from dbt.adapters.vcs.table.manifests import put_segments
+from dbt.adapters.vcs.table.manifests import JOIN_ABOVE, joined_segments, put_segments
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine
 from dbt.adapters.vcs.workspace.overlay import Overlay
 
@@ -62,7 +61,7 @@ def append(overlay: Overlay, path: str) -> None:
         AUDIT,
         msgspec.structs.replace(
             before,
-            segments=joined(overlay.repository, (*before.segments, *added)),
+            segments=joined_segments(overlay.repository.objects, (*before.segments, *added)),
             parents=(entry.snapshot,),
             operation="append",
         ),

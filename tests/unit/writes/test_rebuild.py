@@ -10,15 +10,15 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbt.adapters.vcs.changes.writes.rebuild import MAX_CHANGED, REBUILD, put_rebuilt
-from dbt.adapters.vcs.changes.writes.versions import folder_of
+from dbt.adapters.vcs.changes.writes.rebuild import MAX_CHANGED, put_rebuilt
 from dbt.adapters.vcs.core.ids import new_table_id
 from dbt.adapters.vcs.core.model import Field, Origin, RelationName, Schema, Snapshot
+from dbt.adapters.vcs.core.model.snapshot import REBUILD
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.table.compare.located import signed_rows
 from dbt.adapters.vcs.table.files.footers import read_blocks
 from dbt.adapters.vcs.table.files.parquet import write_table
-from dbt.adapters.vcs.table.manifests import put_segments
+from dbt.adapters.vcs.table.manifests import folder_of, put_segments
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from tests.unit.shelf import Shelf
 

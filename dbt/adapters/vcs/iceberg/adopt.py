@@ -13,7 +13,7 @@ from dbt.adapters.vcs.changes.merges.conflicts.policy import Policy
 from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import Clash
 from dbt.adapters.vcs.changes.merges.table_merge import TableMerge, merge_tables
 from dbt.adapters.vcs.changes.writes.checks import refuse_null
-from dbt.adapters.vcs.changes.writes.versions import changed, without_blocks
+from dbt.adapters.vcs.changes.writes.versions import changed
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Block, Origin, RelationName, Snapshot, TableEntry
@@ -40,7 +40,7 @@ from dbt.adapters.vcs.iceberg.client_manifests import (
 )
 from dbt.adapters.vcs.table.equality import group_ids
 from dbt.adapters.vcs.table.limits import MERGE_LIMITS, TooLargeError
-from dbt.adapters.vcs.table.manifests import put_segments
+from dbt.adapters.vcs.table.manifests import put_segments, without_blocks
 from dbt.adapters.vcs.table.row_numbers import are_among
 from dbt.adapters.vcs.workspace.statement_scope import Scope
 from dbt.adapters.vcs.workspace.table_version import Version
@@ -236,7 +236,7 @@ def _with_changes(
     deletions: Deletions,
 ) -> Snapshot:
     """Return a version with new blocks and deletions, and without the blocks at some paths."""
-    kept = without_blocks(repository, now.segments, gone) if gone else now.segments
+    kept = without_blocks(repository.objects, now.segments, gone) if gone else now.segments
     every = (*Version.of(repository, now).blocks, *blocks)
     tombstones = [tombstone_of(repository, now, every, deletions)] if deletions else []
     segments = (*kept, *put_segments(repository.objects, blocks, tombstones))

@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from dbt.adapters.vcs.changes.writes import pruning
-from dbt.adapters.vcs.changes.writes.versions import folder_of
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError, UnsupportedError
 from dbt.adapters.vcs.core.ids import field_number
 from dbt.adapters.vcs.core.model import Block, Field, Schema, Snapshot, Tombstone
@@ -26,6 +25,7 @@ from dbt.adapters.vcs.table.files.block_reader import Files, Positions
 from dbt.adapters.vcs.table.files.footers import Footer, read_blocks, read_footer
 from dbt.adapters.vcs.table.files.parquet import parquet_bytes, write_tombstone
 from dbt.adapters.vcs.table.limits import MERGE_LIMITS, Limits
+from dbt.adapters.vcs.table.manifests import folder_of
 from dbt.adapters.vcs.table.partition_values import is_told, partition_text
 from dbt.adapters.vcs.table.python_values import python_value
 from dbt.adapters.vcs.table.row_numbers import distinct

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from dbt.adapters.vcs.changes.writes.rebuild import REBUILD
 from dbt.adapters.vcs.core.model import RelationName, TableEntry, ViewEntry
+from dbt.adapters.vcs.core.model.snapshot import REBUILD
 from dbt.adapters.vcs.core.model.tree import Entry
 from dbt.adapters.vcs.core.origins.results import ResultKind
 from dbt.adapters.vcs.reuse.cache_key import (

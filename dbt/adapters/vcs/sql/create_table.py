@@ -11,7 +11,7 @@ import msgspec
 from dbt.adapters.vcs.changes.writes import rebuild
 from dbt.adapters.vcs.changes.writes.checks import check_default, check_rows
 from dbt.adapters.vcs.changes.writes.keys import PRIMARY_KEY, check_keys, key_columns, settled_key
-from dbt.adapters.vcs.changes.writes.versions import folder_of, previous
+from dbt.adapters.vcs.changes.writes.versions import previous
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.ids import SnapshotId, TableId, new_table_id
 from dbt.adapters.vcs.core.model import (
@@ -46,7 +46,7 @@ from dbt.adapters.vcs.sql.syntax.scan import QUERY_WORDS
 from dbt.adapters.vcs.sql.syntax.statement import Query, Statement
 from dbt.adapters.vcs.sql.table import Clone, CreateTableLike, may_create, refuse_location
 from dbt.adapters.vcs.table.files.footers import read_blocks
-from dbt.adapters.vcs.table.manifests import put_segments
+from dbt.adapters.vcs.table.manifests import folder_of, put_segments
 from dbt.adapters.vcs.table.partition_values import check_partition_type
 from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope, handles
 

@@ -11,10 +11,9 @@ import msgspec
 from dbt.adapters.vcs.changes.writes.append import put_appended, write_query
 from dbt.adapters.vcs.changes.writes.pruning import matching
 from dbt.adapters.vcs.changes.writes.stage import RowTarget, target_of
-from dbt.adapters.vcs.changes.writes.versions import changed, without_blocks
+from dbt.adapters.vcs.changes.writes.versions import changed
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Block, RelationName, SegmentRef, Snapshot
-from dbt.adapters.vcs.core.model.snapshot import fitted
 from dbt.adapters.vcs.sql.row_change import Delete, TargetColumn, carry_out, reading
 from dbt.adapters.vcs.sql.syntax.clauses import (
     PartitionSpec,
@@ -27,8 +26,9 @@ from dbt.adapters.vcs.sql.syntax.parser import parse, reads
 from dbt.adapters.vcs.sql.syntax.statement import (
     OnRelation,
 )
-from dbt.adapters.vcs.table.manifests import put_segments
-from dbt.adapters.vcs.table.quoting import quoted_relation, sql_type
+from dbt.adapters.vcs.sql.table import partition_columns, partition_values
+from dbt.adapters.vcs.table.manifests import put_segments, without_blocks
+from dbt.adapters.vcs.table.quoting import quoted_relation
 from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope, handles
 from dbt.adapters.vcs.workspace.table_version import Version
 
@@ -87,7 +87,7 @@ def _has_partition(scope: Scope, partition: Sequence[PartitionSpec], snapshot: S
     if len(wanted) < len(snapshot.partition_by) or not wanted:
         raise InputError(
             "A partition needs a value for each partition column; the partition columns are: "
-            f"{_partition_columns(snapshot)}."
+            f"{partition_columns(snapshot)}."
         )
     blocks = Version.of(scope.overlay.repository, snapshot).blocks
     return any(_matches(block, wanted) for block in blocks)
@@ -111,44 +111,6 @@ def _matches(block: Block, wanted: dict[str, str | None]) -> bool:
     return all(block.partition.get(id) == value for id, value in wanted.items())
 
 
-def partition_values(
-    scope: Scope, snapshot: Snapshot, partition: Sequence[PartitionSpec]
-) -> dict[str, str | None]:
-    """Return the values of a partition clause by field id, as blocks and folder names have them.
-
-    Columns without a value are left out.
-
-    Raises:
-        InputError: It names a column that the table is not partitioned by.
-    """
-    values: dict[str, str | None] = {}
-    for spec in partition:
-        field = snapshot.schema.find(spec.name)
-        if field is None or field.id not in snapshot.partition_by:
-            raise InputError(
-                f"{spec.name} is not a partition column; the partition columns are: "
-                f"{_partition_columns(snapshot)}."
-            )
-        if spec.value_sql is not None:
-            values[field.id] = _folder_value(scope, spec.value_sql, field.type)
-    return values
-
-
-def _partition_columns(snapshot: Snapshot) -> str:
-    fields = map(snapshot.schema.by_id, snapshot.partition_by)
-    return ", ".join(field.name for field in fields if field is not None) or "none"
-
-
-def _folder_value(scope: Scope, value_sql: str, type_: str) -> str | None:
-    """Return a partition value as a folder name spells it; times are in UTC."""
-    value = f"cast({value_sql} as {sql_type(type_)})"
-    # A folder's name must not depend on the time zone of the session that wrote it.
-    if type_ == "timestamp":
-        value = f"to_utc_timestamp({value}, current_timezone())"
-    found = scope.session.query(f"select cast({value} as string)").fetch()[0][0]
-    return None if found is None else fitted(str(found), type_)
-
-
 def _remaining_segments(
     scope: Scope, snapshot: Snapshot, is_replaced: Callable[[Block], bool]
 ) -> tuple[SegmentRef, ...]:
@@ -156,7 +118,7 @@ def _remaining_segments(
     repository = scope.overlay.repository
     blocks = Version.of(repository, snapshot).blocks
     gone = {block.path for block in blocks if is_replaced(block)}
-    return without_blocks(repository, snapshot.segments, gone)
+    return without_blocks(repository.objects, snapshot.segments, gone)
 
 
 def _without_rows(

@@ -10,12 +10,11 @@ import msgspec
 
 from dbt.adapters.vcs.changes.merges.conflicts.policy import PROPERTY, Mode
 from dbt.adapters.vcs.changes.writes.keys import PRIMARY_KEY, UNIQUE_KEY, key_columns, settled_key
-from dbt.adapters.vcs.changes.writes.rebuild import REBUILD
 from dbt.adapters.vcs.changes.writes.stage_write import MODES, WRITE_MODE
 from dbt.adapters.vcs.changes.writes.versions import changed
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import RelationName, Snapshot, TableEntry
-from dbt.adapters.vcs.core.model.snapshot import ENFORCED, IDENTIFIERS
+from dbt.adapters.vcs.core.model.snapshot import ENFORCED, IDENTIFIERS, REBUILD
 from dbt.adapters.vcs.sql.syntax.clauses import (
     primary_key_of,
 )

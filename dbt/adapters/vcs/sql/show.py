@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from dbt.adapters.vcs.core.errors import EngineError, InputError, NotFoundError
 from dbt.adapters.vcs.core.model import RelationName, TableEntry, ViewEntry
 from dbt.adapters.vcs.engines.port import GLOBAL_TEMPORARY
-from dbt.adapters.vcs.sql.insert import partition_values
 from dbt.adapters.vcs.sql.syntax.clauses import (
     PartitionSpec,
     read_partition,
@@ -19,10 +18,11 @@ from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.names import CATALOG, Name, Target
 from dbt.adapters.vcs.sql.syntax.parser import reads
 from dbt.adapters.vcs.sql.syntax.statement import OnRelation, Statement
+from dbt.adapters.vcs.sql.table import partition_values
 from dbt.adapters.vcs.table.partition_values import folder_of_text
 from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope, handles
 from dbt.adapters.vcs.workspace.table_version import Version
-from dbt.adapters.vcs.workspace.temporary_names import is_global, relation_of_view
+from dbt.adapters.vcs.workspace.temporary_names import is_global
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,19 +242,6 @@ def _columns_of_view(
         )
         columns = scope.overlay.view(entry.view).columns
         return [(column.name, column.type, column.comment) for column in columns]
-
-
-def columns_of_temporary(scope: Scope, view: str) -> list[tuple[str, str, str | None]]:
-    """Return (name, type, comment) of the columns of one of the session's temporary views.
-
-    `view` is a name from `Temporaries.view`.
-    """
-    deferred = scope.temporaries.deferred(view)
-    if deferred is not None:
-        return list(deferred.columns)
-    name = relation_of_view(view)
-    with scope.shown(scope.temporary_reads([view])):
-        return [(c.name, c.type, c.comment) for c in scope.session.relation_columns(name)]
 
 
 def redacted(scope: Scope, properties: Mapping[str, str]) -> dict[str, str]:

@@ -1,8 +1,8 @@
-"""Tables as a whole: `create table ... like`, clones, drops and new names."""
+"""Tables as a whole: `create table ... like`, clones, drops and new names; their partitions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -21,15 +21,14 @@ from dbt.adapters.vcs.core.model import (
     TableEntry,
     ViewEntry,
 )
+from dbt.adapters.vcs.core.model.snapshot import fitted
 from dbt.adapters.vcs.core.retention import hold
-from dbt.adapters.vcs.sql.show import columns_of_temporary
-from dbt.adapters.vcs.sql.syntax.clauses import (
-    read_if_exists,
-)
+from dbt.adapters.vcs.sql.syntax.clauses import PartitionSpec, read_if_exists
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.names import At, Name, Target
 from dbt.adapters.vcs.sql.syntax.parser import reads
 from dbt.adapters.vcs.sql.syntax.statement import OnRelation, Statement
+from dbt.adapters.vcs.table.quoting import sql_type
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.points import pinned
 from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope, handles
@@ -125,7 +124,7 @@ def _shape_of(scope: Scope, name: Name) -> tuple[list[Field], tuple[str, ...]]:
     """Return the columns of a relation, and the names of its partition columns."""
     temporary = scope.temporaries.view(name)
     if temporary is not None:
-        return _fields(columns_of_temporary(scope, temporary)), ()
+        return _fields(scope.columns_of_temporary(temporary)), ()
     entry = scope.overlay.require(scope.name(name))
     if isinstance(entry, ViewEntry):
         view = scope.overlay.view(entry.view)
@@ -289,3 +288,42 @@ def _hide(scope: Scope, name: RelationName) -> None:
     # Else the session's catalog would still show the relation under its old name.
     if scope.mounts.is_shown(name):
         scope.mounts.hide(name, scope.session)
+
+
+def partition_values(
+    scope: Scope, snapshot: Snapshot, partition: Sequence[PartitionSpec]
+) -> dict[str, str | None]:
+    """Return the values of a partition clause by field id, as blocks and folder names have them.
+
+    Columns without a value are left out.
+
+    Raises:
+        InputError: It names a column that the table is not partitioned by.
+    """
+    values: dict[str, str | None] = {}
+    for spec in partition:
+        field = snapshot.schema.find(spec.name)
+        if field is None or field.id not in snapshot.partition_by:
+            raise InputError(
+                f"{spec.name} is not a partition column; the partition columns are: "
+                f"{partition_columns(snapshot)}."
+            )
+        if spec.value_sql is not None:
+            values[field.id] = _folder_value(scope, spec.value_sql, field.type)
+    return values
+
+
+def partition_columns(snapshot: Snapshot) -> str:
+    """Return the names of a table's partition columns, as errors list them."""
+    fields = map(snapshot.schema.by_id, snapshot.partition_by)
+    return ", ".join(field.name for field in fields if field is not None) or "none"
+
+
+def _folder_value(scope: Scope, value_sql: str, type_: str) -> str | None:
+    """Return a partition value as a folder name spells it; times are in UTC."""
+    value = f"cast({value_sql} as {sql_type(type_)})"
+    # A folder's name must not depend on the time zone of the session that wrote it.
+    if type_ == "timestamp":
+        value = f"to_utc_timestamp({value}, current_timezone())"
+    found = scope.session.query(f"select cast({value} as string)").fetch()[0][0]
+    return None if found is None else fitted(str(found), type_)

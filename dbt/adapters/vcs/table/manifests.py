@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
-from dbt.adapters.vcs.core.ids import SegmentId
+from dbt.adapters.vcs.core.ids import SegmentId, TableId, new_write_id
 from dbt.adapters.vcs.core.model import (
     Block,
     Derivation,
@@ -175,4 +175,78 @@ def put_segment(objects: ObjectStore, segment: Segment) -> SegmentRef:
         rows=sum(block.rows for block in segment.blocks),
         deleted=sum(tombstone.rows for tombstone in segment.tombstones),
         bytes=sum(block.bytes for block in segment.blocks),
+    )
+
+
+JOIN_ABOVE = 32
+"""A table with more segments than this gets short ones joined, so that planning stays short."""
+
+
+def folder_of(table: TableId) -> str:
+    """Return the folder for a new write to a table."""
+    # Decision 2: every write has its own folder, so two never write one file.
+    return f"data/{table}/w={new_write_id()}"
+
+
+def without_blocks(
+    objects: ObjectStore, refs: Sequence[SegmentRef], gone: Collection[str]
+) -> tuple[SegmentRef, ...]:
+    """Return segments without some blocks, given by path, and their deletions.
+
+    Segments that mention none of them keep their id.
+    """
+    kept: list[SegmentRef] = []
+    for ref in refs:
+        segment = objects.segment(ref.id)
+        blocks = tuple(block for block in segment.blocks if block.path not in gone)
+        tombstones = tuple(
+            tombstone
+            for item in segment.tombstones
+            if (tombstone := _trimmed(item, gone)) is not None
+        )
+        if len(blocks) == len(segment.blocks) and tombstones == segment.tombstones:
+            kept.append(ref)
+        elif blocks or tombstones:
+            rest = msgspec.structs.replace(segment, blocks=blocks, tombstones=tombstones)
+            kept.append(put_segment(objects, rest))
+    return tuple(kept)
+
+
+def _trimmed(tombstone: Tombstone, gone: Collection[str]) -> Tombstone | None:
+    targets = {path: rows for path, rows in tombstone.targets.items() if path not in gone}
+    if len(targets) == len(tombstone.targets):
+        return tombstone
+    return msgspec.structs.replace(tombstone, targets=targets) if targets else None
+
+
+def joined_segments(objects: ObjectStore, refs: Sequence[SegmentRef]) -> tuple[SegmentRef, ...]:
+    """Join neighbouring segments as long as the result stays within the limit.
+
+    Up to `JOIN_ABOVE` segments are left as they are: sharing segments between snapshots is worth
+    more than a shorter list.
+    """
+    if len(refs) <= JOIN_ABOVE:
+        return tuple(refs)
+    groups: list[list[SegmentRef]] = [[]]
+    for ref in refs:
+        if groups[-1] and sum(item.blocks for item in groups[-1]) + ref.blocks > MAX_BLOCKS:
+            groups.append([])
+        groups[-1].append(ref)
+    return tuple(
+        group[0] if len(group) == 1 else _join(objects, group) for group in groups if group
+    )
+
+
+def _join(objects: ObjectStore, refs: Sequence[SegmentRef]) -> SegmentRef:
+    segments = [objects.segment(ref.id) for ref in refs]
+    return put_segment(
+        objects,
+        Segment(
+            blocks=tuple(block for segment in segments for block in segment.blocks),
+            tombstones=tuple(
+                tombstone for segment in segments for tombstone in segment.tombstones
+            ),
+            derivations=tuple(item for segment in segments for item in segment.derivations),
+            replacements=tuple(item for segment in segments for item in segment.replacements),
+        ),
     )

@@ -21,7 +21,12 @@ from dbt.adapters.vcs.sql.syntax.statement import Query, Statement
 from dbt.adapters.vcs.table.types import plain_type_text
 from dbt.adapters.vcs.workspace.mounts import Externals, Mounts, relation_of
 from dbt.adapters.vcs.workspace.overlay import Overlay
-from dbt.adapters.vcs.workspace.temporary_names import Followed, Temporaries, is_plain
+from dbt.adapters.vcs.workspace.temporary_names import (
+    Followed,
+    Temporaries,
+    is_plain,
+    relation_of_view,
+)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -181,6 +186,18 @@ class Scope:
             self.note(Input(relation=location, external=location))
         with self.shown(self.reads(query.reads)):
             yield
+
+    def columns_of_temporary(self, view: str) -> list[tuple[str, str, str | None]]:
+        """Return (name, type, comment) of the columns of one of the session's temporary views.
+
+        `view` is a name from `Temporaries.view`.
+        """
+        deferred = self.temporaries.deferred(view)
+        if deferred is not None:
+            return list(deferred.columns)
+        name = relation_of_view(view)
+        with self.shown(self.temporary_reads([view])):
+            return [(c.name, c.type, c.comment) for c in self.session.relation_columns(name)]
 
     def made_by(self) -> Origin:
         """Return the origin of a snapshot that this statement makes."""

@@ -34,8 +34,8 @@ from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Field, Snapshot
 from dbt.adapters.vcs.core.plan.delta import Delta, delta
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.engines.factory import row_session
 from dbt.adapters.vcs.engines.port import RowSession, TableParts, VersionMounts
+from dbt.adapters.vcs.engines.row_sessions import row_session
 from dbt.adapters.vcs.sql.syntax.diff_call import TwoWayShape
 from dbt.adapters.vcs.table.compare.comparison import Counts, VersionComparison
 from dbt.adapters.vcs.table.limits import LIMITS, Limits, in_process_first

@@ -22,8 +22,8 @@ from dbt.adapters.vcs.core.model.snapshot import widens
 from dbt.adapters.vcs.core.plan.delta import Delta, delta
 from dbt.adapters.vcs.core.plan.pieces import signed_pieces
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.engines.factory import row_session
 from dbt.adapters.vcs.engines.port import RowSession, VersionMounts
+from dbt.adapters.vcs.engines.row_sessions import row_session
 from dbt.adapters.vcs.table.compare.comparison import VersionComparison, merge_base
 from dbt.adapters.vcs.table.equality import canonical, equals
 from dbt.adapters.vcs.table.files.block_reader import shown_type

@@ -8,12 +8,12 @@ import msgspec
 import pyarrow as pa
 
 from dbt.adapters.vcs.changes.writes.checks import refuse_null
-from dbt.adapters.vcs.changes.writes.versions import arrow_blocks, changed, folder_of
+from dbt.adapters.vcs.changes.writes.versions import arrow_blocks, changed
 from dbt.adapters.vcs.core.model import Block, RelationName, Snapshot
 from dbt.adapters.vcs.engines.port import Analysing, Column, Destination
 from dbt.adapters.vcs.table.exact_values import fitted_rows
 from dbt.adapters.vcs.table.files.footers import read_blocks
-from dbt.adapters.vcs.table.manifests import put_segments
+from dbt.adapters.vcs.table.manifests import folder_of, put_segments
 from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
 
 

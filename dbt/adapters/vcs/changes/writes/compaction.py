@@ -12,7 +12,6 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from dbt.adapters.vcs.changes.writes.versions import folder_of, joined, without_blocks
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import (
@@ -39,7 +38,12 @@ from dbt.adapters.vcs.engines.port import Destination, Rewriter
 from dbt.adapters.vcs.table.files.footers import WrittenFiles, read_blocks
 from dbt.adapters.vcs.table.files.rewrite import rewrite_blocks
 from dbt.adapters.vcs.table.limits import in_process_first
-from dbt.adapters.vcs.table.manifests import put_segments
+from dbt.adapters.vcs.table.manifests import (
+    folder_of,
+    joined_segments,
+    put_segments,
+    without_blocks,
+)
 from dbt.adapters.vcs.table.quoting import quoted
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.table_version import Version
@@ -140,11 +144,11 @@ def put_optimized(
     ]
     gone = {path for item in usable for path in item.inputs}
     outputs = [block for item in usable for block in item.outputs]
-    kept = without_blocks(repository, snapshot.segments, gone)
+    kept = without_blocks(repository.objects, snapshot.segments, gone)
     added = put_segments(repository.objects, outputs, derivations=derivations)
     version = msgspec.structs.replace(
         snapshot,
-        segments=joined(repository, (*kept, *added)),
+        segments=joined_segments(repository.objects, (*kept, *added)),
         parents=(entry.snapshot,),
         operation=OPERATION,
         created_at=repository.clock(),

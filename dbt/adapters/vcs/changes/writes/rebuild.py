@@ -17,22 +17,19 @@ import pyarrow as pa
 
 from dbt.adapters.vcs.changes.writes.stage import ACTION, MATCHED, RowTarget, Stage, staged
 from dbt.adapters.vcs.changes.writes.stage_write import rewritten
-from dbt.adapters.vcs.changes.writes.versions import joined
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Field, RelationName, Snapshot, TableEntry
-from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN, REBUILD
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.table.compare.located import signed_rows
 from dbt.adapters.vcs.table.compare.net import net_changes, table_columns
 from dbt.adapters.vcs.table.equality import canonical, equals
 from dbt.adapters.vcs.table.files.block_reader import Positions
 from dbt.adapters.vcs.table.limits import in_process_first
+from dbt.adapters.vcs.table.manifests import joined_segments
 from dbt.adapters.vcs.table.quoting import quoted
 from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
 from dbt.adapters.vcs.workspace.table_version import Version
-
-REBUILD: Final = "vcs.rebuild"
-"""Table property: `delta` stores only the changes of a rebuild; the default is `full`."""
 
 MAX_CHANGED: Final = 0.5
 """Where more of the rows change than this, the table is kept as it was written."""
@@ -77,7 +74,7 @@ def put_rebuilt(
     if not result.is_changed and _definition(version) == _definition(before[1]):
         scope.overlay.put(name, TableEntry(snapshot=before[0]))
         return Outcome(affected=0)
-    segments = joined(scope.overlay.repository, result.segments)
+    segments = joined_segments(scope.overlay.repository.objects, result.segments)
     return _put(scope, name, msgspec.structs.replace(version, segments=segments), result.affected)
 
 

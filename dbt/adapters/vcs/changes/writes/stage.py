@@ -9,7 +9,6 @@ from typing import Final, NamedTuple
 
 import pyarrow as pa
 
-from dbt.adapters.vcs.changes.writes.versions import folder_of
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import Block, Field, RelationName, Schema, Snapshot
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN, RESERVED
@@ -17,6 +16,7 @@ from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.port import Analysing, Column, Destination, VersionMounts
 from dbt.adapters.vcs.table.files.footers import read_blocks
 from dbt.adapters.vcs.table.files.parquet import write_table
+from dbt.adapters.vcs.table.manifests import folder_of
 from dbt.adapters.vcs.table.quoting import quoted
 from dbt.adapters.vcs.table.types import unlimited
 from dbt.adapters.vcs.workspace.statement_scope import Scope

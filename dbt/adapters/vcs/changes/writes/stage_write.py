@@ -24,7 +24,6 @@ from dbt.adapters.vcs.changes.writes.stage import (
     in_files,
 )
 from dbt.adapters.vcs.changes.writes.tombstone_ranges import tombstone_folder, write_tombstones
-from dbt.adapters.vcs.changes.writes.versions import folder_of, without_blocks
 from dbt.adapters.vcs.core.errors import InputError, VcsError
 from dbt.adapters.vcs.core.model import Block, Field, Replacement, SegmentRef, Snapshot, Tombstone
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
@@ -41,7 +40,7 @@ from dbt.adapters.vcs.table.files.parquet import (
     write_tombstone,
 )
 from dbt.adapters.vcs.table.limits import TooLargeError
-from dbt.adapters.vcs.table.manifests import put_segments
+from dbt.adapters.vcs.table.manifests import folder_of, put_segments, without_blocks
 from dbt.adapters.vcs.table.python_values import python_value
 from dbt.adapters.vcs.table.quoting import literal, quoted
 from dbt.adapters.vcs.table.types import arrow_type
@@ -202,7 +201,7 @@ def rewritten(
             _discard(scope, folder)
             raise
     leaving = choice.gone | {block.path for block in choice.rewritten}
-    kept = without_blocks(repository, snapshot.segments, leaving)
+    kept = without_blocks(repository.objects, snapshot.segments, leaving)
     replaced: tuple[Replacement, ...] = ()
     if updates_only and not leaving:
         # Decision 29: a later diff pairs these rows without comparing them.

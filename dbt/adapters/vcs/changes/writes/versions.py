@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable
 
 import msgspec
 import pyarrow as pa
@@ -11,99 +11,21 @@ from dbt.adapters.vcs.changes.writes.checks import check_rows, refuse_null
 from dbt.adapters.vcs.changes.writes.keys import check_keys
 from dbt.adapters.vcs.core.codec import is_same_table
 from dbt.adapters.vcs.core.errors import DamagedError, UnsupportedError
-from dbt.adapters.vcs.core.ids import SnapshotId, TableId, WriteId, new_write_id
+from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import (
     Block,
     Origin,
     RelationName,
-    Segment,
-    SegmentRef,
     Snapshot,
     TableEntry,
-    Tombstone,
 )
-from dbt.adapters.vcs.core.model.snapshot import MAX_BLOCKS
 from dbt.adapters.vcs.core.origins.staleness import RESTORE, inputs_of, name_of
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.table import manifests
 from dbt.adapters.vcs.table.files.footers import Footer, read_blocks
 from dbt.adapters.vcs.table.files.parquet import can_write, write_rows
+from dbt.adapters.vcs.table.manifests import folder_of, joined_segments
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.statement_scope import Scope
-
-JOIN_ABOVE = 32
-"""A table with more segments than this gets short ones joined, so that planning stays short."""
-
-
-def folder_of(table: TableId) -> str:
-    """Return the folder for a new write to a table."""
-    # Decision 2: every write has its own folder, so two never write one file.
-    write: WriteId = new_write_id()
-    return f"data/{table}/w={write}"
-
-
-def without_blocks(
-    repository: Repository, refs: Sequence[SegmentRef], gone: Collection[str]
-) -> tuple[SegmentRef, ...]:
-    """Return segments without some blocks, given by path, and their deletions.
-
-    Segments that mention none of them keep their id.
-    """
-    kept: list[SegmentRef] = []
-    for ref in refs:
-        segment = repository.objects.segment(ref.id)
-        blocks = tuple(block for block in segment.blocks if block.path not in gone)
-        tombstones = tuple(
-            tombstone
-            for item in segment.tombstones
-            if (tombstone := _trimmed(item, gone)) is not None
-        )
-        if len(blocks) == len(segment.blocks) and tombstones == segment.tombstones:
-            kept.append(ref)
-        elif blocks or tombstones:
-            rest = msgspec.structs.replace(segment, blocks=blocks, tombstones=tombstones)
-            kept.append(manifests.put_segment(repository.objects, rest))
-    return tuple(kept)
-
-
-def _trimmed(tombstone: Tombstone, gone: Collection[str]) -> Tombstone | None:
-    targets = {path: rows for path, rows in tombstone.targets.items() if path not in gone}
-    if len(targets) == len(tombstone.targets):
-        return tombstone
-    return msgspec.structs.replace(tombstone, targets=targets) if targets else None
-
-
-def joined(repository: Repository, refs: Sequence[SegmentRef]) -> tuple[SegmentRef, ...]:
-    """Join neighbouring segments as long as the result stays within the limit.
-
-    Up to `JOIN_ABOVE` segments are left as they are: sharing segments between snapshots is worth
-    more than a shorter list.
-    """
-    if len(refs) <= JOIN_ABOVE:
-        return tuple(refs)
-    groups: list[list[SegmentRef]] = [[]]
-    for ref in refs:
-        if groups[-1] and sum(item.blocks for item in groups[-1]) + ref.blocks > MAX_BLOCKS:
-            groups.append([])
-        groups[-1].append(ref)
-    return tuple(
-        group[0] if len(group) == 1 else _join(repository, group) for group in groups if group
-    )
-
-
-def _join(repository: Repository, refs: Sequence[SegmentRef]) -> SegmentRef:
-    segments = [repository.objects.segment(ref.id) for ref in refs]
-    return manifests.put_segment(
-        repository.objects,
-        Segment(
-            blocks=tuple(block for segment in segments for block in segment.blocks),
-            tombstones=tuple(
-                tombstone for segment in segments for tombstone in segment.tombstones
-            ),
-            derivations=tuple(item for segment in segments for item in segment.derivations),
-            replacements=tuple(item for segment in segments for item in segment.replacements),
-        ),
-    )
 
 
 def previous(overlay: Overlay, name: RelationName) -> tuple[SnapshotId, Snapshot] | None:
@@ -153,7 +75,9 @@ def changed(
     is_kept = version.segments == snapshot.segments
     version = msgspec.structs.replace(
         version,
-        segments=version.segments if is_kept else joined(repository, version.segments),
+        segments=version.segments
+        if is_kept
+        else joined_segments(repository.objects, version.segments),
         parents=(entry.snapshot,),
         operation=operation,
         created_at=scope.now,

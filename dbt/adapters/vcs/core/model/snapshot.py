@@ -370,6 +370,9 @@ class SegmentRef(Value, frozen=True, kw_only=True):
 ENFORCED: Final = "vcs.enforce_primary_key"
 """Table property: `false` turns off the check of the key; the default is `true`."""
 
+REBUILD: Final = "vcs.rebuild"
+"""Table property: `delta` stores only the changes of a rebuild; the default is `full`."""
+
 IDENTIFIERS: Final = "vcs.identifier_fields"
 """Table property: `true` shows the primary key to Iceberg's clients as identifier fields."""
 

@@ -11,7 +11,6 @@ import msgspec
 
 from dbt.adapters.vcs.changes.writes.checks import checks_of
 from dbt.adapters.vcs.changes.writes.keys import may_clash
-from dbt.adapters.vcs.changes.writes.versions import joined
 from dbt.adapters.vcs.core.errors import ReadOnlyError, VcsError
 from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId, TreeId
 from dbt.adapters.vcs.core.landing import Landed, Proposal
@@ -25,7 +24,7 @@ from dbt.adapters.vcs.core.origins.lineage import (
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import check_present
-from dbt.adapters.vcs.table.manifests import put_segments
+from dbt.adapters.vcs.table.manifests import joined_segments, put_segments
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.run_branch import LEASE, RunBranch, Status, this_process
 
@@ -369,7 +368,7 @@ def _appended(
     added = put_segments(overlay.repository.objects, change.added)
     version = msgspec.structs.replace(
         head,
-        segments=joined(overlay.repository, (*head.segments, *added)),
+        segments=joined_segments(overlay.repository.objects, (*head.segments, *added)),
         parents=(now.snapshot,),
         operation=ours.operation,
         created_at=ours.created_at,

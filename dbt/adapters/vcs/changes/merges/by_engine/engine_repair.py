@@ -56,8 +56,8 @@ from dbt.adapters.vcs.core.plan.delta import Deletion
 from dbt.adapters.vcs.core.plan.schema_merge import Definition
 from dbt.adapters.vcs.core.plan.states import DeletionKey, State, Triple
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.engines.factory import row_session
 from dbt.adapters.vcs.engines.port import Destination, Rewriters, RowSession, TableMount
+from dbt.adapters.vcs.engines.row_sessions import row_session
 from dbt.adapters.vcs.table.compare.located import Mask, Places
 from dbt.adapters.vcs.table.equality import canonical
 from dbt.adapters.vcs.table.files.block_reader import Files, Positions, is_readable, shown_type

@@ -29,7 +29,6 @@ import pyarrow.compute as pc
 
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
 from dbt.adapters.vcs.changes.merges.rowwise.row_policy import Decided, Seen
-from dbt.adapters.vcs.changes.writes.versions import folder_of
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.ids import SnapshotId, new_table_id
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot
@@ -39,7 +38,7 @@ from dbt.adapters.vcs.table.exact_values import Given, key_value
 from dbt.adapters.vcs.table.files.block_reader import Files, Positions
 from dbt.adapters.vcs.table.files.footers import read_blocks
 from dbt.adapters.vcs.table.files.parquet import arrow_schema, write_table
-from dbt.adapters.vcs.table.manifests import put_segments
+from dbt.adapters.vcs.table.manifests import folder_of, put_segments
 from dbt.adapters.vcs.table.python_values import arrow_array, python_value, python_values
 from dbt.adapters.vcs.table.types import arrow_type
 from dbt.adapters.vcs.workspace.table_version import Version

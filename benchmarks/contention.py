@@ -20,7 +20,7 @@ import pyarrow as pa
 from arguments import whole_number
 from report import Report
 
-from dbt.adapters.vcs.changes.diffs.row_diff import diff
+from dbt.adapters.vcs.changes.diffs.difference import diff
 from dbt.adapters.vcs.commands.merge import merge
 from dbt.adapters.vcs.core.errors import RetryError
 from dbt.adapters.vcs.core.ids import SegmentId, TableId

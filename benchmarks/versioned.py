@@ -9,8 +9,7 @@ from lineitem import TABLE, load
 from parquet_tables import size_of
 
 from dbt.adapters.vcs.api import Client, connect
-from dbt.adapters.vcs.changes.diffs.difference import Difference
-from dbt.adapters.vcs.changes.diffs.row_diff import shaped
+from dbt.adapters.vcs.changes.diffs.difference import Difference, shaped
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode, Policy
 from dbt.adapters.vcs.commands.clone import clone_from_snapshot
 from dbt.adapters.vcs.commands.merge import MergeReport, MergeRequest, merge

@@ -10,7 +10,7 @@ import msgspec
 import pyarrow as pa
 
 from dbt.adapters.vcs.changes.writes.append import append_arrow
-from dbt.adapters.vcs.changes.writes.versions import changed, folder_of
+from dbt.adapters.vcs.changes.writes.versions import changed
 from dbt.adapters.vcs.core.errors import ConflictError, RetryError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import (
@@ -27,7 +27,7 @@ from dbt.adapters.vcs.core.plan.compaction import Contents, contents_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.table.files.block_reader import Files
 from dbt.adapters.vcs.table.files.parquet import write_tombstone
-from dbt.adapters.vcs.table.manifests import put_segments
+from dbt.adapters.vcs.table.manifests import folder_of, put_segments
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine
 from dbt.adapters.vcs.workspace.statement_scope import Scope

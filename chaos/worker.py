@@ -28,7 +28,7 @@ from dbt.adapters.vcs.core.errors import (
     StorageError,
     VcsError,
 )
-from dbt.adapters.vcs.core.plan.pieces import Piece
+from dbt.adapters.vcs.core.plan.states import Piece
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.table.limits import Limits
 

@@ -10,7 +10,7 @@ from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.changes.diffs.diff_query import known_counts
-from dbt.adapters.vcs.changes.diffs.row_diff import TableDiff, count_changes, diff
+from dbt.adapters.vcs.changes.diffs.difference import TableDiff, count_changes, diff
 from dbt.adapters.vcs.core.model import Snapshot
 from dbt.adapters.vcs.core.plan.delta import Delta, KnownChange, delta, known_changes
 from dbt.adapters.vcs.table.compare.located import SignedRows, signed_files, signed_rows

@@ -17,7 +17,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbt.adapters.vcs.changes.diffs.row_diff import diff
+from dbt.adapters.vcs.changes.diffs.difference import diff
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode, Policy
 from dbt.adapters.vcs.commands.merge import MergeRequest, abort_merge, merge
 from dbt.adapters.vcs.commands.restore import restore_branch, restore_relation

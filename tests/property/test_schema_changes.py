@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow.compute as pc
 import pytest
 
+from dbt.adapters.vcs.changes.diffs.difference import diff
 from dbt.adapters.vcs.changes.diffs.matched_columns import column_changes
-from dbt.adapters.vcs.changes.diffs.row_diff import diff
 from dbt.adapters.vcs.changes.merges.conflicts import policy
 from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import Clash
 from dbt.adapters.vcs.changes.merges.rowwise.row_merge import SchemaConflictError, merge

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 import zstandard
 
-from dbt.adapters.vcs.changes.diffs.row_diff import diff
+from dbt.adapters.vcs.changes.diffs.difference import diff
 from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import RowChoice
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
 from dbt.adapters.vcs.changes.merges.project_rules import BranchRule, Rules

@@ -1,7 +1,7 @@
 import pytest
 
 from dbt.adapters.vcs.core.model import Block, ColumnStats, Field
-from dbt.adapters.vcs.core.plan.pieces import Bounds, Piece, Touched, can_meet, hull, meeting
+from dbt.adapters.vcs.core.plan.states import Bounds, Piece, Touched, can_meet, hull, meeting
 
 
 def field(type_: str, id: str = "k") -> Field:

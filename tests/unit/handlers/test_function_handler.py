@@ -11,7 +11,7 @@ from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.ids import FunctionId
 from dbt.adapters.vcs.core.model import Entry, Function, FunctionEntry, RelationName
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.tableversions import find_version
+from dbt.adapters.vcs.workspace.points import find_version
 from tests.unit.warehouse import Warehouse
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dbt.adapters.vcs.table.compare.net import ranks, sums
+from dbt.adapters.vcs.table.compare.located import ranks, sums
 from dbt.adapters.vcs.table.equality import (
     codes_of,
     equal_pairs,

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from dbt.adapters.vcs.api import connect
 from dbt.adapters.vcs.core.model import Block, RelationName, TableEntry
 from dbt.adapters.vcs.core.model.snapshot import ColumnStats
-from dbt.adapters.vcs.core.plan.pieces import Piece
+from dbt.adapters.vcs.core.plan.states import Piece
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.table.limits import LIMITS, MERGE_LIMITS, Limits, TooLargeError, memory_of
@@ -67,7 +67,7 @@ import sys
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.opening import open_blobs
-from dbt.adapters.vcs.changes.diffs.row_diff import diff
+from dbt.adapters.vcs.changes.diffs.difference import diff
 import pyarrow.compute, pyarrow.parquet
 def peak():
     with open("/proc/self/status") as file:

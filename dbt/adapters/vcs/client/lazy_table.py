@@ -27,11 +27,11 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.core.model.data_type import INTEGERS, TIMESTAMPS, type_of
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.tableversions import find_version
 from dbt.adapters.vcs.sql.syntax.lexer import tokenize
 from dbt.adapters.vcs.sql.syntax.names import Name, is_name
 from dbt.adapters.vcs.table.files.block_reader import Files, is_readable
 from dbt.adapters.vcs.table.types import arrow_type
+from dbt.adapters.vcs.workspace.points import find_version
 from dbt.adapters.vcs.workspace.table_version import Version
 
 if TYPE_CHECKING:

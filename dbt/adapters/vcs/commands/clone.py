@@ -17,9 +17,9 @@ from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Input, Origin
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import hold
-from dbt.adapters.vcs.core.tableversions import find_version
 from dbt.adapters.vcs.sql.table import put_clone
 from dbt.adapters.vcs.workspace.overlay import Overlay
+from dbt.adapters.vcs.workspace.points import find_version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

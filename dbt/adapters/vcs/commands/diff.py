@@ -33,16 +33,15 @@ from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.resolver import Range, parse_range
 from dbt.adapters.vcs.core.store.blobs import each
-from dbt.adapters.vcs.core.tableversions import find_version
 from dbt.adapters.vcs.core.tree_changes import Change
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffShape, table_at
 from dbt.adapters.vcs.table.compare.comparison import Counts
 from dbt.adapters.vcs.table.limits import LIMITS, Limits, TooLargeError, in_process_first
 from dbt.adapters.vcs.workspace.overlay import Overlay
-from dbt.adapters.vcs.workspace.points import Point, TableText, find_points
+from dbt.adapters.vcs.workspace.points import Point, TableText, find_points, find_version
 
 if TYPE_CHECKING:
-    from dbt.adapters.vcs.changes.diffs.row_diff import RowTable, ShapedRows
+    from dbt.adapters.vcs.changes.diffs.difference import RowTable, ShapedRows
 
 _AT_ONCE: Final = 16
 
@@ -421,8 +420,7 @@ def row_diff_report(
         TooLargeError: There are too many rows for a three-way difference in this process.
     """
     # Whoever asks for counts alone does not wait for what reads rows.
-    from dbt.adapters.vcs.changes.diffs.difference import ComputedRows, Difference
-    from dbt.adapters.vcs.changes.diffs.row_diff import RowTable
+    from dbt.adapters.vcs.changes.diffs.difference import ComputedRows, Difference, RowTable
     from dbt.adapters.vcs.changes.diffs.three_way import ThreeWay
 
     difference = Difference(

@@ -18,7 +18,7 @@ from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, datetime_of, short_s
 from dbt.adapters.vcs.core.model import Input, RelationName
 from dbt.adapters.vcs.core.origins.lineage import Lineage, Made
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.tableversions import find_version
+from dbt.adapters.vcs.workspace.points import find_version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, datetime_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.core.store.blobs import each
-from dbt.adapters.vcs.core.tableversions import find_version
+from dbt.adapters.vcs.workspace.points import find_version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

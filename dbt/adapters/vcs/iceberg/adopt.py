@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import msgspec
 import pyarrow as pa
 
-from dbt.adapters.vcs.changes.diffs.row_diff import TableDiff, diff
+from dbt.adapters.vcs.changes.diffs.difference import TableDiff, diff
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Policy
 from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import Clash
 from dbt.adapters.vcs.changes.merges.table_merge import TableMerge, merge_tables

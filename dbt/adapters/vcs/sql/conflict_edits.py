@@ -12,7 +12,6 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from dbt.adapters.vcs.changes.diffs.diff_inputs import zone_of
 from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import (
     RESOLUTION,
     RESULT,
@@ -25,6 +24,7 @@ from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import TableEntry
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.sql.diff import zone_of
 from dbt.adapters.vcs.sql.row_change import TargetColumn, Update, reading
 from dbt.adapters.vcs.sql.syntax.statement import Statement
 from dbt.adapters.vcs.workspace.points import zone_named

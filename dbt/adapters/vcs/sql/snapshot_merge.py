@@ -9,7 +9,6 @@ from typing import Any, Final, Literal, NoReturn, TypeAlias, get_args
 
 import pyarrow as pa
 
-from dbt.adapters.vcs.changes.diffs.diff_inputs import zone_of
 from dbt.adapters.vcs.changes.diffs.difference import Difference
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode, Policy
 from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import Clash
@@ -24,6 +23,7 @@ from dbt.adapters.vcs.changes.merges.table_merge import (
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot, TableEntry
+from dbt.adapters.vcs.sql.diff import zone_of
 from dbt.adapters.vcs.sql.syntax.clauses import (
     Clauses,
     read_clauses,

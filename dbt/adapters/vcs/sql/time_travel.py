@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from dbt.adapters.vcs.changes.diffs.diff_inputs import check_in_view
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Input, RelationName
 from dbt.adapters.vcs.sql import metadata_tables
-from dbt.adapters.vcs.sql.diff import diff_relations
+from dbt.adapters.vcs.sql.diff import check_in_view, diff_relations
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
 from dbt.adapters.vcs.sql.syntax.names import Reference
 from dbt.adapters.vcs.sql.syntax.statement import (

@@ -15,7 +15,7 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.plan.delta import delta
-from dbt.adapters.vcs.core.plan.pieces import can_meet, hull
+from dbt.adapters.vcs.core.plan.states import can_meet, hull
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Readers, VersionReader, told_rows
 from dbt.adapters.vcs.sql.syntax.conditions import where_clause

@@ -17,8 +17,8 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.core.store.branch_names import is_name
-from dbt.adapters.vcs.core.tableversions import find_version
 from dbt.adapters.vcs.workspace.overlay import Overlay
+from dbt.adapters.vcs.workspace.points import find_version
 
 
 class Past(NamedTuple):

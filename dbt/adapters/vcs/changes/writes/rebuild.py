@@ -21,8 +21,7 @@ from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Field, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN, REBUILD
 from dbt.adapters.vcs.core.plan.delta import delta
-from dbt.adapters.vcs.table.compare.located import signed_rows
-from dbt.adapters.vcs.table.compare.net import net_changes, table_columns
+from dbt.adapters.vcs.table.compare.located import net_changes, signed_rows, table_columns
 from dbt.adapters.vcs.table.equality import canonical, equals
 from dbt.adapters.vcs.table.files.block_reader import Positions
 from dbt.adapters.vcs.table.limits import in_process_first

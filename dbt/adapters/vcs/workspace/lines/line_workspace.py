@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final, TypeVar
 
-from dbt.adapters.vcs.changes.diffs.diff_inputs import diff_in_view
 from dbt.adapters.vcs.changes.writes.compaction import is_table_due, put_optimized, rewrite_table
 from dbt.adapters.vcs.core.errors import ConflictError, EngineError, VcsError
 from dbt.adapters.vcs.core.ids import CommitId
@@ -18,6 +17,7 @@ from dbt.adapters.vcs.engines.port import Engine, Session
 from dbt.adapters.vcs.reuse.attempt import Reusing, SessionState
 from dbt.adapters.vcs.reuse.cache_key import KeyContext
 from dbt.adapters.vcs.reuse.reuser import Reuse
+from dbt.adapters.vcs.sql.diff import diff_in_view
 from dbt.adapters.vcs.sql.properties import AUTO_OPTIMIZE
 from dbt.adapters.vcs.sql.syntax.excerpts import excerpt
 from dbt.adapters.vcs.table.quoting import quoted

@@ -31,8 +31,7 @@ import pyarrow as pa
 
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice, Mode
 from dbt.adapters.vcs.core.model import Field
-from dbt.adapters.vcs.table.compare.located import Mask
-from dbt.adapters.vcs.table.compare.net import sums
+from dbt.adapters.vcs.table.compare.located import Mask, sums
 from dbt.adapters.vcs.table.equality import Codes, codes_of
 from dbt.adapters.vcs.table.files.block_reader import Positions, shown_type
 from dbt.adapters.vcs.table.row_numbers import distinct

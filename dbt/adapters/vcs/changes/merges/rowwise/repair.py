@@ -29,11 +29,18 @@ from dbt.adapters.vcs.changes.merges.rowwise.row_policy import RowPolicy
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Block, Field, Tombstone
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
-from dbt.adapters.vcs.core.plan.pieces import Piece
 from dbt.adapters.vcs.core.plan.schema_merge import Definition
-from dbt.adapters.vcs.core.plan.states import DeletionKey, State, Triple
-from dbt.adapters.vcs.table.compare.located import Located, Mask, PlaceGrid, locate
-from dbt.adapters.vcs.table.compare.net import fast_first, ranks, sums, table_columns
+from dbt.adapters.vcs.core.plan.states import DeletionKey, Piece, State, Triple
+from dbt.adapters.vcs.table.compare.located import (
+    Located,
+    Mask,
+    PlaceGrid,
+    fast_first,
+    locate,
+    ranks,
+    sums,
+    table_columns,
+)
 from dbt.adapters.vcs.table.equality import Codes, codes_of, group_ids, ids_within
 from dbt.adapters.vcs.table.files.block_reader import Files, Positions, is_readable
 from dbt.adapters.vcs.table.files.footers import read_blocks

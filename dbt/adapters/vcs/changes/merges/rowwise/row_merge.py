@@ -45,14 +45,22 @@ from dbt.adapters.vcs.changes.writes.keys import shown
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import WriteId, new_write_id
 from dbt.adapters.vcs.core.model import Field, Snapshot
-from dbt.adapters.vcs.core.plan.pieces import Piece, meeting, shared_targets, touched_pieces
 from dbt.adapters.vcs.core.plan.schema_merge import (
     Definition,
     SchemaConflict,
     Side,
     merge_definitions,
 )
-from dbt.adapters.vcs.core.plan.states import State, Triple, compare, graft
+from dbt.adapters.vcs.core.plan.states import (
+    Piece,
+    State,
+    Triple,
+    compare,
+    graft,
+    meeting,
+    shared_targets,
+    touched_pieces,
+)
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import RowSession
 from dbt.adapters.vcs.table.compare.comparison import Counts

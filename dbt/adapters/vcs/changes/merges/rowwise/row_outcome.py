@@ -20,13 +20,18 @@ from dbt.adapters.vcs.core.ids import Micros, SnapshotId, WriteId
 from dbt.adapters.vcs.core.model import Block, Consumption, Field, Origin, Snapshot, Tombstone
 from dbt.adapters.vcs.core.origins.lineage import merged_consumption
 from dbt.adapters.vcs.core.plan.delta import Deletion, Delta, delta
-from dbt.adapters.vcs.core.plan.pieces import Piece
 from dbt.adapters.vcs.core.plan.schema_merge import Definition
-from dbt.adapters.vcs.core.plan.states import State, Triple
+from dbt.adapters.vcs.core.plan.states import Piece, State, Triple
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.table.compare.comparison import Counts
-from dbt.adapters.vcs.table.compare.located import Mask, PlaceGrid, locate, signed_rows
-from dbt.adapters.vcs.table.compare.net import net_changes, sums
+from dbt.adapters.vcs.table.compare.located import (
+    Mask,
+    PlaceGrid,
+    locate,
+    net_changes,
+    signed_rows,
+    sums,
+)
 from dbt.adapters.vcs.table.equality import group_ids
 from dbt.adapters.vcs.table.files.block_reader import Files
 from dbt.adapters.vcs.table.limits import Limits, TooLargeError

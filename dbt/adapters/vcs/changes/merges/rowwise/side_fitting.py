@@ -47,9 +47,8 @@ from dbt.adapters.vcs.core.model.data_type import FLOATS, INTEGERS, type_of
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN, widens
 from dbt.adapters.vcs.core.plan.compaction import carried_out
 from dbt.adapters.vcs.core.plan.delta import Deletion, delta
-from dbt.adapters.vcs.core.plan.pieces import Piece
 from dbt.adapters.vcs.core.plan.schema_merge import Definition, Side
-from dbt.adapters.vcs.core.plan.states import DeletionKey
+from dbt.adapters.vcs.core.plan.states import DeletionKey, Piece
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Destination, Rewriter, Rewriters, told_rows
 from dbt.adapters.vcs.sql.syntax.conditions import where_clause

@@ -7,7 +7,7 @@ import pytest
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import Micros, SnapshotId
 from dbt.adapters.vcs.core.model import Entry, RelationName, TableEntry
-from dbt.adapters.vcs.core.tableversions import find_version, find_version_at
+from dbt.adapters.vcs.workspace.points import find_version, find_version_at
 from tests.unit.warehouse import Warehouse
 
 A = RelationName("shop", "a")

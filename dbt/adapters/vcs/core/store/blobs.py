@@ -196,6 +196,7 @@ class Parallel:
         # A fork copies this object, and none of its threads.
         self._pool = self._started()
         if hasattr(os, "register_at_fork"):
+            # Weak: nothing unregisters a handler, so it would keep each store for ever.
             os.register_at_fork(after_in_child=partial(_renew, weakref.ref(self)))
 
     def map(self, function: Callable[[T], R], items: Iterable[T]) -> list[R]:
@@ -235,11 +236,13 @@ class _Work(Generic[T, R]):
         """Make calls until none is left."""
         while True:
             try:
+                # A deque needs no lock for this.
                 number, item = self._left.popleft()
             except IndexError:
                 return
             try:
                 self.results[number] = self._function(item)
+            # Kept for `map`, which raises it in the caller's thread when all calls have ended.
             except BaseException as error:
                 self.errors.append((number, error))
 
@@ -295,6 +298,7 @@ class MemoryBlobs:
             if not self.create(path, data):
                 there.add(path)
                 with self._lock:
+                    # Somebody may have deleted it since `create`.
                     held, _ = self._blobs.get(path, (bytes(data), 0))
                     self._blobs[path] = (held, self._clock())
         return there

@@ -69,6 +69,7 @@ def unquote(quoted: str) -> str:
         if not _QUOTED.fullmatch(quoted):
             raise ValueError(quoted)
         name = re.sub(rb"=(..)", lambda hex_: bytes([int(hex_[1], 16)]), quoted.encode()).decode()
+        # A name has one folder: another spelling of it would be a second log.
         if quote(name) != quoted:
             raise ValueError(quoted)
     except (ValueError, InputError) as error:
@@ -85,6 +86,7 @@ def _check(name: str) -> None:
             f"The name {name[:40]!r} has {len(name)} characters; a branch or tag needs "
             f"1 to {MAX_LENGTH}."
         )
+    # Printable text has no character of a refused category, and nearly all names are printable.
     if name.isprintable():
         return
     for character in name:
@@ -95,6 +97,7 @@ def _check(name: str) -> None:
             )
 
 
+# git-check-ref-format(1), rules 4, 5 and 10.
 _SIGNS: Final = {" ": "a space", **{sign: f"the sign {sign}" for sign in "~^:?*[\\"}}
 _COMMIT: Final = re.compile(rf"[0-9a-fA-F]{{{MIN_PREFIX},64}}")
 _SPACES: Final = ("refs/", "heads/", "tags/")
@@ -134,6 +137,7 @@ def _bad_sign(name: str) -> str | None:
 
 
 def _bad_dots(name: str) -> str | None:
+    # git-check-ref-format(1), rules 3, 7 and 1.
     if ".." in name:
         return "it holds two dots, which a..b has between its ends"
     if name.endswith("."):
@@ -147,12 +151,14 @@ def _bad_dots(name: str) -> str | None:
 
 
 def _bad_slashes(name: str) -> str | None:
+    # git-check-ref-format(1), rule 6.
     if name.startswith("/") or name.endswith("/"):
         return "it begins or ends with a slash"
     return "it holds two slashes in a row" if "//" in name else None
 
 
 def _reads_as_revision(name: str) -> str | None:
+    # git-check-ref-format(1), rules 8 and 9, and `--branch` for the dash and HEAD.
     if name.startswith("-"):
         return "it begins with a dash, as an option does"
     if name in ("@", "HEAD"):
@@ -168,9 +174,10 @@ def _reads_as_revision(name: str) -> str | None:
     return None if space is None else f"{space} begins the full name of a branch or tag"
 
 
+# Control characters, formats such as bidi marks, surrogates, line ends, spaces.
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp", "Zs"})
-"""Categories: control characters, formats such as bidi marks, surrogates, line ends, spaces."""
 
+# Other characters without a shape of their own: joiners, fillers, variation selectors.
 _BLANK: Final = (
     (0x034F, 0x034F),
     (0x115F, 0x1160),
@@ -182,7 +189,6 @@ _BLANK: Final = (
     (0xFFA0, 0xFFA0),
     (0xE0000, 0xE0FFF),
 )
-"""Other characters without a shape of their own: joiners, fillers, variation selectors."""
 
 
 def unseen(text: str) -> str | None:

@@ -44,6 +44,7 @@ class CloudBlobs:
 
     def range(self, path: str, start: int, length: int) -> bytes:
         """Return a part of a blob."""
+        # The size first: a store refuses a range that begins at the end, and the contract doesn't.
         stop = min(start + length, self.size(path))
         if start >= stop:
             return b""
@@ -61,6 +62,7 @@ class CloudBlobs:
         check_path(path)
         with translated_cloud("write", path, self.uri):
             try:
+                # One request, so that it is all of it or nothing.
                 obstore.put(self._store, path, data, mode="create", use_multipart=False)
             except AlreadyExistsError:
                 return False

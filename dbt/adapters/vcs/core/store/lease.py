@@ -78,6 +78,7 @@ class Lease:
         self._renew()
         try:
             self._check_alone()
+        # Else others would be refused for a minute by a collection that never began.
         except BaseException:
             self._blobs.delete(self._path)
             raise
@@ -136,6 +137,7 @@ class Lease:
 
     def _renew(self) -> None:
         with self._renewing:
+            # Before the request: the store may stamp the file at any moment after it.
             asked = time.monotonic()
             self._blobs.create_all({self._path: b""})
             at = self._blobs.modified_at(self._path)

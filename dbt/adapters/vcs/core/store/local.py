@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 _UNFINISHED = re.compile(r"#\d+$")
 
+# Decision 2: a folder that begins so belongs to one write.
 _OF_A_WRITE = "w="
+# How file systems refuse that have no hard links, or allow a file no more of them (EMLINK).
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
 
@@ -263,6 +265,7 @@ class LocalBlobs:
     def _publish(self, path: str, staged: str) -> bool:
         with translated("write", path, self.uri):
             try:
+                # Not a rename, which would replace what another writer has put there.
                 os.link(staged, f"{self.uri}/{path}")
             except FileExistsError:
                 return False
@@ -302,6 +305,7 @@ def _unfinished(final: Path | str, unique: int) -> str:
 
 
 def _up_to_root(path: str, file: Path) -> Sequence[Path]:
+    # Spark and Arrow make these folders, and sync none of them.
     return file.parents[: path.count("/") + 1]
 
 
@@ -313,6 +317,7 @@ def _make_folder(folder: Path) -> set[Path]:
     missing = chain[: next(number for number, path in enumerate(chain) if path.exists())]
     for path in reversed(missing):
         path.mkdir(exist_ok=True)
+    # A new folder is an entry of its parent, which a power loss could take back.
     return {folder, *(path.parent for path in missing)}
 
 
@@ -326,6 +331,7 @@ def _sync(path: Path | str) -> None:
 
 def _sync_folder(path: Path) -> None:
     """Sync the names in a folder, if the system supports that."""
+    # Windows doesn't open folders.
     if os.name == "nt":
         return
     try:

@@ -26,8 +26,9 @@ LOST: Final = "lost"
 """The action of a move that stands for a lost one."""
 
 _NUMBER: Final = re.compile(r"\d{20}")
+# A file so many numbers behind the others is no move of the log. As one, it would make a repair
+# write a stand-in for each number between.
 _FAR: Final = 1_000
-"""A file so many numbers behind the others is no move of the log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -110,6 +110,7 @@ class BoundedCache(Generic[Key, Held]):
             old = self._values.pop(key, None)
             if old is not None:
                 self._bytes -= old[1]
+            # It would drive out everything else for one value.
             if size > self._max_bytes and not self._keeps_last:
                 return
             self._values[key] = (value, size)
@@ -137,6 +138,7 @@ class ObjectStore:
         self._blobs = blobs
         self._cache = ObjectCache(MAX_BYTES) if cache is None else cache
         self._lock = threading.Lock()
+        # Held while the store is asked. `_lock` isn't, so that others can put meanwhile.
         self._flushing = threading.Lock()
         self._waiting: dict[str, bytes] = {}
         self._weight = 0
@@ -157,6 +159,7 @@ class ObjectStore:
             self._weight += 0 if path in self._waiting else len(packed)
             self._waiting[path] = packed
             if isinstance(value, Commit):
+                # Decision 36: what was made here is checked against purges before it lands.
                 self._own.setdefault(id, ())
             if isinstance(value, Segment):
                 self._files.update(dict.fromkeys(block.path for block in value.blocks))
@@ -183,6 +186,7 @@ class ObjectStore:
                 self._blobs.sync(files)
             self._condemned.store(waiting)
             with self._lock:
+                # What was put again meanwhile has the same bytes, which are stored now.
                 for path in waiting:
                     self._weight -= len(self._waiting.pop(path, b""))
                 for path in files:
@@ -224,6 +228,7 @@ class ObjectStore:
         if held is not None:
             return cast(V, held)
         kind = kind_of(type_)
+        # Before it becomes a path: a damaged object can hold any text as an id.
         if not OBJECT_ID.fullmatch(id):
             raise DamagedError(
                 f"{id!r} is no {kind} id; expected 64 hexadecimal digits. The object or ref that "
@@ -337,6 +342,7 @@ def has_object(blobs: Blobs, kind: str, id: str) -> bool:
 
 def next_name(blobs: Blobs, kind: str, id: str, path: str) -> str | None:
     """Return the name under which an object is there after another one; None if there is none."""
+    # Ids have one length, so the other names of an object come right after the first.
     later = blobs.next_after(path)
     return later if later is not None and later.startswith(f"{object_path(kind, id)}.") else None
 
@@ -381,6 +387,7 @@ class Condemned:
 
     def __contains__(self, path: str) -> bool:
         """Return whether a path is on a list that is not settled."""
+        # Read once: another thread may take in a newer list meanwhile.
         names = self._names
         if not names:
             return False
@@ -433,6 +440,7 @@ class Condemned:
         """
         names = {path: self.free(path) for path in files}
         there = self._blobs.create_all({name: files[path] for path, name in names.items()})
+        # Each new list may condemn the names that the last round chose.
         while files and self.refresh():
             moved = {path: self.free(path) for path in files if names[path] in self}
             there |= self._blobs.create_all({name: files[path] for path, name in moved.items()})
@@ -455,6 +463,7 @@ class Condemned:
         new = CondemnedList(id=uuid.uuid4().hex, at=now, names=_encoded(map(_number_of, paths)))
         while True:
             self.refresh()
+            # Only the last file counts, so it repeats what others have condemned.
             kept = tuple(old for old in self._lists.lists if old.at > now - SETTLED)
             if self._follow(CondemnedLists(lists=(*kept, new))):
                 return new.id
@@ -498,6 +507,7 @@ def _list_path(number: int) -> str:
 
 
 def _number_of(path: str) -> int:
+    # Decision 37: with eight bytes a name, a million deletions take 11 MB.
     return int.from_bytes(hashlib.sha256(path.encode()).digest()[:8], "big")
 
 
@@ -508,6 +518,7 @@ def _has(names: array[int], name: int) -> bool:
 
 def _encoded(names: Iterable[int]) -> str:
     found = array("Q", sorted(set(names)))
+    # Big-endian in the file, whatever machine wrote it.
     if sys.byteorder == "little":
         found.byteswap()
     return base64.b64encode(found.tobytes()).decode()

@@ -25,6 +25,7 @@ CLOUD_SCHEMES: Final = frozenset({"s3", "s3a", "gs", "az", "azure", "abfs", "abf
 SCHEME_OPTION: Final = "spark_scheme"
 """The one option of a store that only the engine reads: the scheme that Spark has for S3."""
 
+# obstore takes these apart from the configuration of a store.
 _CLIENT_OPTIONS: Final = frozenset(
     {
         "allow_http",
@@ -44,12 +45,13 @@ _CLIENT_OPTIONS: Final = frozenset(
 )
 _ALLOW_HTTP: Final = "AWS_ALLOW_HTTP"
 _RETRIES: Final[Any] = {"max_retries": 6, "retry_timeout": timedelta(seconds=60)}
+# For deletions: a request that is repeated for a minute would arrive long after the last look.
 _NO_RETRIES: Final[Any] = {"max_retries": 0, "retry_timeout": timedelta(seconds=0)}
-"""For deletions: a request that is repeated for a minute would arrive long after the last look."""
 
+# Well within the half of a lease's term that is left for requests on their way (`lease.SAFE`).
 _DELETED_WITHIN: Final = "10s"
+# Schemes in which the bucket stands before the `@`.
 _CONTAINER_AT_ACCOUNT: Final = frozenset({"abfs", "abfss"})
-"""Schemes in which the bucket stands before the `@`."""
 
 _SCHEME: Final = re.compile(r"([A-Za-z][\w+.:-]*)://|(?i:(file):/)|(?i:(memory):)")
 _PASSWORD: Final = re.compile(r"(?s)[A-Za-z][\w+.-]*:.*:.*@")
@@ -135,6 +137,7 @@ def _local_path(uri: str, scheme: str) -> Path:
         raise InputError("The repository location is empty. Give a path or a URI.")
     try:
         return Path(text).expanduser().resolve()
+    # RuntimeError is what `expanduser` raises without a home, and `resolve` for a loop of links.
     except (RuntimeError, OSError) as error:
         raise InputError(
             f"The repository {shown_location(uri)} is no usable path: {plain(error)}. Give an "
@@ -173,6 +176,7 @@ def _open_cloud(uri: str, options: dict[str, str]) -> Blobs:
             "retry_config": _RETRIES,
         }
         store = from_url(uri, **settings)
+        # A second client, which doesn't repeat what it sends: see `_NO_RETRIES`.
         settings["client_options"] = {**client, "timeout": _DELETED_WITHIN}
         deleting = from_url(uri, **{**settings, "retry_config": _NO_RETRIES})
     except (BaseError, ValueError) as error:
@@ -205,6 +209,7 @@ def _is_name(option: str) -> bool:
     return shown_option(option) == option
 
 
+# Schemes of one store, by the one that stands for all.
 _SAME: Final = {
     "s3a": "s3",
     "s3n": "s3",
@@ -215,10 +220,9 @@ _SAME: Final = {
     "wasbs": "az",
     "adl": "az",
 }
-"""Schemes of one store, by the one that stands for all."""
 
+# Folders of a repository that may be links to another disk.
 _PARTS: Final = ("", "refs", "objects", "data")
-"""Folders of a repository that may be links to another disk."""
 
 
 class _Place(NamedTuple):
@@ -320,9 +324,11 @@ ADDED: Final = {
 }
 """What each version added that older readers or writers would do harm without."""
 
+# What a header may ask for. No version asks for anything yet, but decision 41: a reader that
+# didn't refuse unknown features from the start would make the list worthless.
 _FEATURES: Final[frozenset[str]] = frozenset()
-"""What this code knows of what a header may ask for; no version has asked for anything."""
 
+# What a creation may leave behind that died before it wrote the header.
 _OURS: Final = frozenset(
     {
         HEADER_PATH,
@@ -428,6 +434,7 @@ def _check_known(found: _Version, uri: str) -> None:
             f"The repository {uri} has format version {found.format}; this dbt-vcs reads up to "
             f"version {FORMAT_VERSION}. Upgrade it: pip install --upgrade dbt-vcs"
         )
+    # Decision 41: 0 and negative numbers are damage, not an old format.
     if found.format < 1:
         raise FormatError(
             f"The repository {uri} has format version {found.format}; expected 1 to "

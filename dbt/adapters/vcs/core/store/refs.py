@@ -39,8 +39,8 @@ Space: TypeAlias = str
 PURGE: Final = "purge"
 """The action of a move to the same history without some rows."""
 
+# Factor of the gallop: short logs, the usual ones, take few probes.
 _STRIDE = 4
-"""Factor of the gallop: short logs, the usual ones, take few probes."""
 
 
 class Ref(NamedTuple):
@@ -56,6 +56,7 @@ class _Seen(NamedTuple):
 
     seq: int
     move: RefMove
+    # Kept beside the parsed move: the next move carries the digest of these bytes.
     data: bytes
 
 
@@ -115,9 +116,11 @@ class RefStore:
         Nothing that this process remembers counts.
         """
         folder = _folder(space, name)
+        # A listing shows every stray file; the bisection of a reader meets only some.
         names = sorted(info.path for info in self._blobs.walk(folder))
         before: tuple[str, bytes] | None = None
         for number, path in enumerate(names, 1):
+            # Logs have no gaps, so the n-th file has to be move n.
             if path != _move(folder, number):
                 yield _broken_log(folder, number, path)
                 return
@@ -164,6 +167,7 @@ class RefStore:
         path, beyond = _move(folder, after + 1), _move(folder, after + 2)
         data = encode_record(new)
         # A file after a gap is a lost move, which writing in the gap would hide.
+        # `beyond` is asked for first: the other order sees a gap if others make both in between.
         if self._blobs.exists(beyond) and not self._blobs.exists(path):
             raise DamagedError(_broken_log(folder, after + 1, beyond))
         try:
@@ -222,6 +226,7 @@ class RefStore:
             DamagedError: A log is damaged, and there is no `on_damage`.
         """
 
+        # Errors are returned: `each` would raise the first one and drop all other logs.
         def read(name: str) -> Ref | DamagedError | None:
             try:
                 return self.read(space, name)
@@ -241,6 +246,7 @@ class RefStore:
     def spaces(self, above: Space) -> list[Space]:
         """Return the spaces two levels below one, sorted: one for each relation."""
         return [
+            # Not unquoted: names of relations are `[a-z0-9_]+` (`tree_changes.check_name`).
             f"{above}/{schema}/{identifier}"
             for schema in self._blobs.folders(f"refs/{above}")
             for identifier in self._blobs.folders(f"refs/{above}/{schema}")
@@ -255,9 +261,11 @@ class RefStore:
 
     def _check_store(self) -> None:
         """Probe the store before the first move of this process: an upgrade can change it."""
+        # A process id, not a flag: a fork copies this object, and each process has to ask.
         if self._checked_by == os.getpid():
             return
         # It never changes, so a store that writes over it does no harm.
+        # A repository that is being created has no header yet, and probes in its own way.
         with suppress(NotFoundError):
             check_write_once(self._blobs, HEADER_PATH, self._blobs.get(HEADER_PATH))
             self._checked_by = os.getpid()
@@ -267,6 +275,7 @@ class RefStore:
         try:
             return self._blobs.get(path) == data
         except NotFoundError:
+            # The request may still arrive. What lands then is a whole commit, so no harm is done.
             raise error from None
         except StorageError as second:
             raise StorageError(
@@ -285,6 +294,7 @@ class RefStore:
             return None
         move, data = self._opened(space, name, last)
         if last > 1:
+            # A log that grew by one, the usual case, needs no second read.
             is_next = known is not None and last == start + 1
             before = known.data if known and is_next else self._bytes_of(space, name, last - 1)
             paths = _path(space, name, last), _path(space, name, last - 1)
@@ -305,12 +315,14 @@ class RefStore:
             behind = self._blobs.next_after(_move(folder, low))
             if behind is None:
                 return low
+            # Others may have moved the ref since the bisection; only a gap is damage.
             if not self._exists(folder, low + 1):
                 raise DamagedError(_broken_log(folder, low + 1, behind))
             low = self._bisected(folder, low)
         return low
 
     def _bisected(self, folder: str, known: int) -> int:
+        # Gallop to a number that isn't there, then halve. Both rely on logs without gaps.
         low, step = known, 1
         while self._exists(folder, low + step):
             low, step = low + step, step * _STRIDE
@@ -404,9 +416,11 @@ def _folder(space: Space, name: str) -> str:
 
 
 def _move(folder: str, seq: int) -> str:
+    # Padded, since `next_after` relies on names being in the order of the numbers.
     return f"{folder}/{seq:020d}"
 
 
+# Keys are sorted, without white space, and some always come after this one.
 _SEAL: Final = re.compile(rb'"digest":"([0-9a-f]{64})",')
 
 
@@ -422,6 +436,7 @@ def redacted(move: RefMove, change: Callable[[str], str]) -> RefMove:
     new = msgspec.structs.replace(move, note=change(move.note), state=state)
     if new == move:
         return move
+    # A seal on a move of an earlier version would break the chain: its successor names none.
     return _with_digest(new) if move.digest else new
 
 
@@ -431,6 +446,7 @@ def digest_of(data: bytes) -> str:
 
 
 def _with_digest(move: RefMove) -> RefMove:
+    # A field at its default isn't encoded, so `opened` gets the same bytes by cutting it out.
     bare = msgspec.structs.replace(move, digest="")
     return msgspec.structs.replace(bare, digest=digest_of(encode_record(bare)))
 
@@ -468,6 +484,7 @@ def check_follows(
     Raises:
         DamagedError: It wasn't: one of the two was replaced.
     """
+    # Only moves of earlier versions lack a digest, and none of them comes after a sealed one.
     earlier = opened(before, before_path)
     is_first_sealed = not earlier.digest
     if not move.digest and is_first_sealed:
@@ -481,6 +498,7 @@ def check_follows(
 
 def is_same_file(one: str, other: str, now: Callable[[str], str]) -> bool:
     """Return whether two digests are those of a move's file, before it was redacted or after."""
+    # Equality first: `now` lists the store.
     return one == other or now(one) == now(other)
 
 
@@ -518,6 +536,7 @@ class Forwards:
 
     def of(self, id: str) -> str:
         """Return what took an object's place at last; itself if nothing did."""
+        # Several purges may have rewritten it, one after the other.
         while id in self._next:
             id = self._next[id]
         return id

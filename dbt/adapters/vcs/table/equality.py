@@ -61,8 +61,10 @@ def group_in_steps(steps: Iterable[Iterable[pa.ChunkedArray]], rows: int) -> Cod
     further step is requested.
     """
     numbers = np.zeros(rows, np.int64)
+    # `several` are the rows that are like others so far; below `settled` all numbers are given.
     several, codes, settled = np.arange(rows), numbers, 0
     for step in steps:
+        # While no row is settled, columns are used as they are: taking rows would copy them.
         codes = _combined(codes, step, several if len(several) < rows else None)
         # A row that is unlike all others stays so, whatever the next columns hold.
         alone = np.bincount(codes)[codes] == 1
@@ -71,6 +73,7 @@ def group_in_steps(steps: Iterable[Iterable[pa.ChunkedArray]], rows: int) -> Cod
         several, codes = several[~alone], codes[~alone]
         if not len(several):
             break
+    # Rows that are alike after the last step are equal, and get the numbers that are left.
     numbers[several] = settled + _dense(codes)
     return numbers
 
@@ -83,6 +86,7 @@ def _combined(
     for column in columns:
         found = codes_of(column if rows is None else column.take(pa.array(rows)))
         more = int(found.max(initial=0)) + 1
+        # Two numbers become one as digits do, which is unique as long as it fits into 64 bits.
         if width * more > _LARGEST:
             codes = _dense(codes)
             width = int(codes.max(initial=0)) + 1
@@ -106,6 +110,7 @@ def equal_pairs(
     left = np.arange(len(one))
     if not len(left):
         return equal
+    # Each column is compared only for the pairs that are equal in those before it.
     for column in chain.from_iterable(steps):
         equal[left] = _equal(*(column.take(pa.array(side[left])) for side in (one, other)))
         left = left[equal[left]]
@@ -165,6 +170,7 @@ def _neighbours(groups: Codes) -> tuple[Codes, npt.NDArray[np.bool_]]:
 
 def _differ(column: pa.ChunkedArray, order: Codes, together: npt.NDArray[np.bool_]) -> bool:
     """Return whether a column may differ between neighbours of the same group."""
+    # These can only be compared by numbering them, which the caller does next anyway.
     if _is_compared_by_code(column.type):
         return True
     sorted_ = column.take(pa.array(order))
@@ -223,8 +229,10 @@ def codes_of(column: Any) -> Codes:
 
 
 def _list_codes(column: Any, *, ordered: bool) -> Codes:
+    # This leaves out the items of NULL lists, so their length is 0 below.
     items = column.flatten()
     lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
+    # Equal items get equal numbers first, so a list is a sequence of numbers, whatever it holds.
     codes = codes_of(items)
     if not ordered:
         owner = np.repeat(np.arange(len(column)), lengths)
@@ -237,6 +245,7 @@ def _list_codes(column: Any, *, ordered: bool) -> Codes:
         len(column),
         [None, pa.py_buffer(ends.astype(np.int64)), pa.py_buffer(np.ascontiguousarray(codes))],
     )
+    # NULL has no items either, and is not equal to the empty list.
     return _encoded(pc.if_else(pc.is_null(column), pa.scalar(None, pa.large_binary()), texts))
 
 
@@ -269,6 +278,7 @@ def _whole_numbers(column: Any) -> npt.NDArray[Any] | None:
         words = np.frombuffer(column.buffers()[1], np.int64)
         found = words[2 * column.offset : 2 * (column.offset + len(column)) : 2]
     elif pa.types.is_signed_integer(type_) or pa.types.is_temporal(type_):
+        # Arrow counts intervals of months, days and nanoseconds as times: three numbers.
         if type_.bit_width not in (8, 16, 32, 64):
             return None
         size = np.dtype(f"int{type_.bit_width}")
@@ -326,6 +336,7 @@ def _canonical(value: str, type_: Type, depth: int) -> str:
         return f"cast({value} as {binary})" if is_collated else value
     if type_.kind == "variant":
         return f"to_json({value})"
+    # Lambdas are nested as the types are, so each level has a variable of its own.
     item = f"__vcs_item{depth}"
     if type_.kind == "array":
         return f"transform({value}, {item} -> {_canonical(item, type_.parts[0], depth + 1)})"

@@ -267,6 +267,7 @@ def _time(text: str, wanted: pa.DataType, zone: tzinfo) -> int:
 def _instant(moment: datetime, offset: str | None, zone: tzinfo) -> datetime:
     if offset and offset not in "zZ":
         digits = offset[1:].replace(":", "").ljust(4, "0")
+        # Python 3.10 reads no offsets but those like +01:00.
         written = f"{moment.isoformat()}{offset[0]}{digits[:2]}:{digits[2:]}"
         return datetime.fromisoformat(written).astimezone(timezone.utc)
     here = moment.replace(tzinfo=timezone.utc if offset else zone)
@@ -412,6 +413,7 @@ def _same_back(column: Any, found: Any) -> Any:
     if pa.types.is_decimal(column.type) and pa.types.is_floating(found.type):
         # Hardly any decimal has an exact float, so nobody can expect one to come back.
         return found
+    # Unsafe, so that what doesn't fit back is found as a difference below, with its value.
     back = found.cast(column.type, safe=False)
     differs = pc.fill_null(pc.not_equal(back, column), pa.scalar(False))
     if pc.any(differs).as_py():

@@ -161,6 +161,7 @@ def _tombstones(
     deletions: Mapping[DeletionKey, int], entries: Mapping[str, Tombstone]
 ) -> Iterable[Tombstone]:
     targets: dict[str, dict[str, int]] = {}
+    # Decision 9: versions differ by pairs of tombstone and block, so an entry lists the new ones.
     for (image, block), rows in deletions.items():
         targets.setdefault(image, {})[block] = rows
     for image, blocks in targets.items():

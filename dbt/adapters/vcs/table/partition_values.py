@@ -37,6 +37,7 @@ _UNSAFE: Final = re.compile(r"""[\x01-\x1f\x7f"#%'*/:=?\\{\[\]^]""")
 _SPELLED: Final = (
     *("string", "char", "varchar", "tinyint", "smallint", "int", "bigint", "boolean", "date"),
 )
+# Decision 23: floating-point numbers are in neither, as only Spark knows their text.
 _TOLD: Final = (*_SPELLED, "timestamp", "timestamp_ntz", "decimal")
 
 
@@ -89,8 +90,10 @@ def folders_like(block: Block) -> str:
     """Return the folders of a new file with rows of a block's partition, each with a '/'."""
     found = partition_folders(block.path)[1]
     if found:
+        # The texts are escaped as their writer did it, and are not changed.
         folders = [f"{_escape(copy_of(column_of(name)))}={value}/" for name, value in found]
     else:
+        # Decision 23: a client's file has no folders that say anything; its entry has the values.
         folders = [f"{folder_of_text(copy_of(id), text)}/" for id, text in block.partition.items()]
     return "".join(folders)
 

@@ -49,6 +49,7 @@ def python_values(column: pa.ChunkedArray | pa.Array) -> list[Any]:
     try:
         found: list[Any] = column.to_pylist()
     except (ValueError, OverflowError):
+        # One value at a time is far slower, so only columns with such a moment pay for it.
         return [python_value(scalar) for scalar in column]
     return found
 
@@ -83,6 +84,7 @@ def date_text(days: int) -> str:
     cycles, rest = divmod(days, _CYCLE_DAYS)
     near = _EPOCH + timedelta(days=rest)
     year = near.year + cycles * _CYCLE_YEARS
+    # Spark writes a plus before years after 9999, and none before the year 0.
     sign = "-" if year < 0 else "+" if year not in _PYTHON_YEARS and year else ""
     return f"{sign}{abs(year):04}-{near:%m-%d}"
 

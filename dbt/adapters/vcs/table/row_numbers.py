@@ -41,6 +41,7 @@ def distinct(numbers: Numbers) -> Numbers:
         marks = np.zeros(numbers.max() + 1, np.bool_)
         marks[numbers] = True
         return np.flatnonzero(marks)
+    # numpy's stable sort is a timsort, which merges runs that ascend already.
     ordered = np.sort(numbers, kind="stable")
     is_new = np.ones(len(ordered), np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=is_new[1:])
@@ -74,6 +75,7 @@ def are_near(places: int, numbers: int) -> bool:
 UNIT: Final = 8_000
 """The first row of each file has a multiple of this as its number."""
 
+# A multiple of 1,000 as well, and of 512, so that a chunk has rows of one file only.
 _CHUNKED_UNIT: Final = 64_000
 """The same for rows in chunks, which have 512 rows."""
 
@@ -161,6 +163,7 @@ def deletion_bitmap(files: FileNumbers, deleted: Mapping[str, Numbers]) -> Delet
     if files.has_chunks:
         used = distinct(number >> CHUNK_BITS)
         chunks = np.zeros(-(-files.end // (1 << CHUNK_BITS)), np.int64)
+        # From 1, as the first eight words are the zeros of all chunks without deleted rows.
         chunks[used] = np.arange(1, len(used) + 1) * _WORDS
         place = chunks[number >> CHUNK_BITS] + (place & (_WORDS - 1))
         count = (len(used) + 1) * _WORDS
@@ -193,6 +196,7 @@ def text_size(files: FileNumbers, deleted: int) -> int:
         deleted: How many of their rows are deleted.
     """
     chunks, words = files.end >> CHUNK_BITS, files.end >> WORD_BITS
+    # With its comma, a 0 takes two characters, and a word with bits about 20.
     marked = 20 * min(deleted, words)
     if not files.has_chunks:
         return 2 * words + marked

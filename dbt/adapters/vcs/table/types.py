@@ -32,6 +32,7 @@ _SIMPLE: Final[dict[str, pa.DataType]] = {
     "timestamp_ntz": pa.timestamp("us"),
     "void": pa.null(),
 }
+# Of the three kinds of text, which are one to Arrow, string takes any value.
 _PLAIN: Final[dict[pa.DataType, str]] = {
     type_: text
     for text, type_ in _SIMPLE.items()
@@ -50,6 +51,7 @@ _DECLARED: Final[dict[pa.DataType, str]] = {
     pa.binary_view(): "binary",
     pa.date64(): "date",
 }
+# Spark's limit, and that of Arrow's decimal128.
 _MOST_DIGITS: Final = 38
 
 
@@ -67,6 +69,7 @@ def field_type_text(field: StructField) -> str:
 def _of_spark(data_type: DataType) -> Type:
     kind = data_type.typeName()
     some: Any = data_type
+    # `simpleString` doesn't quote names of fields, so nested types are put together here.
     if kind == "struct":
         names = tuple(field.name for field in some.fields)
         parts = tuple(_of_spark(field.dataType) for field in some.fields)
@@ -151,6 +154,7 @@ def _declared(column: str, type_: pa.DataType) -> Type:
 
 def _sized(type_: pa.DataType) -> Type | None:
     if type_ == pa.uint64():
+        # Spark has no wider whole number than bigint, and 2**64 has 20 digits.
         return Type("decimal", size=(20, 0))
     if pa.types.is_decimal(type_) and 0 <= type_.scale <= type_.precision <= _MOST_DIGITS:
         return Type("decimal", size=(type_.precision, type_.scale))

@@ -62,6 +62,7 @@ class VersionComparison:
         sides = [side for side in (before, after) if side is not None]
         if not sides:
             raise InputError("There is nothing to compare: give at least one version of a table.")
+        # A missing side has the other's columns, so that every column is compared.
         old = before.schema if before else sides[0].schema
         new = after.schema if after else sides[0].schema
         fields = _fields(old, new)

@@ -86,6 +86,7 @@ class Located:
             # A tombstone has all columns inside, an older block not those in its path.
             whole = first.info.partition if first.info and first.image is None else {}
             rows = self.row[chosen]
+            # All rows of a block, in order, are read as they are: picking them would copy them.
             everything = first.image is None and len(rows) == first.rows and _is_range(rows)
             part = files.columns(
                 path,
@@ -100,6 +101,7 @@ class Located:
             order.append(chosen)
         table = pa.concat_tables(parts) if parts else _empty(fields)
         if len(order) > 1 and not _is_range(found := np.concatenate(order)):
+            # Files were read one by one, and one may hold several pieces: back to the rows' order.
             table = table.take(pa.array(np.argsort(found, kind="stable")))
         return table
 
@@ -215,6 +217,7 @@ class SignedRows:
             TooLargeError: They take more than was to be expected from manifests.
         """
         found = self.located.read(self.files, fields)
+        # `memory_of` estimates texts by their bounds, so far longer ones show only now.
         if self.most is not None and found.nbytes > self.most:
             raise TooLargeError(
                 f"The {len(self.sign):,} rows to compare take {found.nbytes:,} bytes of memory, "
@@ -235,6 +238,7 @@ def signed_rows(blobs: Blobs, delta: Delta, *, limits: Limits = LIMITS) -> Signe
         TooLargeError: There are too many of them to read in this process.
     """
     signed = signed_pieces(delta)
+    # By manifests, so that what is refused costs no read of rows.
     limits.check(item.piece for item in signed)
     # A comparison holds its columns up to three times.
     most = None if limits.memory is None else limits.memory // 3
@@ -277,6 +281,7 @@ class PlaceGrid:
         for block, positions in parts:
             extent = int(positions.max(initial=-1)) + 1
             self._extents[block] = max(extent, self._extents.get(block, 0))
+        # Blocks are laid end to end, so that a place in any of them is a single number.
         starts = list(accumulate(self._extents.values(), initial=0))
         self._starts = dict(zip(self._extents, starts, strict=False))
         self._size = starts[-1]
@@ -291,6 +296,7 @@ class PlaceGrid:
     def among(self, parts: Iterable[Part]) -> Mask:
         """Return a mask of the rows at the given places; places in other blocks are ignored."""
         some = self._numbered(
+            # Beyond its block's extent, a position would be a place in the next block.
             (block, positions[positions < self._extents[block]])
             for block, positions in parts
             if block in self._extents
@@ -305,6 +311,7 @@ class PlaceGrid:
             found[np.unique(self._places, return_index=True)[1]] = True
             return found
         seen = np.zeros(self._size, np.bool_)
+        # A part has no place twice, so only the marks of the parts before it count.
         for start, end in pairwise(accumulate(self._counts, initial=0)):
             here = self._places[start:end]
             found[start:end] = ~seen[here]
@@ -397,6 +404,7 @@ def net_changes(
     if key:
         # What an update set is read first: most pairs differ there, and nothing else is read.
         keys = group_ids(columns(key), len(sign))
+        # Rows that are compared here have the same key already.
         others = [field for field in compared if field not in key]
         first = [field for field in others if field.id in likely]
         others = [field for field in others if field.id not in likely]
@@ -406,6 +414,7 @@ def net_changes(
         rows, value = _left(_read(columns, fast_first(compared)), sign)
     signs = sign[rows]
     goes, comes = np.flatnonzero(signs < 0), np.flatnonzero(signs > 0)
+    # Paired only now: of a key with many rows, one old and one new may be left.
     pairs = _pairs(keys[rows], goes, comes) if key else (_NONE, _NONE)
     old = np.setdiff1d(goes, pairs[0], assume_unique=True)
     new = np.setdiff1d(comes, pairs[1], assume_unique=True)
@@ -440,6 +449,7 @@ def _left(steps: Iterable[Iterable[pa.ChunkedArray]], sign: Positions) -> tuple[
     value = group_in_steps(steps, len(sign))
     # Of n equal rows of one sign and m of the other, n - m are left, the first ones.
     net = sums(value, sign)
+    # Ranks are within a value and a sign: each value has a group for either sign.
     wanted = (np.sign(net)[value] == sign) & (ranks(value * 2 + (sign > 0)) < np.abs(net)[value])
     rows = np.flatnonzero(wanted)
     return rows, value[rows]
@@ -459,9 +469,12 @@ def _left_of_keys(
         compared: The columns whose values are compared within a key, in steps.
         keys: A number for each row, the same for rows of one key.
     """
+    # First the keys with one old and one new row, which cancel if they are equal.
     pairs = _pairs(keys, np.flatnonzero(sign < 0), np.flatnonzero(sign > 0))
     equal = equal_pairs(_read(columns, compared), *pairs)
+    # A key's only row has none that it could cancel, and is left without a look at its values.
     alone = np.bincount(keys)[keys] == 1
+    # The rest are rows of keys that several rows of one sign share.
     crowded = ~alone
     crowded[pairs[0]] = crowded[pairs[1]] = False
     left = ~crowded
@@ -472,6 +485,7 @@ def _left_of_keys(
     if len(several):
         chosen = pa.array(several)
         steps = ([part.take(chosen) for part in step] for step in _read(columns, compared))
+        # The key comes first in the comparison, so rows of two keys never cancel each other.
         rows, values = _left(chain([[pa.array(keys[several])]], steps), sign[several])
         left[several[rows]] = True
         value[several[rows]] = len(keys) + values
@@ -502,4 +516,5 @@ def _pairs(keys: Codes, goes: Positions, comes: Positions) -> tuple[Positions, P
     old, new = (np.bincount(keys[side], minlength=size) for side in (goes, comes))
     single = (old == 1) & (new == 1)
     left, right = goes[single[keys[goes]]], comes[single[keys[comes]]]
+    # Both in the order of keys, so that the same index means the same key.
     return left[np.argsort(keys[left])], right[np.argsort(keys[right])]

@@ -67,7 +67,9 @@ _THREADED_ROWS: Final = 32 * 1024
 OPTIONS: Final[Mapping[str, Any]] = {
     # As nanoseconds, Arrow's default for the times of older writers, years end in 2262.
     "coerce_int96_timestamp_unit": "us",
+    # Joins neighbouring column chunks into one read, and each read is a request to the store.
     "pre_buffer": True,
+    # Decision 19: pages have a CRC-32, which Arrow only checks if it is told to.
     "page_checksum_verification": True,
 }
 
@@ -185,6 +187,7 @@ class Files:
             arrays = [batch.column(name).cast(target.field(name).type) for name in places]
             arrays += [_column(batch, names, field, {}, len(batch), path) for field in fields]
             rows = pa.RecordBatch.from_arrays(arrays, schema=target)
+            # Paths are compared in the dictionary, so each once in a batch and not once a row.
             among = pc.is_in(rows.column(0).dictionary, value_set=wanted)
             is_whole = pc.all(among).as_py()
             yield rows if is_whole else rows.filter(among.take(rows.column(0).indices))
@@ -208,6 +211,7 @@ class Files:
 
     def count(self, block: Block) -> int:
         """Return how many rows a block's file has, deleted ones included."""
+        # An entry made from a path alone (`unknown_block`) says 0.
         return block.rows or int(self._open(block.path, block).metadata.num_rows)
 
     def lacking(self, path: str, fields: Sequence[Field]) -> tuple[Field, ...]:
@@ -260,6 +264,7 @@ class Files:
     def _read_deletions(self, path: str, entry: Entry | None) -> _Deleted:
         file = self._open(path, entry, keep=False)
         table = _read(file, [FILE_COLUMN, POSITION_COLUMN], None, path)
+        # Each row group has a dictionary of its own; codes mean the same only in a common one.
         encoded = table.column(FILE_COLUMN).unify_dictionaries().combine_chunks()
         codes = encoded.indices.to_numpy(zero_copy_only=False)
         positions = table.column(POSITION_COLUMN).to_numpy().astype(np.int64)
@@ -283,6 +288,7 @@ class Files:
             file = pq.ParquetFile(source, **OPTIONS, **known)
             if FILE_COLUMN in file.schema_arrow.names:
                 # Paths are long, and the same for many rows.
+                # Only the footer says that they are there, so the file is opened twice.
                 known = {"metadata": file.metadata, "read_dictionary": [FILE_COLUMN]}
                 file = pq.ParquetFile(source, **OPTIONS, **known)
         except (pa.ArrowException, OSError, ValueError) as error:
@@ -312,10 +318,12 @@ def checked_source(
             check_whole(entry, data)
         return pa.BufferReader(data), {}
     source = pa.PythonFile(BlobFile(blobs, path, size), mode="r")
+    # An entry from before there were digests: there is nothing to check the footer by.
     if entry is None or not entry.footer:
         return source, {}
     footer = read_footer(blobs, path, size)
     check_footer(entry, footer.digest)
+    # Arrow gets the footer that was checked, and doesn't fetch it again.
     return source, {"metadata": footer.metadata}
 
 
@@ -354,6 +362,7 @@ def partition_scalar(text: str | None, type_: pa.DataType) -> pa.Scalar:
         return pa.scalar(None, type_)
     try:
         if pa.types.is_timestamp(type_):
+            # The text is in UTC without an offset, and Arrow makes no instant of such a text.
             return pc.cast(pc.cast(pa.scalar(text), pa.timestamp("us")), type_)
         return pc.cast(pa.scalar(text), type_)
     except pa.ArrowInvalid as error:
@@ -433,6 +442,7 @@ def _streamed(
         yield from file.iter_batches(batch_size=batch_rows, columns=list(stored))
 
 
+# Decision 19: checksums cover the contents of pages and not their headers, so rows are counted.
 def _check_rows(path: str, found: int, expected: int) -> None:
     if found != expected:
         raise DamagedError(
@@ -453,6 +463,7 @@ def _read(file: Any, names: Sequence[str], rows: Positions | None, path: str) ->
 def _read_some(file: Any, names: Sequence[str], rows: Positions, path: str) -> pa.Table:
     metadata = file.metadata
     sizes = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
+    # Which row groups have the rows that are wanted: no other one is read.
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     groups = np.searchsorted(starts, rows, side="right") - 1
     needed = distinct(groups)

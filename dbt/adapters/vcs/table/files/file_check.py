@@ -154,6 +154,7 @@ def _check_pages(blobs: Blobs, file: NeededFile, data: bytes | None, metadata: A
             source,
             metadata=metadata,
             page_checksum_verification=True,
+            # Arrow would fetch whole column chunks ahead.
             pre_buffer=False,
             buffer_size=_PART,
         )

@@ -27,6 +27,7 @@ from dbt.adapters.vcs.core.store.blobs import Blobs, each, write_new
 from dbt.adapters.vcs.table.partition_values import partition_values
 
 MAGIC: Final = b"PAR1"
+# Decision 19: 128 bits of a SHA-256.
 _DIGITS: Final = 32
 
 HELP: Final = (
@@ -217,6 +218,7 @@ def check_footers(blobs: Blobs, entries: Iterable[Entry]) -> list[str]:
             )
         return False
 
+    # Entries from before there were digests have nothing to compare with.
     checked = [entry for entry in entries if entry.footer]
     missing = each(is_missing, checked)
     return [entry.path for entry, gone in zip(checked, missing, strict=True) if gone]
@@ -235,11 +237,13 @@ def footer_bytes(blobs: Blobs, path: str, size: int) -> bytes:
 def _end(blobs: Blobs, path: str, size: int) -> tuple[bytes, str]:
     """Return a file's footer, and the digest of the file if all of it was read."""
     tail = blobs.range(path, max(0, size - _TAIL), min(size, _TAIL))
+    # The magic is at both ends, and before the last one is the length of the footer: 12 bytes.
     if len(tail) < 12 or tail[-4:] != MAGIC:
         raise _no_parquet(path, "it does not end as one does")
     length = int.from_bytes(tail[-8:-4], "little") + 8
     if length + 4 > size:
         raise _no_parquet(path, "its footer is longer than the file")
+    # Decision 19: a file as small as this was read whole for its footer, so its digest is free.
     whole = digest(tail) if len(tail) == size else ""
     if length > len(tail):
         tail = blobs.range(path, size - length, length)
@@ -403,8 +407,10 @@ def stats_of_partition(type_: str, text: str | None, rows: int) -> ColumnStats:
         return ColumnStats(None, None, rows)
     try:
         value = _scalar_of_text(type_of(type_).kind, text)
+    # Spark writes values that Python can't hold, such as a timestamp of the year 10000.
     except (ValueError, InvalidOperation):
         value = None
+    # The bound of a decimal is a str as well, and none of its digits may be cut.
     if isinstance(value, str) and type_of(type_).kind in TEXTS:
         return ColumnStats(shortened(value), raised(value), 0)
     return ColumnStats(value, value, 0)

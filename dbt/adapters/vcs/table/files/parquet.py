@@ -153,6 +153,7 @@ def _partitions(rows: pa.Table, by: Sequence[str]) -> Iterator[tuple[str, pa.Tab
     folders = pc.binary_join_element_wise(
         *(_folder_names(rows.column(id), id) for id in by), pa.scalar(""), "/"
     )
+    # Arrow's sort is stable, so rows of one partition stay in their order.
     order = pc.sort_indices(folders)
     folders = folders.take(order)
     rows = rows.take(order)
@@ -211,6 +212,7 @@ def write_tombstone(
 def _by_place(rows: pa.Table) -> pa.Table:
     """Sort rows by file and position; paths are long and few, so each is compared once."""
     paths = rows.column(FILE_COLUMN).combine_chunks().dictionary_encode()
+    # The inverse of a sorting permutation gives each path its rank.
     place = np.argsort(np.argsort(paths.dictionary.to_numpy(zero_copy_only=False)))
     file = place[paths.indices.to_numpy()]
     position = rows.column(POSITION_COLUMN).to_numpy()
@@ -398,6 +400,7 @@ def _with_number(
     type_ = field.type
     if pa.types.is_struct(type_):
         bare = is_stored and _looks_like_variant(type_)
+        # Decision 20: a struct of the user's with parts of these names has numbers in them.
         bare = bare and not any(_KEY in (part.metadata or {}) for part in type_)
         if not bare:
             type_ = pa.struct(

@@ -30,6 +30,7 @@ from dbt.adapters.vcs.table.types import arrow_type
 _GROUP_BYTES: Final = 64 * 2**20
 """Rows that make a row group, as Arrow counts bytes in memory."""
 
+# All columns are read here, so larger files than elsewhere are read at once and checked whole.
 _READ_WHOLE: Final = 64 * 2**20
 _OWN: Final = (b"ARROW:schema", b"vcs.table", b"vcs.write")
 """Metadata that isn't true of the new file."""

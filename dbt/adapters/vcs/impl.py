@@ -127,6 +127,8 @@ class VcsAdapter(SparkAdapter):
         listener = RunListener(
             lambda: self.environment.life, self.environment.close, self.environment.check_nodes
         )
+        # Not by hooks of the adapter's own project, which count as results, and which neither
+        # Ctrl-C nor `clone` runs.
         get_event_manager().add_callback(listener)
         allow_long_values()
 
@@ -136,11 +138,13 @@ class VcsAdapter(SparkAdapter):
     ) -> Iterator[None]:
         """Name this thread's connection; a run-operation is published when it succeeds."""
         with super().connection_named(name, query_header_context, should_release_connection):
+            # dbt fires no event when a run-operation ends, only this connection tells.
             if not (name.startswith("macro_") and self.environment.invocation.is_operation):
                 yield
                 return
             try:
                 yield
+            # Ctrl-C, too: an operation that was stopped must not be published.
             except BaseException:
                 self._end_operation(success=False)
                 raise

@@ -142,6 +142,7 @@ def adopt(scope: Scope, name: RelationName, added: AddedSnapshot) -> None:
     if overlay.snapshot(base_id).table != overlay.snapshot(entry.snapshot).table:
         raise ConflictError(f"{name} was replaced by another table. Load it again.")
     change = _change(repository, overlay.snapshot(base_id), added)
+    # Answers get lost, and clients send their commit again (decision 23).
     if not change or _was_made(repository, entry.snapshot, base_id, change):
         return
     before = overlay.before(name)
@@ -151,6 +152,8 @@ def adopt(scope: Scope, name: RelationName, added: AddedSnapshot) -> None:
     if shown == base_id or follows:
         _apply(scope, name, change)
         return
+    # An append that says it replaces rows found none to leave out, and might find some now
+    # (decision 23).
     if shown != entry.snapshot or change.operation == "append":
         raise ConflictError(
             f"Others changed {name} since the client loaded it, and the client's change replaces "
@@ -175,6 +178,8 @@ def adopt(scope: Scope, name: RelationName, added: AddedSnapshot) -> None:
 
 def _change(repository: Repository, base: Snapshot, added: AddedSnapshot) -> _Change:
     """Return what a client's snapshot changes."""
+    # Decision 23: with what the client saw. Compared with the head, files that others added since
+    # would look as if the client had left them out.
     old = Version.of(repository, base)
     before = {block.path for block in old.blocks}
     files = client_files(
@@ -182,6 +187,7 @@ def _change(repository: Repository, base: Snapshot, added: AddedSnapshot) -> _Ch
         base.table,
         added.manifest_list,
         folder=added.folder,
+        # DuckDB puts delete files beside the rows (decision 23).
         beside={path.rpartition("/")[0] for path in before},
     )
     change = _Change(
@@ -206,6 +212,7 @@ def _apply(scope: Scope, name: RelationName, change: _Change) -> None:
     blocks = client_blocks(repository, now, change.new, change.folder, change.numbers)
     refuse_null(repository.blobs, blocks, now.schema)
     found = _by_values(repository, Version.of(repository, now), blocks, change)
+    # A file that was written again has its rows at the same positions, under another path.
     made = {client_path(block.path): block.path for block in blocks}
     positions = {made.get(path, path): rows for path, rows in change.deletions.items()}
     deletions = joined(positions, found)
@@ -225,6 +232,7 @@ def _by_values(
     found = equality_deletions(
         repository, shown.snapshot, [*kept, *new], change.equality, sequences
     )
+    # A row that has a tombstone gets no second one.
     return without(found, deleted_in(repository, shown, found))
 
 
@@ -254,6 +262,7 @@ def _deletions(repository: Repository, base: Version, files: ClientFiles) -> Del
     if not found and not files.undeleted:
         return {}
     staying = {block.path for block in base.blocks}.intersection(files.paths)
+    # A vector repeats the deletions of the one that it replaces (decision 23).
     old = deleted_in(repository, base, staying)
     if files.undeleted:
         kept = client_deletions(repository, paths, files.known)
@@ -286,6 +295,7 @@ def _was_made(repository: Repository, now: SnapshotId, base: SnapshotId, change:
                 f"{min(known)} is in the table already, and other files of the snapshot are not. "
                 "Nothing was changed; load the table again, and write new files."
             )
+        # Without new files, only the rows that it deleted tell that a version is this change.
         if not new and version.parents and _is_of(repository, after, paths, change):
             return True
     return False
@@ -361,6 +371,8 @@ def merged(
                 based_on=base,
                 origin=origin,
             ),
+            # No engine: a merge that needs Spark is a conflict, and the client loads the table
+            # again.
             None,
         )
     except (TooLargeError, InputError) as error:

@@ -19,11 +19,11 @@ _SYNC: Final = b"dbt-vcs manifest"
 NULL: Final = b"\0"
 SOME: Final = b"\2"
 """What an optional value begins with: the first of two types, null, or the second."""
+# Bytes of one unpacked block of a client's file; clients write some 64 KB.
 _BLOCK: Final = 16 * 2**20
-"""Bytes of one unpacked block of a client's file; clients write some 64 KB."""
 
+# Bytes that a record takes here, if fewer in the file.
 _RECORD: Final = 256
-"""Bytes that a record takes here, if fewer in the file."""
 
 _PRIMITIVES: Final = frozenset(
     {"null", "boolean", "int", "long", "float", "double", "bytes", "string"}

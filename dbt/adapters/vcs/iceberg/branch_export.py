@@ -32,8 +32,8 @@ _MOVE: Final = "dbt-vcs.move"
 """Property of exported tables: the number of the move of the branch that they show."""
 
 
+# Tables whose files are written at about the cost of one.
 _AT_ONCE: Final = 1_000
-"""Tables whose files are written at about the cost of one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +115,7 @@ def export_branch(
         is_done = False
         try:
             is_done = export.bring_up_to_date(everything=everything)
+        # A purge takes away what was being read. Without one this is damage.
         except (DamagedError, NotFoundError):
             if settled() == purges:
                 raise

@@ -34,9 +34,9 @@ from dbt.adapters.vcs.workspace.table_version import Version
 
 _NUMBER: Final = b"PARQUET:field_id"
 _NO_NUMBERS: Final[Mapping[str, int]] = {}
+# Iceberg's numbers of `_row_id` and `_last_updated_sequence_number`, which its writers put into
+# files of format version 3. They stay in the file for readers that know them, and are no columns.
 _LINEAGE: Final = frozenset({2147483540, 2147483539})
-"""Iceberg's numbers of `_row_id` and `_last_updated_sequence_number`, which its writers put into
-files of format version 3. They stay in the file for readers that know them, and are no columns."""
 
 _FITTED: Final = "-fitted.parquet"
 """What the path of a block ends with that was made from a client's file."""
@@ -70,6 +70,7 @@ def client_blocks(
         return ()
     _check_table(version)
     for path in paths:
+        # Each branch has a folder of its own, so nobody makes rows of the files of another branch.
         if not path.startswith(f"{folder}/"):
             raise InputError(
                 f"{path} is outside of the folder that the branch's clients were given. Nothing "
@@ -107,6 +108,8 @@ def _footer(repository: Repository, path: str) -> Footer:
 
 def _check_table(version: Snapshot) -> None:
     for field in version.schema.fields:
+        # Partitions are found by comparing Spark's texts of values. Other types have texts that
+        # only Spark knows (decision 23).
         if field.id in version.partition_by and not is_told(field.type):
             raise UnsupportedError(
                 f"The table is partitioned by {field.name}, and only Spark knows how values of "
@@ -121,6 +124,7 @@ def client_path(path: str) -> str:
 
 def _differs(names: Mapping[str, str], schema: Schema) -> bool:
     """Return whether readers would find other columns in a file, or texts that don't fit."""
+    # This finds `varchar(n)`, too, and both inside of nested types.
     return any(names[field.id] != field.id or "char(" in field.type for field in schema.fields)
 
 
@@ -139,6 +143,8 @@ def _write_fitted_file(
         for column, field in zip(table.columns, fields, strict=True)
     ]
     made = pa.table(columns, names=[field.id for field in fields])
+    # Named after the client's file, with its rows in the same order: deleted positions and a
+    # second arrival still fit (decision 23).
     fitted = f"{path}{_FITTED}"
     data = parquet_bytes(made, path)
     # A commit that is sent again after a lost answer writes the same bytes.
@@ -156,6 +162,7 @@ def _partition(repository: Repository, path: str, version: Snapshot) -> dict[str
     found: dict[str, str | None] = {}
     for field in fields:
         values = _distinct(path, table.column(field.id), field)
+        # A block has one value of each partition column, by which readers leave it out as a whole.
         if len(values) != 1:
             raise InputError(
                 f"{path} has rows of {len(values)} partitions: {field.name} has several values. "
@@ -191,6 +198,7 @@ def _columns(
     Raises:
         InputError: A column is missing, is there twice, has another type or isn't the table's.
     """
+    # The dictionaries below would keep one of them, in silence.
     if len(set(found.names)) < len(found.names):
         raise InputError(f"{path} has several columns of one name. Nothing was changed.")
     columns = [column for column in found if number_of(column) not in _LINEAGE]
@@ -198,6 +206,7 @@ def _columns(
     by_name = {column.name: column for column in columns}
     names: dict[str, str] = {}
     for field in schema.fields:
+        # The client numbered columns that this commit adds. The catalog gives them other numbers.
         wanted = numbers.get(field.id, field_number(field.id))
         column = by_number.get(wanted) or by_name.get(field.name)
         if column is None:
@@ -206,6 +215,7 @@ def _columns(
                 "again, and write all its columns."
             )
         number = number_of(column)
+        # The same name and another number is another column, such as one that was dropped since.
         if number is not None and number != wanted:
             raise InputError(
                 f"The column {field.name} of {path} has the field id {number}; expected "
@@ -250,6 +260,7 @@ def _plain_type(type_: Any) -> pa.DataType:
     if pa.types.is_map(type_):
         return pa.map_(_plain_type(type_.key_type), _plain_type(type_.item_type))
     if pa.types.is_list(type_) or pa.types.is_large_list(type_):
+        # Writers choose what the element is called, and whether it may be NULL.
         return pa.list_(pa.field("element", _plain_type(type_.value_type)))
     if pa.types.is_struct(type_):
         return pa.struct([pa.field(part.name, _plain_type(part.type)) for part in type_])
@@ -287,6 +298,7 @@ def client_deletions(
             vectors.setdefault(file, []).append(vector)
             continue
         table = _read_rows(repository, file)
+        # A path is repeated for each of its rows: as a dictionary it is turned into ours once.
         uris = table.column(_PATH).combine_chunks().dictionary_encode()
         places = table.column(_PLACE).to_numpy().astype(np.int64)
         codes = uris.indices.to_numpy()
@@ -433,10 +445,13 @@ def equality_deletions(
     for file in files:
         fields = _fields(file, version)
         grouped.setdefault((fields, file.sequence), []).append(_values(repository, file, fields))
+    # Files that compare the same columns at the same age are taken together, so that a block is
+    # read once for all of them.
     for (fields, sequence), tables in grouped.items():
         values = pa.concat_tables(tables)
         # Iceberg: values delete rows of older files only, not those of the same commit.
         older = [block for block in blocks if sequences.get(block.path, -1) < sequence]
+        # No values have no bounds to look for.
         older = older if values.num_rows else []
         near = _near_blocks(older, fields, values)
         _check_size(near, limits)
@@ -463,6 +478,8 @@ def _fields(file: EqualityFile, version: Snapshot) -> tuple[Field, ...]:
                 f"{file.path} deletes rows by {field.name}, whose type {field.type} can't be "
                 "compared here. Nothing was changed; delete by columns of plain types."
             )
+    # Iceberg applies such a file to its own partition only. With the partition's columns among the
+    # values, a comparison of values comes to the same.
     missing = set(version.partition_by) - {field.id for field in fields}
     if missing:
         named = sorted(field.name for field in version.schema.fields if field.id in missing)
@@ -506,6 +523,7 @@ def _near_blocks(
     """Return the blocks whose bounds reach the values."""
     for field in fields:
         column = values.column(field.id)
+        # NULL equals NULL here, and the bounds of a block say nothing of its NULLs.
         if pruning.is_ordered(field.type) and not column.null_count:
             span = python_value(pc.min_max(column))
             blocks = pruning.within(blocks, field, span["min"], span["max"])
@@ -536,5 +554,6 @@ def _matching_rows(
     if not len(near):
         return near
     both = pa.concat_tables([values.cast(old.schema), old.take(pa.array(near))])
+    # Equal rows get equal codes, NULL included, which a join would never match.
     codes = group_ids(both.columns, both.num_rows)
     return near[np.isin(codes[values.num_rows :], codes[: values.num_rows])]

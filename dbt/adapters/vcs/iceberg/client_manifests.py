@@ -31,9 +31,9 @@ _NEEDED: Final = frozenset(
 _PACKED: Final = 64 * 2**20
 """Bytes of one of a client's files."""
 
+# Bytes of the entries in all files of one commit: of a million data files, or of 40,000 with
+# bounds of a hundred columns.
 _UNPACKED: Final = 256 * 2**20
-"""Bytes of the entries in all files of one commit: of a million data files, or of 40,000 with
-bounds of a hundred columns."""
 
 _PUFFIN: Final = "PUFFIN"
 _PLACE: Final = ("referenced_data_file", "content_offset", "content_size_in_bytes")
@@ -124,6 +124,7 @@ def client_files(
     """
     try:
         return _client_files(repository, table, manifest_list, folder, beside)
+    # Whatever a client's manifests lack shows as one of these. No field is checked beforehand.
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(
             f"The manifests of {manifest_list} lack something that they need: "
@@ -150,6 +151,7 @@ def _client_files(
         for entry in reader.records(str(manifest["manifest_path"])):
             file: Mapping[str, Any] = entry["data_file"]
             if int(entry["status"]) == _DELETED:
+                # Without it, deleted rows may be back: `adopt` looks whether they are.
                 undeleted |= not is_data
                 continue
             path, sequence = reader.path(str(file["file_path"])), _sequence(entry, manifest)

@@ -85,6 +85,7 @@ class TableFiles:
 
     def path(self, kind: str, name: str) -> str:
         """Return the path of a file in the table's folder."""
+        # Decision 37: a name that a collection condemned gets a second one.
         return self._files.condemned.free(f"{self._folder}/{kind}/{name}")
 
     def is_free(self, manifest: Record) -> bool:
@@ -94,6 +95,7 @@ class TableFiles:
     def spec_of(self, block: Block) -> Spec:
         """Return how a block is partitioned, as far as the table has the columns."""
         # A column that was dropped is in no schema, so nothing can be partitioned by it.
+        # Sorted, since the number of a spec is a hash of its columns (decision 21).
         ids = tuple(sorted(id for id in block.partition if id in self.fields))
         found = self._specs.get(ids)
         if found is None:
@@ -161,6 +163,8 @@ def data_manifests(
     for spec, part in _by_spec(files, blocks).items():
         columns = _columns(files, part)
         old = sorted(block.path for block in part if block.path in kept)
+        # The rest of what the bytes depend on: versions that say the same of these blocks share a
+        # file.
         more = [] if before is None else [str(before), *old, *_numbers(rows, old)]
         shape = files.shape(columns, *spec.ids, *more)
         path = files.path("manifests", f"{id}-{shape}.avro")
@@ -339,6 +343,7 @@ class DataEntries:
                 upper_encoder_of(field),
             )
             for field in columns
+            # Iceberg has counts and bounds of primitive fields only.
             if not type_of(field.type).is_nested
         }
 
@@ -398,6 +403,7 @@ class DataEntries:
 
     def _measures(self, block: Block, rows: bytes) -> list[bytes]:
         """Return the maps of counts, NULL counts, lower and upper bounds."""
+        # Avro's maps have texts as keys, so Iceberg has maps of numbers as arrays of pairs.
         counts: list[bytes] = []
         nulls: list[bytes] = []
         lows: list[bytes] = []

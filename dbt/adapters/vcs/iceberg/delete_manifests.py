@@ -114,6 +114,7 @@ def _delete_file(
 ) -> Record:
     """Write one position delete file, and return it as a manifest describes it."""
     uris = [files.place.uri(path) for path in targets]
+    # Named for what it says, so all versions that have the tombstone share the file.
     name = digest_of([tombstone.path, uris])
     path = files.path("deletes", f"{name}.parquet")
 
@@ -122,6 +123,8 @@ def _delete_file(
         numbers = np.repeat(np.arange(len(uris), dtype=np.int32), [len(p) for p in positions])
         paths = pa.DictionaryArray.from_arrays(pa.array(numbers), pa.array(uris))
         columns = [paths.cast(pa.string()), pa.array(np.concatenate(positions))]
+        # Arrow leaves checksums of pages out by default, and readers can't find flipped bits
+        # without.
         sink = pa.BufferOutputStream()
         pq.write_table(
             pa.table(columns, schema=_SCHEMA), sink, store_schema=False, write_page_checksum=True
@@ -176,12 +179,13 @@ def deletions_manifest(
         count[1] += item.file["record_count"]
     values = [item.values for item in found]
     record = listed(files, path, files.put(path, make), spec, DELETES, counts, values)
+    # A vector that stays is older than a manifest that lists it again.
     old = [item.added[1] for item in found if item.added is not None]
     return {**record, "min_sequence_number": min(old)} if old else record
 
 
+# Manifests of earlier versions that are listed as they are; the vectors of others move to one.
 _MOST: Final = 16
-"""Manifests of earlier versions that are listed as they are; the vectors of others move to one."""
 
 
 class _Vector(NamedTuple):

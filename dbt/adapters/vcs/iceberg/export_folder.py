@@ -24,9 +24,10 @@ REGISTERED: Final = "_registered"
 
 T = TypeVar("T")
 
+# As in Iceberg's Hadoop tables, which engines find in a folder without a catalog.
 _VERSION: Final = re.compile(r"v([1-9][0-9]*)\.metadata\.json")
+# How many metadata files of a table are kept: somebody may have read the hint a moment ago.
 _KEPT: Final = 5
-"""How many metadata files of a table are kept: somebody may have read the hint a moment ago."""
 
 _FEW: Final = 20
 """Tables whose folders are listed one by one."""
@@ -100,6 +101,7 @@ class ExportFolder:
     def finish(self, move: int, state: ExportState) -> None:
         """Write down what was exported at a move of the branch, and forget what was before."""
         path = f"{self.path}/{STATES}/{move:020}.json"
+        # Written first: a process that dies now leaves two, of which the later counts.
         self._blobs.replace_all({path: msgspec.json.encode(state)})
         for info in list(self._blobs.walk(f"{self.path}/{STATES}")):
             if info.path < path:
@@ -230,6 +232,7 @@ class ExportFolder:
             versions = self.versions(relation)
             hint = self._hint(relation)
             shown = {n for n, at in versions.items() if n == hint or at in registered}
+            # Readers that find no hint take the highest number.
             shown |= {*list(versions)[-1:]}
             for number in shown:
                 for snapshot in (self.metadata(versions[number]) or {}).get("snapshots", ()):

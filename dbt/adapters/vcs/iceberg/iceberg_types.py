@@ -100,6 +100,7 @@ def name_mapping(schemas: Iterable[Schema]) -> list[dict[str, Any]]:
 
 
 def _field(field: Field, *, is_required: bool) -> dict[str, Any]:
+    # Readers would show NULL where we show the default.
     if field.initial is not None:
         raise UnsupportedError(
             f"The column '{field.name}' was added with a default for the rows that were there, "
@@ -218,9 +219,10 @@ def _name_entry(number: int, name: str, type_: Any) -> dict[str, Any]:
 Encoder = Callable[[Any], bytes]
 
 _EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
+# More digits than a decimal has, else Python rounds to 28.
 _EXACT: Final = Context(prec=76)
-"""More digits than a decimal has, else Python rounds to 28."""
 
+# Specification, appendix D, "Binary single-value serialization": numbers are little-endian.
 _INT: Final = struct.Struct("<i").pack
 _LONG: Final = struct.Struct("<q").pack
 _FLOAT: Final = struct.Struct("<f").pack

@@ -32,6 +32,8 @@ class Spec(NamedTuple):
     @property
     def number(self) -> int:
         """Its id: the same in all versions and on all branches."""
+        # Decision 21: a hash needs no counter. Iceberg's libraries give an unpartitioned spec the
+        # number 0.
         return field_number("spec", *self.ids) if self.fields else 0
 
     @property

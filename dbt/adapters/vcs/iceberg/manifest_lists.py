@@ -62,6 +62,7 @@ class ListedVersion:
     def of_facts(cls, path: str, data: bytes, facts: Mapping[str, str]) -> ListedVersion:
         """Return a list whose header was just made, and needs no reading."""
         found = cls(path, data)
+        # Where `cached_property` looks. The class is frozen, so the attribute can't be set.
         found.__dict__["facts"] = dict(facts)
         return found
 
@@ -116,8 +117,11 @@ class ListedVersion:
         """Return the manifests of each segment; those of removed blocks are left out."""
         found: dict[str, list[Record]] = {}
         for manifest in self.manifests:
+            # `data_manifests` and `delete_manifests` begin a name with the segment's id.
             name = str(manifest["manifest_path"]).rpartition("/")[2]
             found.setdefault(name.partition("-")[0], []).append(manifest)
+        # These belong to no segment: one says what a version lost, the other is made for a whole
+        # version.
         for others in ("removed", "vectors"):
             found.pop(others, None)
         return found
@@ -126,8 +130,8 @@ class ListedVersion:
 _KNOWN: Final = 64 * 2**20
 """Bytes of lists that are kept, decoded."""
 
+# How many times its stored size a list takes in memory at most: its entries are compressed.
 _DECODED: Final = 16
-"""How many times its stored size a list takes in memory at most: its entries are compressed."""
 
 _ALONE: Final = "0" * 40
 """Stands for the commit where that is not known."""
@@ -158,6 +162,8 @@ class ManifestLists:
         self._known: BoundedCache[str, ListedVersion] = BoundedCache(_KNOWN, keeps_last=True)
         self._place = place
         self._version = version
+        # Lists name files by their URI, so another root, like another format version, has other
+        # lists.
         self._kind = digest_of([place.root, version])
         self._relation = digest_of([str(relation)])
 
@@ -249,6 +255,7 @@ class _Making:
     def manifests(self) -> list[Record]:
         """Return what the version lists: data first, in the order of the table's rows."""
         if self._manifests is None:
+            # A stable sort: data manifests stay in the order in which rows are numbered.
             found = sorted(self._all_manifests(), key=lambda manifest: int(manifest["content"]))
             self._manifests = self._with_row_numbers(found)
         return self._manifests
@@ -263,6 +270,7 @@ class _Making:
                 yield from shared[ref.id]
                 continue
             segment = self._objects.segment(ref.id)
+            # Decision 21: blocks that only moved to another segment are existing, not added.
             old = gone.keys() & {block.path for block in segment.blocks}
             kept |= old
             yield from self._new_manifests(ref, segment, old)
@@ -277,6 +285,7 @@ class _Making:
 
     def _shared_manifests(self) -> dict[str, list[Record]]:
         """Return the manifests of the version before that mean the same here, by segment."""
+        # Bounds are written as their column's type, so another type means other manifests.
         if self._base is None or self._before is None or not self._has_same_types:
             return {}
         old = {ref.id for ref in self._before.segments}
@@ -294,6 +303,7 @@ class _Making:
         specs = {} if self._base is None else self._base.specs
         columns = self._files.fields.keys()
         return all(
+            # No schema has a dropped column, so no spec may name it. Condemned files may vanish.
             columns >= set(specs[item["partition_spec_id"]]) and self._files.is_free(item)
             for item in manifests
         )
@@ -316,6 +326,7 @@ class _Making:
 
     def _first_rows(self, shared: Mapping[str, Any]) -> Mapping[str, int]:
         """Return the numbers of the first rows of blocks that may change their manifests."""
+        # Decision 21: a block that changes its manifest keeps the numbers of its rows.
         if self._version < 3 or self._base is None:
             return {}
         listed = self._base.by_segment()
@@ -335,6 +346,8 @@ class _Making:
         )
         self._added += len(segment.blocks) - len(old)
         self._new_deletes += 0 if is_known else ref.deleted
+        # Version 3 has one vector for each file, whichever segments delete from it: see
+        # `_vectors`.
         if segment.tombstones and self._version < 3:
             find = _Finder(self._objects.segment, self._snapshot, segment)
             found += delete_manifests(self._files, ref.id, segment.tombstones, find)
@@ -348,6 +361,8 @@ class _Making:
             return
         before: Sequence[Tombstone] = ()
         base: list[Record] = []
+        # Decision 21: vectors stay where they are, or clients that delete from different files
+        # would be in each other's way.
         if self._base is not None and self._before is not None and self._has_same_types:
             before = self._tombstones(self._before)
             base = [item for item in self._base.manifests if item["content"] == DELETES]
@@ -389,6 +404,8 @@ class _Making:
         specs = {spec.number: spec.ids for spec in self._files.specs}
         if self._base is not None:
             used = {manifest["partition_spec_id"] for manifest in self.manifests()}
+            # Manifests that were taken over keep their specs, so the metadata has to declare
+            # these.
             specs |= {n: ids for n, ids in self._base.specs.items() if n in used}
         types = {id: field.type for id, field in self._files.fields.items()}
         return {
@@ -431,6 +448,7 @@ class _Making:
         deleted = sum(ref.deleted for ref in self._snapshot.segments)
         before = 0 if self._before is None else sum(ref.deleted for ref in self._before.segments)
         if self._snapshot.operation == _COMPACTION and self._before is not None:
+            # Specification: `replace` changes no rows.
             return "replace" if self._snapshot.rows == self._before.rows else "overwrite"
         if not self._removed and not self._new_deletes and deleted == before:
             return "append"

@@ -50,6 +50,7 @@ def root_of(location: str) -> str:
     location = location.rstrip("/")
     if not _SCHEME.match(location):
         return f"file://{location}"
+    # Hadoop calls a bucket s3a, and Iceberg's readers call it s3.
     return re.sub("^s3a://", "s3://", location)
 
 
@@ -150,6 +151,8 @@ class PendingFiles:
             free = self.condemned.free(path)
             if not self.stored.exists(free):
                 self.stored.create(free, data)
+            # Looked at after the write: a collection may have condemned the name meanwhile
+            # (decision 37).
             if not self.condemned.refresh() or free not in self.condemned:
                 return free
 

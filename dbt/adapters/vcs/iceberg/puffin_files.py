@@ -25,6 +25,7 @@ _TYPE: Final = "deletion-vector-v1"
 _POSITION: Final = 2147483645
 """Iceberg's number of the position of a row."""
 
+# Bitmaps hold unsigned numbers, and positions are signed here.
 _LAST_ROW: Final = 2**63 - 1
 
 _TAIL: Final = 12
@@ -88,6 +89,7 @@ def vector_bytes(positions: npt.NDArray[np.int64]) -> bytes:
     bitmap = iceberg_extra("pyroaring").BitMap64(positions)
     # A range of rows takes a few bytes, as where Iceberg itself writes it.
     bitmap.run_optimize()
+    # Specification: length and checksum are big-endian, the bitmap between them little-endian.
     data: bytes = _VECTOR + bitmap.serialize()
     return struct.pack(">I", len(data)) + data + struct.pack(">I", zlib.crc32(data))
 

@@ -42,8 +42,8 @@ FORMAT_VERSIONS: Final = (2, 3)
 FORMAT_VERSION: Final = "format-version"
 """The property of a table that says its format version, if that is one of them."""
 
+# What an unpartitioned table has for the last number of a partition field.
 _LAST_PARTITION: Final = 999
-"""What an unpartitioned table has for the last number of a partition field."""
 
 
 def table_metadata(
@@ -346,6 +346,7 @@ def _snapshot(
         "summary": summary,
         "schema-id": schemas.number(item.snapshot),
     }
+    # Specification, "Row Lineage": a snapshot says which numbers its new rows have.
     if version >= 3:
         found["first-row-id"] = item.listed.first_row
         found["added-rows"] = item.listed.next_row - item.listed.first_row

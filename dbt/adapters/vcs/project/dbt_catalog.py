@@ -112,6 +112,7 @@ def _rows(
         for part, value in {**item._asdict(), "include": True}.items()
         if part != "id"
     }
+    # From 1, as in other adapters' catalogs. dbt-spark counts from 0.
     for index, (column, type, note) in enumerate(facts.columns, start=1):
         described = (column, index, type, note)
         yield {**dict(zip(_TABLE + _COLUMN, about + described, strict=True)), **shown}
@@ -126,6 +127,7 @@ def _agate(rows: Iterable[Mapping[str, Any]]) -> agate.Table:
     found = list(rows)
     names = list(dict.fromkeys([*_TABLE, *_COLUMN, *(key for row in found for key in row)]))
     kinds: dict[type, Any] = {int: Integer(), bool: agate.Boolean()}
+    # By default agate takes texts such as `none` and `n/a` for NULL.
     text = agate.Text(cast_nulls=False)
     types = {
         key: kinds.get(type(value), text)

@@ -347,6 +347,7 @@ class Environment:
         workspace = Workspace(
             repository,
             line,
+            # Not made yet: a build in which everything is known needs no Spark (decision 34).
             lambda: self.make_engine(repository.blobs),
             schema=credentials.schema,
             externals=self.externals,
@@ -459,6 +460,7 @@ def resumed_run(
     if not retry_of:
         return next((run for run in known if run.status is Status.PASSED), None)
     retried = [run for run in known if run.invocation == retry_of]
+    # Decision 8: dbt's record lacks nodes that had not started, and couldn't be completed.
     if retried and retried[0].status is Status.INTERRUPTED:
         raise InputError(
             f"{retried[0].name} was stopped early ({retried[0].note}), so dbt "

@@ -95,6 +95,7 @@ _FORMATS = {
     ".txt": "text",
 }
 _DEFAULTS: Mapping[str, Mapping[str, str]] = {
+    # Most writers double a quote inside of quotes. Spark expects a backslash by default.
     "csv": {"header": "true", "inferSchema": "true", "escape": '"'}
 }
 
@@ -162,11 +163,13 @@ def _external(source: Any, meta: Mapping[str, Any], project_root: Path) -> Exter
 
 def _suffix(location: str) -> str:
     path = PurePosixPath(location.rstrip("/"))
+    # Spark unpacks these itself, so the format is in what comes before.
     suffixes = [suffix for suffix in path.suffixes if suffix not in (".gz", ".bz2", ".zst")]
     return suffixes[-1].lower() if suffixes else ""
 
 
 def _text(value: Any) -> str:
+    # YAML's `true` arrives as Python's `True`.
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

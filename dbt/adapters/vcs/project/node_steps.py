@@ -81,6 +81,7 @@ class NodeStep:
     """
 
     def __init__(self, reuse: Reuse) -> None:
+        # Reentrant: whoever executes a statement holds it, and asks for `overlay`.
         self.lock = threading.RLock()
         self.reuse = reuse
         self.said: list[Sent] = []
@@ -295,6 +296,7 @@ def plan_replays(
     itself changed before a step read it counts as the merge shows it.
     """
     forced: set[RelationName] = set()
+    # A round can only add steps to those of the last one, so this ends.
     while True:
         found = _Planner(repository, steps, sides, forced).run()
         missed = _missed(steps, found)
@@ -461,6 +463,7 @@ class RecordedTables:
         What comes after its makers in the list was made from them.
         """
         reads = {name: self._reads(name) for name in built}
+        # First all readers, over any number of steps.
         reached, left = set(moved), list(moved)
         found: set[RelationName] = set()
         while left:
@@ -468,6 +471,7 @@ class RecordedTables:
             found |= {reader for reader, items in reads.items() if name in items}
             left += found - reached
             reached |= found
+        # Then in an order in which makers come before readers.
         ordered: list[RelationName] = []
         while len(ordered) < len(found):
             rest = found.difference(ordered)

@@ -138,6 +138,7 @@ class RunLife:
     def execute(self, connection: Connection, name: str, text: str, origin: Origin) -> Outcome:
         """Execute a statement that dbt sends over the named connection."""
         if is_node(name):
+            # Decision 5: the statements of a node are committed together, when it has ended.
             step = self._step(name)
             with step.lock:
                 overlay = step.overlay(self.workspace)
@@ -145,6 +146,7 @@ class RunLife:
                 step.note(outcome.inputs)
                 step.said.append(Sent(text))
                 return outcome
+        # Decision 5: outside of nodes each statement is a commit of its own.
         overlay, reuse = self.workspace.begin(), self._modes.reuse(name, self.line.branch)
         outcome = connection.execute(text, overlay, origin=origin, reuse=reuse)
         self.land(overlay, name)
@@ -205,6 +207,8 @@ class RunLife:
         step = self._step(node.id)
         with step.lock, self._landing:
             overlay = step.take()
+            # Decision 8: dbt's record names this node as skipped, so a retry makes its changes
+            # again.
             if self._is_interrupted:
                 return
             node = with_savings(node, step.reuse.tally, self.invocation.id)
@@ -237,6 +241,7 @@ class RunLife:
             if node.id.startswith("test."):
                 node = msgspec.structs.replace(node, inputs=step.read())
             self._ended[node.id] = node
+            # Only now: a result that did not land names versions that a collection may take.
             if node.status not in UNDONE or node.id.startswith("test."):
                 self._remember(step.reuse)
         if overlay is not None and node.status not in UNDONE:
@@ -427,6 +432,7 @@ class RunLife:
         """Return the record of the whole run, including the nodes of the run that it resumed."""
         # Checksums are for `dbt retry`, and what is published isn't retried.
         nodes = [msgspec.structs.replace(node, file_checksum=None) for node in self._all_nodes()]
+        # Decision 6: the run's last commit is named and is no parent, so that its steps can go.
         return self._record(nodes, seconds=round(seconds, 3), head=self.line.run.head)
 
     def _all_nodes(self) -> list[NodeRun]:
@@ -548,12 +554,14 @@ class PostponedOperations:
         Raises:
             VcsError: Some of it failed; the message says what was not done.
         """
+        # Emptied first: `leave_out` is called afterwards in any case.
         waiting, self._waiting = self._waiting, []
         for place, (_, _, work) in enumerate(waiting):
             try:
                 lines = work()
             except VcsError as error:
                 left = "; ".join(command for _, command, _ in waiting[place:])
+                # The same kind, because callers go by it.
                 raise type(error)(
                     f"The run is published, but an operation that it called failed: {error} "
                     f"Not carried out: {left}"

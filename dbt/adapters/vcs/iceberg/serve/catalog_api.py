@@ -150,8 +150,8 @@ _NO_EXCHANGE: Final = (
     "(in Spark `spark.sql.catalog.<name>.token`), in place of `credential`."
 )
 
+# Writes whose bodies are held at once. Others wait, and reads go on meanwhile.
 _AT_WORK: Final = 8
-"""Writes whose bodies are held at once. Others wait, and reads go on meanwhile."""
 
 Handler = Callable[["CatalogApi", Request], Response]
 WriteHandler = Callable[["CatalogApi", Request, Record], Response]
@@ -202,6 +202,7 @@ class CatalogApi:
         return Route(path, run, methods=[method])
 
     def _write(self, method: str, path: str, handler: WriteHandler, start: str) -> Route:
+        # A coroutine, so that a body that arrives slowly holds no thread.
         async def run(request: Request) -> Response:
             request.scope[ROUTE] = start + path
             try:
@@ -240,6 +241,7 @@ class CatalogApi:
             revision, namespace = namespace[0], namespace[1:]
         else:
             revision = revision_of(prefix)
+        # Iceberg's Java client names itself in the first, and its HTTP library in the second.
         client = request.headers.get("x-client-version") or request.headers.get("user-agent")
         bearer = bearer_of(request)
         version = self.documents.maker.format_version
@@ -331,6 +333,7 @@ def _load_answer(request: Request, body: Body) -> Response:
     """Return a body, or say that the client has it already."""
     headers = {"ETag": body.tag}
     known = request.headers.get("If-None-Match", "")
+    # A proxy that packs answers makes their tags weak.
     if any(tag.strip().removeprefix("W/") in ("*", body.tag) for tag in known.split(",")):
         return Response(status_code=304, headers=headers)
     return Response(body.data, media_type=JSON, headers=headers)
@@ -343,8 +346,8 @@ def take_metrics(api: CatalogApi, request: Request) -> Response:
 
 
 _LOCAL: Final = "file://"
+# How a client calls itself that makes the folder of rows, and none for manifests alone.
 _CLIENT: Final = "duckdb/"
-"""How a client calls itself that makes the folder of rows, and none for manifests alone."""
 
 
 def _make_folder(repository: Repository, request: Request, found: FoundRelation) -> None:
@@ -381,6 +384,7 @@ def _check_writes(request: Request) -> None:
     """Check what of a role is known before a body is."""
     bearer, prefix = bearer_of(request), request.path_params.get("prefix")
     revision = None if prefix is None else revision_of(prefix)
+    # Without a prefix the body names the branch, and `writer_of` checks the role there.
     if not (bearer.is_writer if revision is None else bearer.writes(revision)):
         where = "any branch" if revision is None else f"the branch {revision!r}"
         raise forbidden(
@@ -399,6 +403,7 @@ async def _body_of(request: Request, most: int) -> bytes:
     told = request.headers.get("content-length", "")
     if told.isdecimal() and int(told) > most:
         raise too_large
+    # A body may tell no length, or a wrong one, so what arrives is counted as well.
     found = bytearray()
     try:
         async for part in request.stream():
@@ -475,6 +480,7 @@ def commit_transaction(api: CatalogApi, request: Request, body: Record) -> Respo
         writer, below = api.writer(request, namespace)
         writers[writer.branch] = writer
         requests.append(read_commit(found, below, name))
+    # A commit lands by the swap of one ref, and two branches are two.
     if len(writers) > 1:
         raise bad_request(
             f"A transaction changes one branch, and this one names {', '.join(sorted(writers))}."

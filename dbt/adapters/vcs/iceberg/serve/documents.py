@@ -120,6 +120,7 @@ class Documents:
         data = msgspec.json.encode(
             {"metadata-location": document.location, "metadata": metadata, "config": config}
         )
+        # Of the bytes, so that all servers of a repository give a document the same tag.
         return Body(data, f'"{hashlib.sha256(data).hexdigest()[:32]}"')
 
 
@@ -138,9 +139,9 @@ _KNOWN: Final = 32 * 2**20
 _FIRST: Final = 512
 """Bytes of one of them: three ids and a name."""
 
+# Folders in which nothing ever is. Trino creates a table only if nothing is in its location, and
+# its `remove_orphan_files` deletes there what it doesn't know: files of other branches.
 _LOCATIONS: Final = f"{FOLDER}/locations/tables"
-"""Folders in which nothing ever is. Trino creates a table only if nothing is in its location, and
-its `remove_orphan_files` deletes there what it doesn't know: files of other branches."""
 
 
 class IcebergDocuments:

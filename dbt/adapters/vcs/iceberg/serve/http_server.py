@@ -134,7 +134,10 @@ class ServerLimits:
         # A negative limit means that there is none.
         most = self.connections if soft < 0 else min(self.connections, max(soft - _FILES, 2))
         return replace(
-            self, connections=most, per_address=min(self.per_address, max(most // 2, 1))
+            # Half of all at most, so that one address can't keep everybody else out.
+            self,
+            connections=most,
+            per_address=min(self.per_address, max(most // 2, 1)),
         )
 
 
@@ -216,6 +219,7 @@ class _Connection(H11Protocol):
 
     def pause_writing(self) -> None:
         super().pause_writing()
+        # The client doesn't read. `close` would wait for it to take what is left.
         self._unread = self.loop.call_later(self._limits.body_seconds, self.transport.abort)
 
     def resume_writing(self) -> None:
@@ -249,6 +253,7 @@ class _Listener(socket.socket):
     def __init__(
         self, listener: socket.socket, limits: ServerLimits, log: Callable[[str], None]
     ) -> None:
+        # The other socket object would close the file when it is collected.
         super().__init__(fileno=listener.detach())
         self._limits = limits
         self._log = log
@@ -272,6 +277,8 @@ class _Listener(socket.socket):
             return _Counted(found, partial(self._ended, client)), address
         found.close()
         self._log(f"Refused a connection: {refused}.")
+        # Asyncio passes over this one: it is what a client causes that leaves before it is
+        # accepted.
         raise ConnectionAbortedError(refused)
 
     def _ended(self, client: str) -> None:
@@ -335,6 +342,7 @@ def _stopping(server: uvicorn.Server) -> Iterator[None]:
     def stop(*_: object) -> None:
         server.should_exit = True
 
+    # Python lets only the main thread set handlers.
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -25,8 +25,8 @@ _BUCKETS: Final = (0.001, 0.002, 0.005, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 _PATH: Final = 1_000
 """Characters of a path that the log shows."""
 
+# Characters that are written at once. A pipe that can be written to takes 4,096 bytes.
 _PART: Final = 4_000
-"""Characters that are written at once. A pipe that can be written to takes 4,096 bytes."""
 
 
 class ServerLog:
@@ -212,6 +212,7 @@ class Observed:
                 self._note(scope, status, time.perf_counter() - start)
 
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
+        # The route's pattern: a label for each path would let strangers fill the memory.
         path = str(scope.get(ROUTE, "other"))
         self._figures.requests.labels(scope["method"], path, str(status)).inc()
         self._figures.seconds.labels(path).observe(seconds)
@@ -228,5 +229,6 @@ class Observed:
 
 def _plain(path: str) -> str:
     """Return a path, or its beginning, on one line."""
+    # A line end or an escape sequence in a path could forge lines of the log.
     shown = "".join(char if "!" <= char <= "~" else "?" for char in path[:_PATH])
     return shown if len(path) <= _PATH else f"{shown}..."

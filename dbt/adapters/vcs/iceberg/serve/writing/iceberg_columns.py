@@ -216,10 +216,13 @@ def column_updates(
             f"None of the new columns of {relation} has the number of an old one. Load the "
             "table, and change the schema that it has."
         )
+    # A key has to go before its columns do.
     if new.key != old.key and not set(old.key) <= {column.name for column in new.columns}:
         yield from _key(relation, ())
     if dropped:
         yield DropColumns(target=target(relation), columns=tuple(dropped))
+    # After the drops, since a column may get the name of one that is dropped. The new key is last,
+    # when its columns have their new names.
     yield from _renames(relation, old, new)
     yield from _changes(relation, old, new)
     if _key_numbers(new) != _key_numbers(old):

@@ -94,10 +94,12 @@ class TableCommits:
             committed_at=repository.clock(),
             message=f"Stage {new.relation}",
         )
+        # No ref names this commit. It only lets the table be described as all others are.
         id = CommitId(repository.objects.put(commit))
         entry = overlay.entry(new.relation)
         assert isinstance(entry, TableEntry)
         made = self._documents.maker.stage(id, new.relation, entry, writer.branch)
+        # The table was made with an empty version, which the client must not take for a snapshot.
         empty: dict[str, Any] = {
             "snapshots": [],
             "snapshot-log": [],
@@ -114,6 +116,8 @@ class TableCommits:
                 nothing was changed.
         """
         named = [(relation_name(item.namespace, item.name), item) for item in requests]
+        # Requirements are checked against the branch, so a second change couldn't follow the
+        # first.
         if len(dict(named)) != len(named):
             raise bad_request("A transaction may change each table once.")
 
@@ -160,9 +164,12 @@ class TableCommits:
             _replace(writer, overlay, relation, request, metadata)
         else:
             redefine(writer, overlay, relation, request, metadata)
+        # Rows after columns: the files of this commit may have columns that it adds.
         folder = client_folder(overlay.require_table(relation).table, writer.branch)
         added = _added_snapshot(str(relation), request, metadata, folder)
         if added is not None and metadata is not None and request.of_action("add-schema"):
+            # The catalog numbers columns itself (decision 20). These files have the client's
+            # numbers.
             schema = current_after(request, metadata, "schema")
             added = replace_fields(added, numbers=numbers_given(overlay, relation, schema))
         if added is not None:
@@ -178,6 +185,7 @@ class TableCommits:
         if not isinstance(entry, TableEntry):
             raise name_taken(relation, entry, TableEntry)
         body = self._body(writer, overlay.base, relation, entry)
+        # Requirements name numbers of schemas and specs, which exist in this document only.
         found: dict[str, Any] = msgspec.json.decode(body.data)["metadata"]
         return found
 

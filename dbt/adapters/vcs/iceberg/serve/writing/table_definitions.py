@@ -211,6 +211,7 @@ def created_by(
     found = _LOCATION.fullmatch(location[-1]) if location else None
     table = TableId(found[1]) if found else None
     if location and (
+        # Computed again, since no server remembers what it handed out.
         table is None or table != staged_id(repository, branch, relation, table[:12])
     ):
         raise bad_request(
@@ -338,6 +339,7 @@ def current_after(request: CommitRequest, metadata: Record, what: str) -> Any:
         elif item["action"] == default:
             number = item.get(key)
             known = [*added, *metadata[listed]]
+            # Protocol: -1 stands for the one that this commit added last.
             is_last = number == -1 and added
             current = added[-1] if is_last else _by_id(known, key, number)
     return current
@@ -352,6 +354,7 @@ def _by_id(items: Any, key: str, number: Any) -> Any:
 
 def _parts(spec: Any) -> list[tuple[Any, Any]]:
     fields = spec_fields(spec)
+    # The order of columns makes no difference: our specs are sorted by field id.
     return sorted(((item.get("source-id"), item.get("transform")) for item in fields), key=repr)
 
 

@@ -167,6 +167,7 @@ class _Bisection:
         # Decision 33: only commits that changed what the condition reads are worth a look.
         good = self._probes.digest(self._ends.good)
         as_good = [commit for commit in commits if self._probes.digest(commit) == good]
+        # As in git, what is good has good ancestors: all of these drop out without a look.
         suspects = self._repository.only_reached(self._ends.bad, [self._ends.good, *as_good])
         return self._search(suspects, self._parents)
 
@@ -321,6 +322,7 @@ def _steps_of_published(repository: Repository, published: CommitId) -> list[Com
     steps = [commit.run.head]
     # The steps may be gone with the run's branch, long before the commit that publishes them.
     with suppress(DamagedError):
+        # Back to where the run left its target, which may have moved on since.
         while not repository.is_ancestor(steps[-1], commit.parents[0]):
             parents = repository.objects.commit(steps[-1]).parents
             if not parents:
@@ -387,6 +389,7 @@ def _suspect_of(
     # A publication lists the nodes of all its steps, a step only its own.
     own = _nodes_of(commit)
     changed: dict[Changed, None] = {}
+    # Oldest first, so that changes are listed in the order in which they happened.
     for step in reversed(steps):
         made = repository.objects.commit(step)
         changed.update(dict.fromkeys(_changes(repository, probes, step, own | _nodes_of(made))))
@@ -437,6 +440,7 @@ def _maker(
     """Return the node that made a version: the run's record says so, else the version's own."""
     if isinstance(entry, TableEntry):
         node = repository.objects.snapshot(entry.snapshot).origin.node
+        # A view, a function or a drop has no origin: only the record of the run names a node.
         return nodes.get(str(name)) if node is None else node
     return nodes.get(str(name))
 
@@ -561,6 +565,7 @@ def _suspect_text(suspect: Suspect, now: datetime, verb: str) -> Iterator[Block]
 
 def _next_step(suspect: Suspect) -> str:
     at = suspect.steps[0] if len(suspect.steps) == 1 else suspect.commit
+    # A diff of rows needs one table with two versions; of anything else `show` says more.
     tables = [item for item in suspect.changed if item.before and item.after]
     if len(tables) == 1 and suspect.parents:
         return f"dbt-vcs diff {at[:12]}^..{at[:12]} {tables[0].relation}"

@@ -81,17 +81,20 @@ def condition_of(text: str) -> BisectCondition:
             f"{FORMS}."
         )
     (part,) = parts
+    # An expression is no statement, so the reader takes it for a command of Spark's.
     if not isinstance(read(part).statement, Query | SparkCommand):
         raise InputError(
             f"Expected a condition in --sql, found `{excerpt(part)}`, which is no query. "
             f"Write {FORMS}."
         )
+    # Whether a query gives a verdict or wrong rows shows only in the columns of its result.
     if tokenize(part)[0].word in QUERY_WORDS:
         return BisectCondition(label=part, text=part, kind="by columns")
     # On lines of its own, since the text may end in a comment.
     return BisectCondition(label=part, text=f"select (\n{part}\n) as is_good", kind="truth")
 
 
+# dbt's defaults: a test fails if it has any row, which takes no count of all of them.
 _PLAIN: Final = ("count(*)", "!= 0")
 
 
@@ -140,6 +143,8 @@ def _condition(test: Mapping[str, Any], text: str) -> BisectCondition:
     label = str(test["unique_id"])
     if (counts.lower(), fails) == _PLAIN:
         return BisectCondition(label=label, text=text, kind="failures")
+    # As in dbt's own query, failures are counted after the limit. The text may end with a limit
+    # of its own, so it is wrapped first.
     limit = f"\nlimit {int(config['limit'])}" if config.get("limit") else ""
     # As in dbt, a test without a number of failures passes.
     wrapped = (
@@ -166,6 +171,7 @@ def _tests(target: Path) -> list[Mapping[str, Any]]:
 def _compiled_text(target: Path, test: Mapping[str, Any]) -> str | None:
     """Return what dbt wrote when it last compiled the test; a later manifest may lack it."""
     source, path = Path(test["original_file_path"]), Path(test["path"])
+    # dbt writes generic tests below a folder that is named like the file that declares them.
     inner = source if source.name == path.name else source / path
     file = target / "compiled" / test["package_name"] / inner
     return file.read_text(encoding="utf-8") if file.is_file() else None
@@ -221,6 +227,7 @@ class Probes:
         self._query = statement
         self._plain = _plain_query(statement)
         self._calls = sorted({call.relation(schema) for call in calls})
+        # A name with a version of its own is no part of what the commit shows; see `_reads_more`.
         self._reads = sorted({r.name.relation(schema) for r in statement.reads if r.at is None})
         self._versions: dict[CommitId, VersionsRead | None] = {}
         self._answers: dict[str, Answer] = {}
@@ -285,6 +292,8 @@ class Probes:
             is_good = self._plain_answer(read, commit)
             rows = None if is_good is not None else self._rows(commit)
             values = rows.fetch(_FEW) if rows is not None else []
+        # Decision 33: a failed look is skipped, not bad: a table or column may be younger than
+        # the commit.
         except (DamagedError, EngineError, InputError) as error:
             return Answer(Mark.SKIPPED, str(error))
         if rows is not None:
@@ -296,6 +305,8 @@ class Probes:
     def _plain_answer(self, read: VersionsRead, commit: CommitId) -> bool | None:
         """Return whether a commit is good; None if an engine has to tell."""
         plain = self._plain
+        # A view or a function is an entry besides the table below it, and only an engine expands
+        # it.
         if plain is None or len(read.entries) != 1:
             return None
         ((name, entry),) = read.entries
@@ -488,6 +499,7 @@ class _Walk:
         if entry is not None:
             self._entries[name] = entry
             self._follow(entry)
+        # These tables tell of the repository, so they may differ on any two commits.
         elif name.schema == _METADATA:
             self._reads_more = True
         else:
@@ -515,6 +527,7 @@ class _Walk:
 
 def _reads_more(query: Query) -> bool:
     """Return whether a query reads files, differences, or versions that it names."""
+    # What these give is not settled by the tree, so no other commit may share the answer.
     return bool(query.files or query.diffs or any(read.at is not None for read in query.reads))
 
 

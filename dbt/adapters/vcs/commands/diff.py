@@ -199,6 +199,7 @@ def _ends_of_revisions(
     if not revisions:
         return Ends(repository.default_branch + _MERGE_BASE, branch, table)
     text = revisions[0]
+    # A name may contain two dots.
     ends = None if repository.is_known(text) else parse_range(text)
     if ends is None:
         return Ends(text, branch, table)
@@ -285,15 +286,18 @@ def _version_point(repository: Repository, relation: RelationName, text: str) ->
         return Point(relation, find_version(repository, relation, text).snapshot)
     except NotFoundError:
         entry = repository.tree(repository.resolve(text)).entry(relation)
+        # A table at this revision would have been found.
         assert not isinstance(entry, TableEntry)
     except InputError:
         entry = repository.tree(repository.resolve(text)).entry(relation)
+        # Views have no versions to name, which is no mistake here; any other text is.
         if entry is None or isinstance(entry, TableEntry):
             raise
     return Point(relation, None) if entry is None else None
 
 
 def _is_table(repository: Repository, word: str) -> bool:
+    # `a.b..c.d` is a range of two revisions.
     if not _TABLE.fullmatch(word) or ".." in word.partition("@")[0]:
         return False
     try:
@@ -349,6 +353,7 @@ class TablePair:
         columns = self._column_diffs()
         settings: tuple[str, ...] = ()
         if before is not None and after is not None:
+            # Whoever names columns asks about these only.
             if not self.columns:
                 settings = tuple(
                     item for item in _SETTINGS if getattr(before, item) != getattr(after, item)
@@ -468,6 +473,7 @@ def _in_sql(points: tuple[Point, Point]) -> str:
     )
 
 
+# As for `diff` and `git diff --exit-code`.
 DIFFERENT = 1
 
 

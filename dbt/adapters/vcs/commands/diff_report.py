@@ -188,6 +188,7 @@ def _image_cells(rows: Iterable[Row]) -> Iterator[tuple[Span, ...]]:
     """Yield rows; an update's two images are adjacent, and changed values are marked in both."""
     reader = iter(rows)
     for row in reader:
+        # A limit may have cut off the second image.
         after = next(reader, None) if row[0] == "update_preimage" else None
         if after is None:
             yield _cells(row, _style(row))
@@ -201,6 +202,7 @@ def _wide_cells(row: Row) -> tuple[Span, ...]:
     """Return a row; the old and new values that a modification changed are marked."""
     if row[0] != "modified":
         return _cells(row, _style(row))
+    # After the kind come pairs of columns, `from_a, to_a, from_b, to_b`.
     pairs = zip(row[1::2], row[2::2], strict=True)
     marks = [False, *(mark for old, new in pairs for mark in (old != new,) * 2)]
     return _cells(row, _style(row), marks)

@@ -105,6 +105,7 @@ def check_repository(
     for problem in (*objects, *_wrong_targets(repository, kept)):
         if problem is not None:
             note(problem)
+    # One listing in place of a request for each file.
     sizes = {info.path: info.bytes for info in repository.blobs.walk("data")}
     wrong_files = [*_wrong_sizes(kept, sizes)]
     for wrong in wrong_files:
@@ -325,6 +326,7 @@ def read_files(
         wrong = wrong_bytes(blobs, file)
         return None if wrong is None else WrongFile(file.path, file.relation, wrong)
 
+    # The empty batch is there to report the end.
     for batch in (*batches(files, _BYTES, _FILES), []):
         if progress is not None:
             progress(

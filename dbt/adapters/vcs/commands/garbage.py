@@ -82,6 +82,7 @@ def find_garbage(
     horizon = Micros(max(now - found.keep - GRACE, 0))
     before = Micros(now - GRACE)
     seen = check_listings(repository, recorded(repository), now)
+    # Only a dry run has such branches: a collection has deleted them before it looks.
     heads = set(seen.listed.get("heads", ())).difference(expired)
     seen = seen._replace(listed={**seen.listed, "heads": heads})
     names = find_names(repository, horizon, seen)
@@ -167,8 +168,11 @@ def find_needed(repository: Repository, horizon: Micros, names: NamedRoots) -> N
         DamagedError: Something in what is kept or in its history is missing or damaged.
     """
     roots = roots_of(repository, horizon, names)
+    # Other engines read an export whatever its branch shows by now.
     shown = exported_versions(repository.blobs) - set(roots.versions)
     known = {id for id in shown if _is_known(repository, id)}
+    # Decision 32: the next build of a table reads what changed since the versions that it
+    # consumed.
     known |= consumed_versions(repository, names)
     try:
         return needed(replace(roots, versions={*roots.versions, *known}), repository.objects)
@@ -222,6 +226,8 @@ def check_listings(repository: Repository, known: Listed, now: Micros) -> SeenRe
     Raises:
         DamagedError: The store's listings contradict each other, or what was known.
     """
+    # The same names in two ways, folder by folder and as one listing: what either of them lacks
+    # shows that the store can't be trusted.
     walked: dict[Space, set[str]] = {}
     written: dict[tuple[Space, str, int], Micros] = {}
     for info in repository.blobs.walk("refs"):
@@ -311,6 +317,7 @@ def old_results(
     """
     results = Results(blobs)
 
+    # Newest first: of equal results the first one seen stays.
     stored = sorted(results.all(), key=lambda item: item.modified_at, reverse=True)
     found = each(lambda item: results.find(item.key), stored)
     seen: set[tuple[str | None, ...]] = set()

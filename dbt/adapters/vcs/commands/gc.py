@@ -115,15 +115,18 @@ def collect(
     if dry_run:
         if days is not None:
             found = Retention(keep=_kept_for(days), horizon=found.horizon)
+        # The store's time is read from a file that is written, and a dry run writes none.
         now = repository.clock()
         expired = tuple(
             run.name for run in runs(repository) if is_expired(repository, run, now, found.keep)
         )
         return _report(found, expired, find_garbage(repository, found, now, expired), None)
+    # Decision 37: writers of an older format don't read the lists of what is condemned.
     repository.check_upgraded("gc")
     lease = Lease(repository.blobs)
     room: list[BlobInfo] = []
     try:
+        # Even an empty file takes an inode, and a full disk may have none left.
         lease.begin()
     except NoSpaceError:
         # No ref names yet what a purge wrote that died.
@@ -133,11 +136,13 @@ def collect(
         _discard_unfinished(repository, now)
         room += _make_room(repository, find_garbage(repository, found, now), lease.begin)
     try:
+        # No ref names what a purge wrote that died, so it would look like garbage.
         repository.maintenance.clear(lease)
         _discard_unfinished(repository, lease.now)
         expired = tuple(_expire(repository, found, author, lease.now))
         garbage = find_garbage(repository, found, lease.now)
         lease.check()
+        # Before the first deletion, so that whoever misses rows learns that they were collected.
         is_written = _write_down(repository, garbage, author)
         _forget(repository, garbage, lease)
         condemned, id = Condemned(repository.blobs), ""
@@ -165,6 +170,7 @@ def _discard_unfinished(repository: Repository, now: Micros) -> None:
     """Delete what writes left that were killed: nobody else knows of these files."""
     for folder in ("data", "objects", "refs"):
         for info in list(repository.blobs.unfinished(folder)):
+            # A younger one may belong to a write that is under way.
             if info.modified_at < now - GRACE:
                 repository.blobs.delete(info.path)
 
@@ -194,6 +200,7 @@ def _make_room(
                     "younger than a day. Free some space or some inodes on the disk, or let go "
                     "of history (dbt-vcs gc --help), then run gc again."
                 ) from error
+            # Before each file, since no list tells writers yet that it may go.
             seen = check_listings(repository, garbage.seen.listed, repository.clock())
             kept = find_needed(
                 repository, garbage.horizon, find_names(repository, garbage.horizon, seen)
@@ -306,6 +313,8 @@ def _sweep(repository: Repository, garbage: Garbage, lease: Lease) -> tuple[list
     gone: list[str] = []
     spared: list[str] = []
     for start in range(0, len(garbage.infos), _BATCH):
+        # Decision 37: once a batch is enough, since whoever brings something back after this look
+        # finds it on the list.
         lease.check()
         seen = check_listings(repository, seen.listed, lease.now)
         now = find_names(repository, garbage.horizon, seen)
@@ -333,6 +342,7 @@ def _delete(repository: Repository, path: str, before: Micros, lease: Lease) -> 
     for pause in (*_PAUSES, None):
         if not _is_old(repository, path, before):
             return None if is_sent else False
+        # The pause may have outlasted the lease, and another collection may be at work.
         lease.check()
         try:
             is_sent = True
@@ -425,6 +435,7 @@ def _confirm(session: CommandSession, days: float, force: bool) -> None:
         f"is: dbt-vcs gc --dry-run --retention {days:g}. To keep something, give it a name first: "
         "dbt-vcs tag create NAME REVISION."
     )
+    # It would be drawn over the question.
     session.progress.end()
     if session.can_ask:
         session.warn([told])

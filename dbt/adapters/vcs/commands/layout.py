@@ -221,6 +221,7 @@ def _fitted_entry(entry: TextLine, room: int) -> Iterator[TextLine]:
 
 def _wrapped_lines(entry: TextLine, room: int) -> Iterator[TextLine]:
     """Yield an entry as several lines; all but the first are indented."""
+    # In a very narrow terminal, the indent leaves room for words.
     indent = min(_INDENT, room // 4)
     line: list[Span] = []
     used = 0
@@ -229,6 +230,7 @@ def _wrapped_lines(entry: TextLine, room: int) -> Iterator[TextLine]:
         if line and used + width > room:
             yield TextLine(tuple(line), is_entry=True)
             line, used = [Span(" " * indent)], indent
+            # The blank at which the line was broken.
             if all(span.text.isspace() for span in word):
                 continue
         if width > room - used:
@@ -243,6 +245,7 @@ def _wrapped_lines(entry: TextLine, room: int) -> Iterator[TextLine]:
 
 def _words(entry: TextLine) -> Iterator[list[Span]]:
     """Yield words and the blanks between them, each as a list of spans."""
+    # A word can change its style in the middle, so it may be several spans.
     word: list[Span] = []
     for span in entry.spans:
         for piece in _PIECES.findall(span.text):
@@ -265,6 +268,7 @@ def _plain_grid(grid: Grid) -> Iterator[str]:
     for number, page in enumerate(_pages(grid.rows)):
         columns = _texts(page, len(rights))
         if not number:
+            # Heads take part in the widths, so they are laid out with the first page.
             heads = map(printable, grid.heads)
             columns = [[head, *column] for head, column in zip(heads, columns, strict=True)]
         widths = [
@@ -350,6 +354,7 @@ def _table_lines(
         for number, (cell, (place, width)) in enumerate(zip(cells, places, strict=True)):
             if number:
                 yield Span(_GAP)
+            # A column of empty cells without a head has no width, and nothing can be cut to that.
             text = shortened(cell.text, width) if width else ""
             right = grid.heads[place] in grid.right
             is_last = number == len(places) - 1 and not end and not right
@@ -371,6 +376,7 @@ def _record_lines(
     is_begun: bool,
 ) -> Iterator[TextLine]:
     """Yield one line per column, and an empty line between rows."""
+    # Heads get half of the line at most, so that values have room, too.
     width = min(max(map(cell_width, heads)), max(1, (room - _GAP_WIDTH) // 2))
     left = room - width - _GAP_WIDTH
     for number, row in enumerate(page):
@@ -545,6 +551,7 @@ def _boundaries(text: str) -> Iterator[int]:
     """Yield the offset of the end of each character."""
     for place in range(1, len(text)):
         char = text[place]
+        # Combining marks, skin tones and joined emoji belong to the character before them.
         joined = char == _JOINER or text[place - 1] == _JOINER
         if not (joined or unicodedata.category(char).startswith("M") or _is_tone(char)):
             yield place
@@ -559,6 +566,7 @@ def _is_tone(char: str) -> bool:
 def _before_number(text: str, end: int) -> int:
     """Return the start of the number that text cut at `end` would end with, or `end`."""
     for number in _NUMBER.finditer(text):
+        # A separator right before the cut may go on with digits behind it.
         if number.end() >= end or text[number.end() : end] in (".", ","):
             return min(end, number.start())
     return end

@@ -234,6 +234,7 @@ def _report_of_plan(
     repository: Repository, work: Work, target: str, request: MergeRequest, sessions: Rewriters
 ) -> MergeReport:
     """Return what `land_work` would do."""
+    # A dry run stores no rule on the target, but is held to it.
     branch, terms = repository.branch(target).assuming(request.protection), request.terms
     branch.check_open(promotes=terms.promotes)
     plan = plan_merge(repository, work, branch, TableMerges(repository, sessions))
@@ -248,6 +249,7 @@ def _report_of_plan(
         branch.head,
         after,
         planned_changes(repository, plan),
+        # A merge with conflicts doesn't land, so it makes nothing stale.
         NewlyStale() if plan.conflicts else stale_after(repository, plan),
         dry_run=True,
     )
@@ -257,6 +259,8 @@ def _head_after(plan: MergePlan, terms: Terms) -> tuple[MergeKind, CommitId | No
     """Return how a plan would land, and the target's head then; None for a new commit."""
     if plan.how == "up_to_date":
         return plan.how, plan.target.head
+    # Decision 6: a run's commits don't become part of the target's history: one new commit
+    # publishes them.
     if plan.how != "fast_forward" or not plan.work.joins:
         return plan.how, None
     # Metadata needs a commit to be in.

@@ -172,8 +172,11 @@ def purge(
 
         if request.dry_run:
             return plan().report
+        # Decision 41: writers of an older format don't know the fence, so they would land beside
+        # it.
         repository.check_upgraded("purge")
         with repository.maintenance.alone(f"purge {name}", author=author) as purging:
+            # Decision 36: planned behind the fence, where nobody lands any more.
             planned = plan()
             # To plan takes long: others may have taken this process for dead (decision 36).
             purging.check()
@@ -279,6 +282,7 @@ def _carry_out(
 ) -> tuple[History, Swept]:
     """Store the new history, and let it take the place of the old one."""
     blobs = repository.blobs
+    # A dry run's entries lack the sizes and digests of the new files, so its ids are not final.
     plan = _plan_of(repository, request, plan.reached, plan.versions, plan.erase, dry_run=False)
     # Objects are there before anything leads to them.
     repository.objects.flush()
@@ -300,6 +304,8 @@ def _moves_of(reached: Reached, history: History) -> Iterator[_Move]:
         move = named.ref.move
         commit = None if move.commit is None else CommitId(history.of(move.commit))
         state = {
+            # States name ids under keys of many kinds; 64 hexadecimal digits are an id under
+            # each.
             key: history.redacted(ID.sub(lambda found: history.of(found[0]), value))
             for key, value in move.state.items()
         }
@@ -358,6 +364,8 @@ def _mentions(
     texts: Sequence[str],
 ) -> Iterator[str]:
     """Yield where some texts are left in the new history, which only people can change."""
+    # A redacted text is gone from messages and notes. Definitions and properties keep it, since
+    # only people can change those.
     left = [text for text in texts if history.redacted(text) == text]
     for id in reached.commits:
         part = _part_that_mentions(objects.commit(id), left)
@@ -405,6 +413,7 @@ def unused_files(
     """
     objects = repository.objects
     kept = needed(Roots(commits=set(history.commits.values())), objects).objects
+    # Named snapshots and pins lead to versions that no commit shows.
     kept |= {("snapshot", id) for id in history.snapshots.values()}
     kept |= {
         ("segment", ref.id)
@@ -416,6 +425,7 @@ def unused_files(
         if object_key(info.path) not in kept:
             found.append(info)
     files = files_of_versions(objects, [history.snapshots[id] for id in versions])
+    # The files of a clone are in the folder of the table that it was made from.
     folders = {"/".join(path.split("/")[:2]) for path in files}
     folders |= {f"data/{snapshot.table}" for snapshot in versions.values()}
     for folder in sorted(folders):

@@ -42,6 +42,7 @@ class NewFiles:
         self.images = 0
         # By the path of the old one; None if nothing is left of it.
         self._blocks: dict[str, Block | None] = {}
+        # Blocks first: tombstones name their new paths and positions.
         for path, block in files.collected.items():
             self._blocks[path] = self._collected_block(block)
         for path in files.blocks:
@@ -76,6 +77,8 @@ class NewFiles:
             new = self._tombstones.get(tombstone.path, tombstone)
             if new is None:
                 continue
+            # A version applies a tombstone to some of its targets, and of these some rows may be
+            # erased.
             counts = {
                 path: rows if new is tombstone else new.targets.get(path, 0)
                 for target, rows in tombstone.targets.items()
@@ -102,6 +105,7 @@ class NewFiles:
         return f"{self._number:05}-{self._write}.parquet"
 
     def _collected_block(self, block: Block) -> Block:
+        # Without bounds and folders of partitions, which may hold values of erased rows.
         path = f"{self._folder(block.path)}/{GONE}{self._next_name()}"
         return Block(path=path, rows=block.rows, bytes=block.bytes)
 

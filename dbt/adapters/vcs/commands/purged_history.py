@@ -102,6 +102,8 @@ def reach(repository: Repository) -> Reached:
     Raises:
         DamagedError: What a name shows now can't be read, or a log can't.
     """
+    # What names show now must be whole. What only earlier moves name may be collected in part, so
+    # each of these commits is tried by itself.
     found = Reached()
     now, before = _starting_ids(repository, found)
     objects = repository.objects
@@ -184,11 +186,13 @@ def _starting_ids(repository: Repository, found: Reached) -> tuple[list[str], li
                 written = "\n".join((ref.move.note, *ref.move.state.values()))
                 found.notes.append((f"the log of {title}, move {ref.seq}", written))
                 into = now if is_there and ref.seq == last.seq else before
+                # A state names ids as well: a pin's lists the versions that it holds.
                 into += ID.findall(" ".join((ref.move.commit or "", *ref.move.state.values())))
     return now, before
 
 
 def _commits(objects: ObjectStore, ids: Iterable[str]) -> list[CommitId]:
+    # The digits may be the id of something else, or of what has been collected.
     there = dict.fromkeys(id for id in ids if objects.with_prefix("commit", id))
     return [CommitId(id) for id in there]
 
@@ -220,6 +224,8 @@ def _versions(objects: ObjectStore, starts: Iterable[SnapshotId]) -> list[Snapsh
         read = (SnapshotId(item) for item in named if item)
         return [*parents(id), *(item for item in read if item in known)]
 
+    # A version names its inputs by id, so those are rewritten before it. But inputs don't count
+    # as reached: one that no name leads to keeps its id.
     every = _in_order(starts, parents)
     known = set(every)
     return _in_order(every, sources)
@@ -262,6 +268,7 @@ def _in_order(
     starts: Iterable[_Id], origins: Callable[[_Id], Iterable[_Id]], done: Iterable[_Id] = ()
 ) -> list[_Id]:
     """Return everything behind some ids, each behind what it comes from, without what is done."""
+    # With a stack of its own: a history can be deeper than Python lets functions call each other.
     seen = set(done)
     found: list[_Id] = []
     for start in starts:
@@ -292,8 +299,10 @@ class History:
     objects: ObjectStore
     segment: Callable[[Segment], Segment]
     redact: Sequence[str] = ()
+    # A dry run only computes ids.
     put: Callable[[Value], str] = lambda value: encode(value)[0]
     commits: dict[CommitId, CommitId] = field(default_factory=dict)
+    # Of both levels, which are one kind of object.
     trees: dict[TreeId, TreeId] = field(default_factory=dict)
     snapshots: dict[SnapshotId, SnapshotId] = field(default_factory=dict)
     segments: dict[SegmentId, SegmentRef | None] = field(default_factory=dict)
@@ -305,6 +314,7 @@ class History:
             commits=_changed_ids(self.commits),
             trees=_changed_ids(self.trees),
             snapshots=_changed_ids(self.snapshots),
+            # A forward needs a target, even where nothing is left.
             segments=_changed_ids({old: new or NOTHING for old, new in kept}),
         )
 

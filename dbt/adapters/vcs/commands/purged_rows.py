@@ -100,6 +100,7 @@ def check_purge_condition(where: str) -> None:
 def texts_in(where: str) -> tuple[str, ...]:
     """Return the texts in a condition that may be somebody's data."""
     found = (decode(token.text) for token in tokenize(where) if token.kind is Kind.STRING)
+    # One or two characters are found by chance in almost any message.
     return tuple(dict.fromkeys(text for text in found if len(text) > 2))
 
 
@@ -121,6 +122,7 @@ def find_rows(
     """
     needed = _needed_columns(where, versions.values())
     files, lacking = _files_of(repository, versions, needed)
+    # One listing for each table in place of a request for each file.
     folders = {"/".join(path.split("/")[:2]) for path in (*files.blocks, *files.tombstones)}
     there = {info.path for folder in folders for info in repository.blobs.walk(folder)}
     matcher = _Matcher(Files(repository.blobs), where, needed, sessions)
@@ -144,6 +146,7 @@ def find_rows(
         held_here = set().union(*(held[tombstone.path] for tombstone in written))
         _add_places(images, matcher.in_images(written, sorted(held_here - known), fields))
     collected = _collected_blocks(files, there, implied)
+    # Rows in a changed block move up, so all that delete from it are written again.
     changed = {*rows, *collected, *images}
     erased = ToErase(
         blocks={path: (files.blocks[path], gone) for path, gone in rows.items()},
@@ -227,9 +230,13 @@ def _add_files(files: _Files, segment: Segment, snapshot: Snapshot, views: list[
         files.schemas.setdefault(block.path, (snapshot.schema, snapshot.partition_by))
         for view in views:
             files.readings.setdefault(view, ({}, {}))[0][block.path] = block
+    # Decision 10: derivations keep the tombstones that a rewrite took into account, and these
+    # hold copies of rows.
     applied = (tombstone for item in segment.derivations for tombstone in item.tombstones)
     for tombstone in (*segment.tombstones, *applied):
         known = files.tombstones.get(tombstone.path)
+        # Versions apply one tombstone to different blocks, and it is rewritten once for all of
+        # them.
         targets = {**(known.targets if known else {}), **tombstone.targets}
         files.tombstones[tombstone.path] = msgspec.structs.replace(tombstone, targets=targets)
         for view in views:
@@ -275,7 +282,9 @@ def _readings(
         views = [
             tuple(
                 msgspec.structs.replace(
-                    by_name.get(f"{side}_{name}") or by_name[f"our_{name}"], name=name
+                    # Key columns have no `result_`: a conflict's key is the same on all sides.
+                    by_name.get(f"{side}_{name}") or by_name[f"our_{name}"],
+                    name=name,
                 )
                 for name in columns
                 if f"our_{name}" in by_name
@@ -368,6 +377,8 @@ class _Matcher:
             paths = tuple(block.path for block in entries)
             told = "\n".join([*paths, *map(repr, fields)])
             mount = TableMount(
+                # Named by its contents: a session keeps what it mounted, under a name that must
+                # mean one thing.
                 id="pu_" + hashlib.sha256(told.encode()).hexdigest()[:32],
                 folder="/".join(paths[0].split("/")[:2]),
                 files=paths,

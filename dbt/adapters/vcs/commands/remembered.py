@@ -272,6 +272,7 @@ def reuse_figures(repository: Repository, branch: str, *, days: float) -> ReuseF
     if days < 0:
         raise InputError(f"Expected 0 or more days, found {days:g}.")
     known = [item.result for item in known_results(repository)]
+    # Those that can't be read count as well, since they take up space.
     stored = list(Results(repository.blobs).all())
     since = Micros(repository.clock() - round(days * _DAY))
     ended = list(recorded_nodes(repository, branch, since=since))
@@ -334,6 +335,8 @@ def recorded_nodes(
         if (run := commit.run) is None:
             continue
         for node in run.nodes:
+            # Decision 6: steps name their node, and the commit that publishes them names all
+            # nodes again.
             if (run.invocation, node.id) not in seen:
                 seen.add((run.invocation, node.id))
                 yield RecordedNode(node, run.invocation, run.command, target, commit.committed_at)

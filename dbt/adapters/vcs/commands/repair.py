@@ -193,6 +193,7 @@ def _move(
     refs = RefStore(repository.blobs)
     names = Names(repository.objects, refs, repository.clock, space, gate=repository.maintenance)
     last = refs.read(space, name)
+    # Without its state, a branch would lose its protection, or a run what it was for.
     state = last.move.state if last else {}
     if not names.follow(
         last, name, target.commit, author=author, action="repair", note=note, state=state
@@ -319,11 +320,13 @@ def fetch(
             f"{copy.id} and {repository.id}. Nothing was changed."
         )
     id = uuid.uuid4().hex
+    # Logs first, since they name objects, and objects name files.
     done = [*_fetch_logs(repository, copy, author, id, dry_run)]
     # Again and again, since an object that was fetched may name others that are missing.
     while some := [*_fetch_objects(repository, copy.blobs, id, dry_run)]:
         done += (text for text in some if text not in done)
         if dry_run:
+            # Nothing was replaced, so the next round would find the same.
             break
     done += _fetch_files(repository, copy.blobs, id, dry_run)
     left = () if dry_run else survey(Repository.open(repository.blobs), DataCheck()).damages
@@ -352,6 +355,7 @@ def _fetch_logs(
 
 def _find_needed(repository: Repository) -> Needed:
     """Return what the names that can be read need, as far as it can be followed."""
+    # What this process remembers is from before the repair.
     fresh = Repository.open(repository.blobs, clock=repository.clock)
     try:
         kept = read_retention(fresh)

@@ -156,10 +156,8 @@ def _row_parts(
 
 
 def _by_depth(images: Iterable[Deletion]) -> Iterator[tuple[tuple[Tombstone, ...], set[str]]]:
-    """Yield the tombstones of images, and the blocks that they belong to.
-
-    Files of one depth are read as one table, so that Spark reports each row's file.
-    """
+    """Yield the tombstones of images, and the blocks that they belong to."""
+    # Files of one depth are read as one table, so that Spark reports each row's file.
     depths: dict[int, list[Deletion]] = {}
     for image in images:
         depths.setdefault(image.path.count("/"), []).append(image)

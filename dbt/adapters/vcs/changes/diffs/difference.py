@@ -99,6 +99,7 @@ class TableDiff:
         One row per change, for a part of the changes; the missing side's columns are NULL.
         """
         before, after = self.net.before[part], self.net.after[part]
+        # Places in `_TYPES`: nothing missing is 0, no row before 1, no row after 2.
         types = (before < 0) * 1 + (after < 0) * 2
         old, new = _taken(self.rows, before), _taken(self.rows, after)
         columns: dict[str, object] = {"diff_type": _named(types, _TYPES)}
@@ -114,7 +115,9 @@ class TableDiff:
         """
         before, after = self.net.before[part], self.net.after[part]
         both = (before >= 0) & (after >= 0)
+        # The old row of each change comes right before the new one.
         pairs = np.stack([before, after], axis=1).ravel()
+        # Places in `_KINDS`.
         kinds = np.stack([both * 2, both * 2 + 1], axis=1).ravel()
         there = pairs >= 0
         table = self.rows.take(pa.array(pairs[there]))
@@ -160,6 +163,7 @@ def diff(
         net = net_changes(table_columns(table), signed.sign, comparison.compared, comparison.key)
     else:
         net = _net(change, signed, comparison)
+        # A table of Arrow without columns has no rows either, so one column stays.
         fields = [field for field in fields if field.name.lower() in shown] or fields[:1]
         table = signed.read(fields)
     left = table if len(net.rows) == table.num_rows else table.take(pa.array(net.rows))
@@ -293,8 +297,8 @@ def shaped(found: TableDiff, shape: TwoWayShape) -> pa.Table:
 
 _OWN: Final[dict[TwoWayShape, str]] = {"signed": "diff_count", "changes": "_change_type"}
 
+# Up to this many changed rows it takes less time to compare them than to mount their files.
 _FEW: Final = 20_000
-"""Up to this many changed rows it takes less time to compare them than to mount their files."""
 
 
 class _Known(NamedTuple):
@@ -388,6 +392,8 @@ class Difference:
         parts: Iterable[SignedPart]
         is_joined = is_unique(self.before, self.after, comparison)
         if needs_names(self.before, self.after):
+            # Files hold columns by id, and the ids of these two tables don't correspond. So all
+            # rows are read, under matching names.
             parts = [
                 *self._whole(session, self.before, before, -1, comparison.fields),
                 *self._whole(session, self.after, after, 1, comparison.fields),
@@ -395,6 +401,8 @@ class Difference:
         else:
             change = delta(before, after, self.repository.objects.segment)
             parts = delta_parts(session, change, comparison)
+            # A row that both versions delete may come twice on one side, and a join would pair
+            # each.
             is_joined = is_joined and not change.may_delete_twice
         return diff_query(parts, comparison, shape, unique=is_joined)
 

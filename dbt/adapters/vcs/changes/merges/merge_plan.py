@@ -169,6 +169,8 @@ def plan_merge(
     """
     bases = _bases(repository, work, target)
     base = bases[0]
+    # Decision 6: a published run is one squashed commit, which has no parent among the run's. So
+    # it is recognised by the invocation that it records.
     if base == work.commit or (work.run and _has_run(repository, work.run, target.head)):
         return MergePlan(work=work, target=target, how="up_to_date", base=base)
     if base == target.head:
@@ -218,6 +220,7 @@ def _has_run(repository: Repository, run: RunBranch, head: CommitId) -> bool:
     """Return whether a branch has a run's commit, even one that no publisher recorded."""
     forked_at = repository.objects.commit(run.fork).committed_at
     for _, commit in repository.log(head):
+        # The run began at its fork: an older commit can't be its result.
         if commit.committed_at <= forked_at:
             return False
         if commit.run is not None and commit.run.invocation == run.invocation:
@@ -259,6 +262,7 @@ class _Relations:
     def plan(self, target: Branch, base: CommitId) -> MergePlan:
         self.relations.update(self.merge.relations)
         self.schemas.update(self.merge.schemas)
+        # Values given by hand would get lost without a word where nothing is left to merge.
         for name in self.work.decisions.keys() - self.merge.conflicts.keys():
             self._check_no_values(name)
         for name, entry in self.merge.relations.items():
@@ -295,6 +299,8 @@ class _Relations:
     def _conflict(self, name: RelationName, triple: Sides[Entry]) -> None:
         ours, theirs = self._snapshot(triple.ours), self._snapshot(triple.theirs)
         mode = self.work.policy.mode_of(name, theirs)
+        # Decision 38: a revert or restore makes a version of its own, so entries differ although
+        # the tables are the same.
         side = self._unchanged_side(triple)
         if side is not None:
             self._side(name, triple.theirs if side == "ours" else None, mode)
@@ -307,11 +313,13 @@ class _Relations:
         objects, tips = self.repository.objects, (triple.ours.snapshot, triple.theirs.snapshot)
         based_on = self._related(triple, ours, theirs)
         bases = self._bases(name, based_on, tips)
+        # Decision 32: rows that each side derived from other changes don't add up.
         side = whole_side(objects, bases, *tips)
         if side is not None:
             self._side(name, triple.theirs if side == "theirs" else None, mode)
             return
         if not theirs.primary_key and self._both_rebuilt(triple):
+            # Decision 30: a side that went on from what the other one took is no conflict.
             if self._takes_side_ahead(name, triple.theirs, tips, mode):
                 return
             # Decision 12: by counts, the rows of both rebuilds would stay, as if added.
@@ -346,6 +354,8 @@ class _Relations:
         if isinstance(found, Clash):
             if self._takes_side_ahead(name, triple.theirs, tips, mode):
                 return
+            # `ours` and `theirs` went into the merge, as the preferred definition. The other two
+            # mean the whole table.
             if found.kind == "schema" and decided.whole in (Choice.BASE, Choice.DELETE):
                 self._whole(name, triple, mode, found.message)
             else:
@@ -364,6 +374,7 @@ class _Relations:
             left, right = self._snapshot(one), self._snapshot(other)
             return left is not None and right is not None and is_same_table(left, right)
 
+        # Theirs first: if all are the same, ours stays as it is.
         if is_same(triple.theirs, triple.base) or is_same(triple.theirs, triple.ours):
             return "theirs"
         return "ours" if is_same(triple.ours, triple.base) else None
@@ -373,6 +384,8 @@ class _Relations:
     ) -> SnapshotId | None:
         """Return the table of the common commit; None if neither side's goes back to it."""
         base = self._snapshot(triple.base)
+        # Decision 38: the graph of versions is asked only where the common commit's table is
+        # neither side's.
         if base is None or base.table not in (ours.table, theirs.table):
             return None
         assert isinstance(triple.base, TableEntry)
@@ -381,11 +394,9 @@ class _Relations:
     def _bases(
         self, name: RelationName, based_on: SnapshotId | None, tips: tuple[SnapshotId, SnapshotId]
     ) -> list[SnapshotId]:
-        """Return the versions of a table that both sides come from, newest first.
-
-        Tables that the common commits don't relate, such as two clones of a third, have those of
-        their own history.
-        """
+        """Return the versions of a table that both sides come from, newest first."""
+        # Decision 38: tables that the common commits don't relate, such as two clones of a third,
+        # have the bases of their own history.
         shown = [
             entry.snapshot
             for tree in self.bases
@@ -399,6 +410,7 @@ class _Relations:
         self, name: RelationName, theirs: Entry, tips: tuple[SnapshotId, SnapshotId], mode: Mode
     ) -> bool:
         """Take the side that went on from what the other one shows, if one did."""
+        # Somebody has seen this conflict, and that choice stands.
         if name in self.work.decisions:
             return False
         side = _side_ahead(self.repository.objects, *tips)
@@ -485,9 +497,10 @@ def _side_ahead(
 ) -> Literal["ours", "theirs"] | None:
     """Return the side that has had the other one's version, or the one that this was taken from.
 
-    Two branches that took one result have versions of the same files. If one of them went on from
-    there, and rows of both can't be merged, its version is the merged one. None if neither did.
+    None if neither did.
     """
+    # Decision 30: two branches that took one result have versions of the same files. If one of
+    # them went on from there, and rows of both can't be merged, its version is the merged one.
     if not _with_source(objects, theirs).isdisjoint(_past(objects, ours)):
         return "ours"
     if not _with_source(objects, ours).isdisjoint(_past(objects, theirs)):
@@ -534,6 +547,7 @@ def whole_side(
         theirs: The version whose changes are wanted.
     """
     our, their = objects.snapshot(ours), objects.snapshot(theirs)
+    # Neither side was built from changes, so there is nothing to count twice.
     if our.consumption is None and their.consumption is None:
         return None
     given = {objects.snapshot(id).consumption for id in bases} or {None}
@@ -548,6 +562,9 @@ def whole_side(
 
 def _further(objects: ObjectStore, sides: Consumptions, rebuilt: tuple[bool, bool]) -> Side:
     _, ours, theirs = sides
+    # Decision 32: the side that was rebuilt since the base, or else theirs if it has consumed all
+    # that ours has, or else ours. A side without a record yields to one that can go on from its
+    # own.
     if ours == theirs or theirs is None:
         return "ours"
     if ours is None:

@@ -139,6 +139,8 @@ def merge_tables(
     """
     read = repository.objects.snapshot
     with common_base_of(repository, sessions, limits=limits) as common_base:
+        # Decision 38: a merge of commits brings its own base, and the graph of versions isn't
+        # asked.
         base = None if work.based_on else common_base.base(work.ours, work.theirs)
         given = work.based_on or work.base
         if base is None and given:
@@ -152,6 +154,8 @@ def merge_tables(
         try:
             outcome = common_base.merge(base, read(work.ours), read(work.theirs), policy)
             if outcome.is_blocked:
+                # Files may have been written before the conflict was found, to fit a side to the
+                # definition.
                 outcome.forget()
                 return _clash(work.name, outcome)
             assert common_base.engine is not None
@@ -198,6 +202,7 @@ def is_rebuilt(objects: ObjectStore, tip: SnapshotId, base: SnapshotId | None) -
     todo = [tip]
     while todo:
         id = todo.pop()
+        # Crossing merges lead to one version by many ways.
         if id == base or id in seen:
             continue
         seen.add(id)
@@ -233,6 +238,7 @@ def _merged(
         version = repository.objects.snapshot(work.ours)
     elif outcome.how == "fast_forward":
         version = outcome.theirs
+    # Even a dry run has to write rows that an engine counts or that checks read.
     elif work.dry_run and counts is not None and not _is_checked(work, outcome):
         version = outcome.ours
     else:
@@ -355,6 +361,8 @@ class TableMerges:
         key = work.ours, work.theirs
         before, found = self._done.get(key, (None, None))
         if found is not None and before == work:
+            # By now a collection may consider the objects of the earlier plan old: they are
+            # renewed.
             if not isinstance(found, Clash):
                 self._renew(work, found[0])
             return found
@@ -370,13 +378,14 @@ class TableMerges:
         }
         merged = objects.snapshot(version)
         for ref in merged.segments:
+            # Segments of either side are held by their versions.
             if ref.id not in old:
                 objects.put(objects.segment(ref.id))
         objects.put(merged)
 
 
+# Histories that crossed more often have the newest base from there on.
 _DEEPEST: Final = 8
-"""Histories that crossed more often have the newest base from there on."""
 
 
 @dataclass(kw_only=True)
@@ -470,10 +479,12 @@ class CommonBase:
             return ours
         try:
             outcome = self.merge(base, ours, theirs, RowPolicy(mode=Mode.SKIP))
+        # Bases that don't merge are no reason to refuse a merge of the tips: the newest has to do.
         except (MisfitError, SchemaConflictError, TooLargeError, UnsupportedError):
             return ours
         if outcome.how in ("up_to_date", "fast_forward"):
             return ours if outcome.how == "up_to_date" else theirs
         write = new_write_id()
+        # Noted before the write, so that `forget` also deletes what a failed one left.
         self._made.append((outcome, write))
         return outcome.put(write=write, parents=parents, created_at=ours.created_at)

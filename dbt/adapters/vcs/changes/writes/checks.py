@@ -151,6 +151,7 @@ def _broken_here(
 def _told_by(version: Snapshot, checks: Checks) -> tuple[Field, ...]:
     """Return the columns that errors show: those that the checks name, and the key's."""
     named = {f.id for text in checks.values() for f in columns_named(text, version.schema)}
+    # The key lets a reader find the row.
     named |= set(version.primary_key)
     return tuple(field for field in version.schema.fields if field.id in named)
 
@@ -160,6 +161,7 @@ def new_blocks(version: Version, others: Iterable[Snapshot]) -> tuple[Block, ...
     fresh: set[str] | None = None
     for other in others:
         change = delta(other, version.snapshot, version.read)
+        # The block of a restored row is in both versions, but the row is not in the other one.
         paths = {block.path for block in change.added} | {item.block for item in change.restored}
         fresh = paths if fresh is None else fresh & paths
     return tuple(block for block in version.blocks if fresh is None or block.path in fresh)
@@ -218,6 +220,8 @@ def check_merged(
     for constraint, expression in checks_of(version.properties).items():
         for side in sides.values():
             if checks_of(side.properties).get(constraint) == expression:
+                # A condition is text with the names of its side, and the merge may have renamed
+                # the column.
                 _check_columns(name, version.schema, side.schema, constraint, expression)
     for field, declaring in merged.required():
         known = [sides[side] for side in declaring]
@@ -387,6 +391,7 @@ def _check_expression(
         depth += {"(": 1, ")": -1}.get(token.word, 0)
         if token.word == "select" or depth < 0 or token.word == ";":
             raise InputError(f"{where} is not one condition on a single row. Write it without it.")
+    # One row of NULLs is enough for the engine to analyse the condition. No file is read.
     nulls = ", ".join(
         f"cast(null as {sql_type(f.type)}) as {quoted(f.name)}" for f in schema.fields
     )
@@ -399,6 +404,7 @@ def _check_expression(
         raise InputError(
             f"{where} is not a condition on a row of the table: {placeless(error)}"
         ) from error
+    # `void` is Spark's type of a bare NULL, which is a valid condition.
     if column.type not in ("boolean", "void"):
         raise InputError(f"{where} is not a condition: it is {column.type}, not boolean.")
     if not same:
@@ -425,6 +431,7 @@ def _broken(
             f"rows to be written: {placeless(error)}"
         ) from error
     for number, (constraint, expression) in enumerate(checks.items(), start=len(fields)):
+        # `is False`, since a condition that is NULL holds, as in SQL's standard.
         rows = [_row(fields, row) for row in found if row[number] is False]
         if rows:
             return _refusal(name, constraint, expression, rows)
@@ -445,7 +452,7 @@ def _row(fields: Sequence[Field], row: Sequence[Any]) -> str:
 
 
 def _bracketed(expression: str) -> str:
-    """Return a condition in parentheses, even if it ends with a comment."""
+    # The line break keeps a comment at the condition's end from swallowing the bracket.
     return f"({expression}\n)"
 
 

@@ -189,6 +189,8 @@ def rewritten(
         if not deleted and not inserted:
             return Rewritten(snapshot.segments, affected, False)
         choice = chosen(target.blocks, deleted, target.deleted, write_mode(snapshot))
+        # Few changed rows may lie in large blocks. Their remaining rows are then the engine's
+        # work.
         if isinstance(changes, SmallChanges) and not _fits(choice.rewritten):
             changes = by_engine()
         folder = folder_of(snapshot.table)
@@ -197,12 +199,14 @@ def rewritten(
             schema, by = snapshot.schema, snapshot.partition_by
             blocks = read_blocks(blobs, files, schema, by, files)
             refuse_null(blobs, blocks, schema)
+        # Also on Ctrl-C: nothing refers to these files.
         except BaseException:
             _discard(scope, folder)
             raise
     leaving = choice.gone | {block.path for block in choice.rewritten}
     kept = without_blocks(repository.objects, snapshot.segments, leaving)
     replaced: tuple[Replacement, ...] = ()
+    # A block that is written again holds other rows, too, so it isn't a list of changes.
     if updates_only and not leaving:
         # Decision 29: a later diff pairs these rows without comparing them.
         replaced = (_replacement(blocks, tombstones, updates_only),)
@@ -368,6 +372,7 @@ class SmallChanges:
         return pa.concat_tables([self._updates_that_change, self._deletes])
 
     def _of(self, action: str) -> pa.Table:
+        # The action is NULL where no clause of a MERGE applies.
         is_meant = pc.fill_null(pc.equal(self._rows.column(ACTION), action), False)
         return _filtered(self._rows, is_meant)
 
@@ -385,6 +390,7 @@ class SmallChanges:
         for block in choice.rewritten:
             rows = going.filter(pc.equal(going.column(FILE_COLUMN), block.path))
             gone = rows.column(POSITION_COLUMN).to_numpy().astype(np.int64)
+            # Rows that tombstones deleted earlier don't come back in the new block.
             gone = np.concatenate([before.get(block.path, gone[:0]), gone])
             batches = files.batches(block, fields, gone)
             kept += [pa.Table.from_batches([batch], schema=schema) for batch in batches]
@@ -517,6 +523,7 @@ class LargeChanges:
         def going(condition: str) -> str:
             if self._occurs_once:
                 return f"count_if({condition})"
+            # A row that matched several times is deleted once.
             return f"count(distinct if({condition}, {POSITION_COLUMN}, null))"
 
         deleted = going(f"{ACTION} = 'delete'")
@@ -564,6 +571,8 @@ class LargeChanges:
     def _tombstones(
         self, choice: BlockChoice, folder: str, ids: Sequence[str]
     ) -> tuple[Tombstone, ...]:
+        # A tombstone has a place once. Grouping costs a shuffle, so it is left out where it can
+        # be.
         image, once = ("{}", "") if self._occurs_once else ("first({})", f" group by {_PLACE_SQL}")
         images = ", ".join(
             f"{image.format(name)} as {quoted(id)}"

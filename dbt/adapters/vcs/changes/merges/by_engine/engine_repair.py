@@ -74,9 +74,9 @@ _PART_ROWS: Final = 500_000
 
 _THREADS: Final = 2
 
+# Decision 45: so many codes are told apart at first, by a bit for each side, in 128 MiB a side. Of
+# 40 million codes, one in twenty-five shares its bit with another.
 _MARKS: Final = 2**30
-"""How many codes are told apart at first, by a bit for each side: of 40 million codes, one in
-twenty-five shares its bit with another."""
 
 _KEYS: Final = "__vcs_picked"
 
@@ -137,6 +137,8 @@ class EngineRepairs:
         # Blocks are read in the order of their tombstones: few positions have to be kept.
         files = Files(self.blobs, triple.tombstones.values(), kept=_KEPT_POSITIONS)
         question = replace(question, files=files)
+        # Decision 45: a tombstone of theirs that shares rows with ours can't be taken over. What
+        # is left of it is copied to a new one, instead of being decided row by row.
         lost = overlaps(question.files, triple, state)
         # What is left of a tombstone is written from its images, and Arrow has to read them.
         trims = all(map(is_readable, question.fields))
@@ -157,10 +159,13 @@ class EngineRepairs:
             coded = decisions.of_keys(coded, keys)
         query = decisions.query(coded, met)
         stage = f"{folder}/w={new_write_id()}"
+        # Noted before the write, so that `forget` also deletes what a failed write left.
         self._folders.append(stage)
         actions = StagedActions(session, decisions, query, stage)
         if actions.totals.several:
             raise unclear_row()
+        # Without trims the engine saw a graft that lacks these deletions, so it has decided on
+        # their rows like on any others.
         return EngineRepair.of(question, state, actions, lost if trims else {})
 
     def forget(self) -> None:
@@ -231,6 +236,7 @@ class EngineRepair:
     @property
     def is_needed(self) -> bool:
         """Whether there are rows to delete or to add."""
+        # A tombstone of theirs with nothing left to trim needs no file: ours deletes all its rows.
         return bool(self._deletions or self._added or any(self.trims.values()))
 
     def write(
@@ -262,6 +268,7 @@ class EngineRepair:
             self._check(blocks)
         images = ", ".join(f"c{n} {quoted(field.id)}" for n, field in enumerate(fields))
         query = f"select f {FILE_COLUMN}, p {POSITION_COLUMN}, {images} from {self._deleted()}"
+        # Decision 9: a tombstone names only blocks of its version, and these blocks are not in it.
         if self.poor:
             paths = ", ".join(map(literal, sorted(self.poor)))
             query += f" left anti join (select explode(array({paths})) poor) on f = poor"
@@ -316,6 +323,8 @@ class EngineRepair:
     @property
     def _kept(self) -> int:
         """How many rows of the blocks that are not grafted are left."""
+        # From manifests and counts, not from a query: `_check` compares what was written with
+        # this.
         there = sum(self.grafted.blocks[path].rows for path in self.poor)
         dead = sum(self.grafted.deletions_from(self.poor).values())
         return there - dead - sum(self.actions.deletions[path] for path in self.poor)
@@ -351,6 +360,8 @@ class EngineRepair:
         # Decision 25: what an engine wrote is read back before anything refers to it.
         mount = files_mount([block.path for block in blocks], fields, entries=blocks)
         written = self.actions.session.mount_physical(mount)
+        # The same query gave the written rows, so its digest can't show that it asks for too few:
+        # the count from the manifests does.
         wanted = self._digest(self._added_rows(), [f"c{n}" for n in range(len(fields))])
         found = self._digest(f"select * from {written}", [quoted(field.id) for field in fields])
         if wanted != found or wanted[0] != self._added:
@@ -380,6 +391,7 @@ def _without(batch: pa.RecordBatch, dead: Mapping[str, Positions]) -> pa.RecordB
     for code, path in enumerate(paths.dictionary.to_pylist()):
         here = np.flatnonzero(codes == code)
         if path in dead and len(here):
+            # Positions of one block at a time: that of one block means nothing in another.
             left[here] = ~are_among(positions[here], dead[path])
     return batch.filter(pa.array(left))
 
@@ -390,6 +402,7 @@ def _found_there(
     """Return queries for all rows, coded, and for the codes of groups to decide: both in SQL."""
     rows = LiveRows(session, question.files, states, question.triple.tombstones)
     by, fields = decisions.by, question.fields
+    # The groups follow from the keys alone, so this scan leaves the other columns out.
     met = decisions.met(decisions.coded(rows.query(question.pieces, by), by))
     return decisions.coded(rows.query(question.pieces, fields), fields), met
 
@@ -397,11 +410,9 @@ def _found_there(
 def _found_here(
     session: RowSession, question: Question, states: Sequence[State], decisions: RowDecisions
 ) -> tuple[str, str]:
-    """Return the same with only the rows of these groups: whatever is known of a row is given.
-
-    Keys are read twice, for the groups and for the places of their rows; other columns once, and
-    only where these places are.
-    """
+    """Return the same with only the rows of these groups: whatever is known of a row is given."""
+    # Keys are read twice, for the groups and for the places of their rows; other columns once, and
+    # only where these places are.
     rows = StreamedRows(
         files=question.files,
         states=states,
@@ -420,12 +431,10 @@ def _found_here(
 
 
 def _near(session: RowSession, rows: StreamedRows, decisions: RowDecisions) -> pa.Table:
-    """Return the rows whose group both sides may have touched, and few others, without their keys.
-
-    Most groups are one side's alone, and to tell them all apart takes more memory than there may
-    be. So codes are marked first, a bit for each of so many: most that meet a mark of the other
-    side are wanted, and SQL tells which.
-    """
+    """Return the rows whose group both sides may have touched, and few others, without keys."""
+    # Decision 45: most groups are one side's alone, and to tell them all apart takes more memory
+    # than there may be. So codes are marked first, a bit for each of so many. Most codes that meet
+    # a mark of the other side are wanted, and SQL finds out which.
 
     def coded() -> Iterator[tuple[pa.Table, Positions]]:
         # A part at a time: DuckDB would go on reading while this process marks what it read. It
@@ -442,14 +451,18 @@ def _near(session: RowSession, rows: StreamedRows, decisions: RowDecisions) -> p
     ours, theirs = (np.zeros(_MARKS // 8, np.uint8) for _ in range(2))
     for part, code in coded():
         b, o, t, g = (part.column(name).to_numpy() for name in STATES)
+        # A row that the graft gets wrong has to be decided even if only one side touched its
+        # group, so it counts for both.
         is_odd = g != o + t - b
         _mark(theirs, code[(t != b) | is_odd])
+        # Rows that are picked are compared with the base only, whatever ours did.
         if not decisions.picks:
             _mark(ours, code[(o != b) | is_odd])
 
     def told(part: pa.Table, code: Positions) -> pa.Table:
         return part.select(["f", "p", *STATES]).append_column("code", pa.array(code, pa.int64()))
 
+    # The keys are computed a second time: to hold them would take the memory that the marks save.
     kept = [told(rows.schema.empty_table(), np.empty(0, np.int64))]
     for part, code in coded():
         near = _marked(theirs, code)
@@ -461,7 +474,7 @@ def _near(session: RowSession, rows: StreamedRows, decisions: RowDecisions) -> p
 
 
 def _gathered(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """Yield tables as fewer, of some hundred thousand rows: each costs a query."""
+    # Each table costs a query, so small ones are put together.
     held: list[pa.Table] = []
     for part in parts:
         held.append(part)
@@ -473,7 +486,9 @@ def _gathered(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
 
 
 def _mark(marks: npt.NDArray[np.uint8], codes: Positions) -> None:
+    # Hashes are signed, and the mask gives a place for negative ones, too.
     place = codes & (_MARKS - 1)
+    # Two codes may fall into one byte. A plain `|=` by index would keep the bit of only one.
     np.bitwise_or.at(marks, place >> 3, (1 << (place & 7)).astype(np.uint8))
 
 
@@ -515,7 +530,9 @@ class OpenConflicts:
         fields, by = self.actions.fields, self.actions.by
         row = f"struct({', '.join(f'c{n}' for n in range(len(fields)))})"
         rows = [
-            f"first(case when {state} = 1 then {row} end, true) row_{state}" for state in _SIDES
+            # The `true` skips NULLs: of a group's rows only one is that of the side.
+            f"first(case when {state} = 1 then {row} end, true) row_{state}"
+            for state in _SIDES
         ]
         # All rows of a conflict without a key are equal, and so are these counts.
         counts = ["max(uo - ub) our_count", "max(ut - ub) their_count"]
@@ -617,6 +634,7 @@ class StagedActions:
             **_OWN,
             **{f"c{n}": unlimited(field.type) for n, field in enumerate(self.fields)},
         }
+        # A write of no rows leaves no file, so there is nothing to mount.
         if not self._files:
             nulls = (f"cast(null as {sql_type(type_)}) {name}" for name, type_ in columns.items())
             return f"(select {', '.join(nulls)} limit 0)"

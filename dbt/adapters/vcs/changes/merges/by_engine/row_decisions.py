@@ -64,6 +64,8 @@ UNIT: Final = "unit"
 # A hash of the key, short to sort and to join by. Windows partition by the key as well, so keys
 # that share a hash stay apart.
 _CODE: Final = "code"
+# The rows of the table in `docs/merge.md`, in its order. `<=>`, since a side without the row is
+# NULL.
 _CHOICE: Final = f"case when {{t}} <=> {{b}} then {OURS} when {{o}} <=> {{b}} then {THEIRS} " + (
     f"when {{o}} <=> {{t}} then {OURS} end"
 )
@@ -168,11 +170,13 @@ class RowDecisions:
         sums = ", ".join(f"sum({state}) over ({unit}) u{state}" for state in STATES)
         return (
             f"select *, {sums}, min(id) over ({unit}) unit, "
+            # Rows of the graft come first, so none is deleted only to be written again.
             f"row_number() over ({unit} order by g desc, id) rank from {{}}"
         )
 
     def _groups(self) -> str:
         """Return a query for each row's group: its size, and the unit of each state's row."""
+        # Without a key there is no row to pair: how often a unit occurs decides.
         if not self.key:
             units = ", ".join(f"cast(null as bigint) n{state}" for state in "bot")
             return f"select *, false single, {units} from {{}}"
@@ -183,6 +187,7 @@ class RowDecisions:
         )
         row = f"struct({', '.join(f'c{n}' for n in range(len(self.fields)))})"
         # Ours is compared with what it was when somebody chose.
+        # Whole rows are carried along only where a later level looks into them.
         wanted = "bot" if self.mode.is_by_cell else "o" if self.choices else ""
         kept = "".join(
             f", first(case when {state} = 1 then {row} end, true) over ({group}) row_{state}"
@@ -199,6 +204,7 @@ class RowDecisions:
         void = self.choices.is_void(self.fields) if self.key else "false"
         return [
             f"select * from {{}} {joined}",
+            # `nth` makes one action of a choice, however many rows its group has.
             f"select *, row_number() over ({group}) nth, if({void}, null, said) holds from {{}}",
         ]
 
@@ -226,6 +232,7 @@ class RowDecisions:
         for n, field in enumerate(self.fields):
             old, own, other = (f"row_{state}.c{n}" for state in "bot")
             told += [
+                # Without a row in the base, neither side has kept anything.
                 f"nb is not null and {equals(other, old, field.type)} tb{n}",
                 f"nb is not null and {equals(own, old, field.type)} ob{n}",
                 f"{equals(own, other, field.type)} ot{n}",
@@ -260,6 +267,8 @@ class RowDecisions:
         )
 
     def _actions(self, wanted: str) -> str:
+        # A row may call for several actions, and for one several times: an array of them,
+        # exploded, does it in one pass over the rows.
         listed = [
             f"array_repeat({OPEN}, cast(open as int))",
             f"array_repeat({DELETE}, cast(not open and g = 1 and rank > wanted as int))",
@@ -428,6 +437,7 @@ def _last_of_each(keys: pa.Table) -> Positions:
     """Return the place of the last row of each key."""
     codes = group_ids(keys.columns, keys.num_rows)
     last = np.zeros(int(codes.max(initial=-1)) + 1, np.int64)
+    # Of several assignments to one place numpy keeps the last.
     last[codes] = np.arange(len(codes))
     return np.sort(last)
 

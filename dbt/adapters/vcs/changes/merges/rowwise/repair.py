@@ -149,6 +149,7 @@ def _attempt(question: Question, state: State) -> _Attempt:
     files, by, only = question.files, question.by, question.policy.only
     rows = touched_rows(files, question.pieces, question.triple, state)
     if len(rows):
+        # Only now: a type that Arrow can't read is no obstacle where no row has to be looked at.
         _check_readable(by)
     if only is None:
         rows, group = suspects(files, rows, by)
@@ -173,6 +174,8 @@ class _Attempt:
         self._files = files
         self._fields = fields
         self._keyed = keyed = bool(question.key)
+        # Numbered again, without the gaps of rows that were left out: groups are places in arrays
+        # below.
         group = group_ids([pa.array(group)], len(rows))
         masks = (rows.base, rows.ours, rows.theirs)
         content = self._contents(group, by) if keyed else group
@@ -188,6 +191,8 @@ class _Attempt:
         self.verdict = decide(self.groups, decided, self._read, mode=policy.mode)
         units = self.groups.unit
         # Of equal rows of the graft any may stay: the first ones do.
+        # Grafted rows are ranked among themselves: a row that the graft lacks must not use up a
+        # place.
         rank = ranks(units * 2 + self.rows.grafted)
         wanted = self.verdict.wanted[units] if len(units) else units
         self.deleted = self.rows.grafted & (rank >= wanted)
@@ -350,11 +355,14 @@ def suspects(files: Files, rows: TouchedRows, by: Sequence[Field]) -> tuple[Touc
         column = left.located.read(files, [field]).column(field.id)
         groups = group_ids([pa.array(groups), column], len(left)) if place else codes_of(column)
         both = _touched_by_both(left, groups)
+        # A group of one side alone is settled, and its rows need no further column. Only those
+        # that the graft gets wrong have to be put right.
         alone.append(numbers[~both & _is_wrong(left)])
         left, numbers, groups = left.take(both), numbers[both], groups[both]
     single = np.concatenate(alone)
     found = np.full(len(rows), -1)
     found[numbers] = groups
+    # Each of these is a group of its own, numbered after those of both sides.
     found[single] = int(groups.max(initial=-1)) + 1 + np.arange(len(single))
     kept = found >= 0
     return rows.take(kept), found[kept]
@@ -379,6 +387,7 @@ def _is_wrong(rows: TouchedRows) -> Mask:
     base, ours, theirs, grafted = (
         mask.astype(np.int8) for mask in (rows.base, rows.ours, rows.theirs, rows.grafted)
     )
+    # The other side agrees with the base, so the sum is what the side that touched the row has.
     wrong: Mask = grafted != ours + theirs - base
     return wrong
 
@@ -454,6 +463,7 @@ def overlaps(files: Files, triple: Triple, graft: State) -> dict[DeletionKey, in
     """
     ours = deletions_of_ours(triple, graft)
     found: dict[DeletionKey, int] = {}
+    # In the order of tombstones, so that few positions have to be kept at a time.
     for image, block in sorted(graft.deletions.keys() - triple.ours.deletions.keys()):
         if block in ours:
             positions = files.deleted(image, block, triple.tombstones.get(image))[0]
@@ -472,11 +482,9 @@ def deletions_of_ours(triple: Triple, graft: State) -> dict[str, list[str]]:
 
 
 def _live_in(files: Files, pieces: Sequence[Piece], grid: PlaceGrid, state: State) -> Mask:
-    """Return a mask of the rows that a state has.
-
-    An image's row belongs to a block that every state has, so it is live in a state without an
-    entry for the block.
-    """
+    """Return a mask of the rows that a state has."""
+    # An image's row belongs to a block that every state has, so it is live in a state without an
+    # entry for the block.
     shared: dict[str, bool] = {}
     for piece in pieces:
         shared.setdefault(piece.block, piece.image is not None)

@@ -173,6 +173,7 @@ class _Merging:
     def outcome_at_once(self) -> MergeOutcome | None:
         """Return the outcome if one side changed nothing; None if both may have."""
         triple = self.triple
+        # The definition as well: theirs may have changed columns and no row.
         if triple.theirs == triple.base and self.definition == Definition.of(self.ours):
             return self._outcome("up_to_date" if self.takes_all else "nothing_picked", triple.ours)
         if self.base is not None and self.takes_all and _is_same(self.base, self.ours):
@@ -382,6 +383,8 @@ def edited_columns(
     found: dict[str, str] = {}
     decided = {"ours": ours, "theirs": theirs, None: None}[prefer]
     for side, other in ((ours, theirs), (theirs, ours)):
+        # The preferred side's drop holds, edited or not; and a side with the base's segments
+        # changed no row.
         if base is None or other is decided or side.segments == base.segments:
             continue
         edits = _Edits(repository, limits, engine)
@@ -390,8 +393,10 @@ def edited_columns(
             if kept is None or other.schema.by_id(field.id) is not None:
                 continue
             new = other.schema.find(kept.name)
+            # Decision 1: a column that comes back under its name has another id.
             is_replaced = new is not None and base.schema.by_id(new.id) is None
             keys = [version.primary_key for version in (side, other, base)]
+            # A side may have declared its key since the fork, and any of the keys pairs the rows.
             key = next(filter(None, keys), ())
             before, after = _by(key, base), _by(key, side)
             rows = (is_replaced and edits.new(base, side)) or edits.of(before, after, kept)
@@ -425,6 +430,7 @@ class _Edits(NamedTuple):
             return Difference(repository=self.repository, before=base, after=side, columns=names)
 
         if side.primary_key and side.primary_key == base.primary_key:
+            # A row with another key is another row: nothing was updated.
             if column.id in side.primary_key:
                 return ""
             changes = compared(column.name)
@@ -436,6 +442,8 @@ class _Edits(NamedTuple):
         rest = [field.name for field in side.schema.fields if field.id != column.id]
         if not rest:
             return ""
+        # An update of nothing but this column is missing in the second difference. All other
+        # changes are in both, and cancel.
         changes, others = compared(), compared(*rest)
         return self._told(changes, self._counts(changes).added - self._counts(others).added, "")
 

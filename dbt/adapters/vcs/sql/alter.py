@@ -179,6 +179,7 @@ def _comment_on_column(cursor: TokenCursor) -> AlterColumn:
     name = Name.of(parts[:-1])
     if name is None:
         raise ForeignError
+    # The column and its dot are the last two tokens that were read.
     end = cursor.tokens[cursor.index - 3].end
     cursor.expect("is")
     comment = _last_value(cursor, read_comment_value(cursor))
@@ -320,6 +321,7 @@ def _hive_change(cursor: TokenCursor, target: Target, column: str) -> AlterColum
         column=column,
         type=definition.type,
         comment=definition.comment,
+        # Hive's form has no word for "may be NULL", so nothing follows from its absence.
         nullable=None if definition.nullable else False,
         position=definition.position,
     )
@@ -348,6 +350,7 @@ def _constraint(
             properties = primary_key_property(read_names(cursor))
             read_characteristics(cursor)
             return SetProperties(kind="table", target=target, properties=properties)
+    # The error shows the words from `add` on.
     cursor.index = first
     return None
 
@@ -366,6 +369,7 @@ def add_columns(scope: Scope, statement: AddColumns) -> Outcome:
     columns = [_without_null_default(column) for column in statement.columns]
     fields = [_new_field(scope, name, snapshot, column) for column in columns]
     schema = snapshot.schema.add(fields)
+    # New columns come before the partition columns where those are last, as in Spark.
     if _is_last(snapshot.schema.fields, snapshot.partition_by):
         schema = _partition_columns_last(schema, snapshot.partition_by)
     for column in columns:
@@ -382,6 +386,8 @@ def _new_field(scope: Scope, name: RelationName, snapshot: Snapshot, column: Col
     initial = None
     if column.default is not None:
         check_default(scope.engine, column.name, column.default, column.type)
+        # Only rows that exist need the value. Later ones get the default as it is when they are
+        # written.
         initial = initial_value(scope.engine, column) if snapshot.rows else None
     if snapshot.rows and initial is None and not column.nullable:
         raise InputError(
@@ -421,6 +427,7 @@ def rename_column(scope: Scope, statement: RenameColumn) -> Outcome:
     properties = dict(snapshot.properties)
     if PRIMARY_KEY in properties:
         fields = [field for id in snapshot.primary_key if (field := schema.by_id(id))]
+        # The key is kept by id; the property shows it by name.
         properties[PRIMARY_KEY] = ", ".join(field.name for field in fields)
     # No file is written: files know columns by their ids (decision 1).
     version = msgspec.structs.replace(snapshot, schema=schema, properties=properties)

@@ -191,6 +191,7 @@ def _finish(
     target: Target, draft: _Draft, query: Query | None, replace: bool, if_not_exists: bool
 ) -> CreateTable:
     if query is None:
+        # The columns of a query are known only when the engine has analysed it.
         known = {column.name.lower() for column in draft.columns}
         for name in (*draft.partition_by, *draft.cluster_by, *draft.primary_key):
             if name.lower() not in known:
@@ -254,6 +255,7 @@ def _at_constraint(cursor: TokenCursor) -> bool:
     if cursor.at("constraint"):
         return cursor.ahead(2).word in kinds
     key = 2 if cursor.at("primary", "key") or cursor.at("foreign", "key") else 1
+    # A column may be called `check` or `primary`: only a constraint has a parenthesis here.
     return cursor.token.word in kinds and cursor.ahead(key).word == "("
 
 
@@ -306,6 +308,7 @@ def _partitioned_by(cursor: TokenCursor, draft: _Draft) -> None:
             type_ = read_type(cursor)
             nullable = not cursor.take("not", "null")
             comment = cursor.string() if cursor.take("comment") else None
+            # Hive's form: partition columns are declared here, and not in the list.
             columns.append(ColumnDef(name=name, type=type_, nullable=nullable, comment=comment))
         return name
 
@@ -382,6 +385,7 @@ def create_table(scope: Scope, statement: CreateTable) -> Outcome:
         return Outcome()
     _check_storage(statement)
     before = previous(scope.overlay, name)
+    # A rebuild is a version of the same table, in the same folder.
     table = before[1].table if before else new_table_id()
     segments: tuple[SegmentRef, ...] = ()
     if statement.query is None:
@@ -469,6 +473,8 @@ def _written(
             partition_by=statement.partition_by,
             cluster_by=statement.cluster_by,
             options=statement.options,
+            # Decision 1: a column is called by its id in files. So the schema, which takes ids
+            # over from the version before, has to be known before rows are written.
             ids=[schema.field(column.name).id for column in columns],
         ),
         # Another connection may need another version under the same name. So names are held while

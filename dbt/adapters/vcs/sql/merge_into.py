@@ -119,6 +119,7 @@ class Merge(RowChange, Statement):
         deleted.
         """
         matched = [clause for clause in self.clauses if clause.when == "matched"]
+        # Spark's own rule: to delete a row twice is to delete it once.
         if len(matched) == 1 and matched[0].action == "delete" and matched[0].condition is None:
             return False
         return bool(matched)
@@ -212,12 +213,15 @@ class MergeQuery:
     _pieces: Pieces = field(init=False)
 
     def __post_init__(self) -> None:
+        # The levels add columns beside the user's, so what they add must have a name that occurs
+        # nowhere, in any case.
         taken = "\n".join(
             (self.statement.text, *(c.name for c in self.columns), *self.source_columns)
         ).lower()
         mark = "__vcs_merge"
         while mark in taken:
             mark += "_"
+        # The class is frozen; both fields follow from the others.
         object.__setattr__(self, "_mark", mark)
         object.__setattr__(self, "_pieces", self.statement.pieces())
 
@@ -241,6 +245,7 @@ class MergeQuery:
             if any(clause.when == kind for clause in self.statement.clauses):
                 rows = level(rows)
                 kinds.append(kind)
+        # A row is of one kind, so at most one of these is not NULL.
         numbers = ", ".join(f"{self._change(kind)}.clause" for kind in kinds)
         rows = (
             f"select *, coalesce({numbers}) as {self._private_name('clause')}\nfrom (\n{rows}\n)"
@@ -285,12 +290,16 @@ class MergeQuery:
         """Return the join with the changes of matched rows; it provides both tables' names."""
         target, source = quote_name(self._target_name), self._source_name()
         kinds = {clause.when for clause in self.statement.clauses}
+        # Outer joins keep rows without a match. A position and the marker are never NULL in a row
+        # of theirs, unlike the user's columns.
         both = f"{target}.{POSITION_COLUMN} is not null"
         both += f" and {source}.{self._private_name('source')} is not null"
         items = [
             f"{target}.{FILE_COLUMN} as {self._private_name('file')}",
             f"{target}.{POSITION_COLUMN} as {self._private_name('pos')}",
             *(f"{target}.{quote_name(c.name)} as {self._old(n)}" for n, c in self._places()),
+            # Only `not matched` clauses name the source's columns on a later level. Without them
+            # they end here: they could have the names of the target's, which come back.
             f"{source}.*"
             if "not matched" in kinds
             else f"{source}.{self._private_name('source')}",
@@ -350,11 +359,13 @@ class MergeQuery:
         for number, clause in own:
             fields = [f"'clause', {number}"]
             for other, sibling in own:
+                # The branches of a `case` need one type, so each has a field for every clause.
                 if sibling.action != "delete":
                     values = self._struct(sibling) if other == number else "null"
                     fields.append(f"'values_{other}', {values}")
             condition = "true" if clause.condition is None else self._piece(clause.condition)
             branches.append(f"when {condition} then named_struct({', '.join(fields)})")
+        # Later levels name this column whether or not the merge has such clauses.
         if not branches:
             return f"cast(null as struct<clause: int>) as {column}"
         return f"case when {guard} then case\n    {' '.join(branches)} end end as {column}"
@@ -372,6 +383,7 @@ class MergeQuery:
         }
         if clause.action == "insert":
             for place, column in self._places():
+                # An omitted column without a default needs no value here: `_new` gives it NULL.
                 if column.default_sql is not None:
                     values.setdefault(place, column.default_sql)
         return values
@@ -417,6 +429,8 @@ class MergeQuery:
             {
                 n: place in given
                 for n, c, given in clauses
+                # An update keeps what it doesn't set. An insert leaves NULL there, and a delete
+                # has no new row.
                 if place in given or c.action == "update"
             }
             for place, _ in self._places()
@@ -482,6 +496,8 @@ def _source(cursor: TokenCursor) -> MergeSource:
         cursor.skip_group()
     else:
         parts = cursor.relation_parts()
+        # Options, `t with (...)`. The cursor leaves them, since it doesn't know where parentheses
+        # close.
         if cursor.at("with", "("):
             cursor.index += 1
             cursor.skip_group()
@@ -494,6 +510,7 @@ def _clauses(cursor: TokenCursor, changed: TargetName) -> tuple[MergeClause, ...
     while cursor.take("when"):
         when = _when(cursor)
         before = clauses[-1] if clauses else None
+        # Spark has both rules for its own merges, and never sees this statement.
         if before is not None and _WHENS.index(when) < _WHENS.index(before.when):
             raise InputError(
                 f"Expected the clauses of a merge in the order {', '.join(_WHENS)}; found `when "
@@ -514,6 +531,7 @@ def _clauses(cursor: TokenCursor, changed: TargetName) -> tuple[MergeClause, ...
 def _when(cursor: TokenCursor) -> When:
     if cursor.take("matched"):
         return "matched"
+    # Spark's grammar has `!` beside `not` here.
     if not cursor.take("!", "matched"):
         cursor.expect("not", "matched")
     if cursor.take("by", "source"):
@@ -534,6 +552,7 @@ def _clause(cursor: TokenCursor, changed: TargetName, when: When) -> MergeClause
         return MergeClause(when=when, action="delete", condition=condition)
     if not cursor.take("update", "set"):
         cursor.fail("`update set` or `delete`")
+    # `*` takes the values from the source, which `not matched by source` lacks.
     if when == "matched" and cursor.take("*"):
         return MergeClause(when=when, action="update", condition=condition, star=True)
     assignments = read_assignments(cursor, changed, lambda: _at_when(cursor))
@@ -561,6 +580,7 @@ def _insert(cursor: TokenCursor, changed: TargetName, condition: Slice | None) -
 
 
 def _at_when(cursor: TokenCursor) -> bool:
+    # `when` may also be a column, or belong to a `case`: the words behind it decide.
     return any(cursor.at("when", *words, "matched") for words in ((), ("not",), ("!",)))
 
 
@@ -591,6 +611,8 @@ def merge(scope: Scope, statement: Merge) -> Outcome:
     givers = statement.givers(columns, source_columns)
     every = range(len(columns))
     with stage_of(scope, target, statement, query, every, givers) as stage:
+        # Decision 29: a merge has updated and inserted rows in one file, so it names no replaced
+        # rows. A delete may match a row several times.
         result = rewritten(scope, target, stage, key=key, updates_only=(), occurs_once=False)
     # Only rows that come or get other values can make a key repeat.
     keeps_keys = statement.actions() == {"delete"}
@@ -637,6 +659,8 @@ def _compares_as_itself(type_: str, field: Field) -> bool:
     if all(item.kind in INTEGERS for item in types):
         return True
     if any(item.is_text for item in types):
+        # Bounds are in the order of bytes, and a collation or the padding of `char` compares
+        # otherwise.
         return all(item.is_plain_text for item in types)
     return types[0].kind == types[1].kind
 

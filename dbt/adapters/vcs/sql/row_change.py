@@ -394,6 +394,7 @@ def put_changed(
     scope: Scope, target: RowTarget, result: Rewritten, operation: str, *, keeps_keys: bool
 ) -> Outcome:
     """Store what changing rows led to, as a version of its table."""
+    # A statement that changes no row makes no version: history shows changes only.
     if result.is_changed:
         before = target.snapshot
         version = msgspec.structs.replace(before, segments=result.segments)
@@ -470,6 +471,7 @@ def read_assignments(
 def _assignment(cursor: TokenCursor, changed: TargetName, stop: Callable[[], bool]) -> Assignment:
     column = changed.column(cursor)
     cursor.expect_symbol("=")
+    # Spark takes `==` for `=`; to the lexer it is two symbols.
     cursor.take("=")
     return Assignment(column, read_value(cursor, stop))
 
@@ -477,6 +479,7 @@ def _assignment(cursor: TokenCursor, changed: TargetName, stop: Callable[[], boo
 def read_value(cursor: TokenCursor, stop: Callable[[], bool]) -> Slice | None:
     """Read an expression, or `default`, which is None."""
     place = read_expression(cursor, stop)
+    # The text is compared as written: in backquotes, `default` is a column.
     return None if cursor.text[place.start : place.end].lower() == "default" else place
 
 
@@ -514,6 +517,8 @@ def change_fields(
         read: The tokens that may read relations, except those before the verb.
     """
     prefix = cursor.tokens[:verb]
+    # One scan, so that the common table expressions hide relations of their names behind the verb.
+    # The target is not among the tokens: it is replaced, not read.
     found = scan([*prefix, *read])
     with_ = Slice(prefix[0].start, prefix[-1].end) if prefix else None
     return ChangeFields(

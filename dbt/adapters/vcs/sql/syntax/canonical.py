@@ -15,6 +15,7 @@ from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, tokenize
 from dbt.adapters.vcs.sql.syntax.names import Name, is_name
 
+# White space is left out, but the border of two tokens counts: `a b` is not `ab`.
 _BETWEEN: Final = "\x1f"
 _MEANT: Final = "\x1e"
 
@@ -27,11 +28,14 @@ _MOMENT_TEXT: Final = re.compile(
 """Texts that Spark takes for a time where it expects one, `date 'today'`, with a zone or none."""
 
 _CALLED_MOMENTS: Final = frozenset({"curdate", "now", "version"})
+# These read the clock only without arguments. With one they convert it.
 _WITHOUT_ARGUMENTS: Final = frozenset({"unix_timestamp", "unix_micros", "to_unix_timestamp"})
 _USERS: Final = frozenset({"current_user", "session_user", "user"})
 _PLACES: Final = frozenset(
     {"current_catalog", "current_database", "current_path", "current_schema"}
 )
+# Decision 40: what isn't listed is computed each time. So a function of a later Spark costs a
+# computation, not wrong rows.
 _REPEATABLE_NAMES: Final = """
     abs acos acosh add_months aes_decrypt aggregate any approx_count_distinct array
     array_append array_compact array_contains array_distinct array_except array_insert
@@ -104,7 +108,9 @@ _CALLABLE: Final = REPEATABLE | _USERS | _PLACES | {"current_timezone"}
 """What a text may call: what it says about the user and the place is counted."""
 
 _QUERIES: Final = frozenset({"(", "from", "map", "reduce", "select", "table", "values", "with"})
+# Which rows these take is left to chance, or to an order that a query needn't have.
 _CHOICE: Final = frozenset({"limit", "offset", "tablesample"})
+# Spark substitutes `${...}` in a text before it parses it.
 _FILLED_IN: Final = re.compile(r"\$\{(?:\w+:)?\S+?\}")
 _EXPONENT: Final = re.compile(r"\d+[eE]")
 
@@ -174,6 +180,7 @@ def without_margins(text: str) -> str:
 
 def asks_for_columns(text: str) -> bool:
     """Return whether a query ends with `limit 0`: it asks for its columns, and has no rows."""
+    # In this way dbt asks for the columns of a query.
     words = [token.word for token in tokenize(text)[-3:-1]]
     return words == ["limit", "0"]
 
@@ -207,6 +214,7 @@ def variation_in(
     """
     tokens = tokenize(text)
     for index, (token, after) in enumerate(pairwise(tokens)):
+        # A script of `transform ... using 'script'` is any program.
         if token.word == "using" and after.kind is Kind.STRING:
             return f"using {after.text}"
         if after.word != "(" or not is_name(token):

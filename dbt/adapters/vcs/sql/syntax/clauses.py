@@ -130,10 +130,12 @@ def _property(cursor: TokenCursor) -> tuple[str, str]:
     first = cursor.index
     if cursor.token.kind is Kind.STRING:
         value = cursor.string()
+        # A text that goes on, `'a' || 'b'`, is an expression, which is kept as written.
         if cursor.token.word in (",", ")"):
             return key, value
         cursor.index = first
     value = cursor.sql_until(lambda: False)
+    # As Spark stores unquoted booleans.
     return key, value.lower() if value.lower() in ("true", "false") else value
 
 
@@ -230,6 +232,7 @@ def read_column(cursor: TokenCursor) -> tuple[ColumnDef, bool]:
 
 def at_column_option(cursor: TokenCursor) -> bool:
     """Return whether a column option begins here, which ends a default expression."""
+    # In `default a is not null` it is a part of the expression.
     if cursor.at("not", "null"):
         return cursor.last.word != "is"
     return cursor.token.word in (*_CONSTRAINT_WORDS, "comment", "generated", "first", "after")
@@ -383,6 +386,7 @@ def _sized(cursor: TokenCursor, kind: str) -> Type:
     size = _size(cursor)
     if kind == "time":
         cursor.take("without", "time", "zone")
+        # Spark's precision of a `time` without one.
         size = size or (6,)
     if not size:
         cursor.fail(f"the length of {kind}, as in {kind}(10)")
@@ -414,6 +418,7 @@ def _units(cursor: TokenCursor) -> tuple[str, ...]:
     if first is None:
         return ()
     if not cursor.take("to"):
+        # `interval day` is short for `interval day to day`.
         return first, first
     return first, cursor.take_any(*UNITS) or cursor.fail("a unit of time")
 
@@ -480,6 +485,8 @@ Clauses: TypeAlias = dict[str, Callable[[TokenCursor], Any]]
 """Readers of clauses by the field that each fills. One that finds no clause reads nothing."""
 
 DIFF_OUTPUTS: Final = ("rows", "count", "summary", "schema")
+# A word begins a clause only with one of these behind it. Otherwise it may be a column of the
+# condition.
 _BEHIND: Final = {
     "as": get_args(DiffShape),
     "output": DIFF_OUTPUTS,

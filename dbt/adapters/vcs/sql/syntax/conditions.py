@@ -90,6 +90,7 @@ class KeyPair(NamedTuple):
     source_sql: str
 
 
+# `1 < c` means `c > 1`.
 _FLIPPED: Final[dict[str, Operator]] = {
     "=": "=", "<=>": "<=>", "<": ">", "<=": ">=", ">": "<", ">=": "<=",
 }  # fmt: skip
@@ -104,6 +105,7 @@ _TYPE_OF_LITERAL: Final[dict[tuple[str, ...], ConstantKind]] = {
 _NUMBER: Final = re.compile(r"\d+(\.\d*)?\Z|\.\d+\Z")
 
 
+# Unquoted, these are part of a condition and never a column.
 _WORDS: Final = frozenset({"and", "or", "not", "null", "true", "false", "case", "between", "in"})
 
 
@@ -116,6 +118,8 @@ def comparisons_of(
     qualifiers = qualifiers_of(name, alias)
     found: list[Comparison] = []
     for term in _terms(tokenize(text[where.start : where.end])[:-1]):
+        # Blocks are left out because of these comparisons, and a session's settings aren't known
+        # here.
         if not any(map(_depends_on_settings, term)):
             found += comparisons_in(term, qualifiers)
     return tuple(found)
@@ -137,6 +141,7 @@ def key_pairs_of(
             (operator.left, operator.right),
             (operator.right, operator.left),
         ):
+            # An unqualified name may be a column of the source.
             column = column_of(one, qualifiers) if len(one) > 1 else None
             if column is not None and _is_of(other, source):
                 sql = condition[other[0].start : other[-1].end]
@@ -147,6 +152,7 @@ def key_pairs_of(
 def _terms(tokens: Sequence[Token]) -> list[Sequence[Token]]:
     """Return the terms joined by `and`, without parentheses; empty if there is an `or`."""
     tokens = bare(tokens)
+    # Under an `or`, no single term holds for every row.
     if len(split_at_top(tokens, "or")) > 1:
         return []
     terms = split_at_top(tokens, "and")
@@ -185,6 +191,7 @@ def bare(tokens: Sequence[Token]) -> Sequence[Token]:
         for token in tokens[:-1]:
             depth += {"(": 1, ")": -1}.get(token.word, 0)
             if depth == 0:
+                # In `(a) and (b)` the first parenthesis is not closed by the last.
                 return tokens
         tokens = tokens[1:-1]
     return tokens
@@ -203,8 +210,11 @@ def split_at_operator(term: Sequence[Token]) -> Compared | None:
     depth, places = 0, []
     for index, token in enumerate(term):
         depth += {"(": 1, ")": -1}.get(token.word, 0)
+        # A symbol is one character, so `<=` is two tokens. Names and texts in quotes have an
+        # empty word, which is part of any text.
         if depth == 0 and token.word and token.word in "<=>!":
             places.append(index)
+    # Symbols that aren't neighbours are two comparisons, `a = b = c`.
     if not places or places[-1] - places[0] != len(places) - 1:
         return None
     word = "".join(term[place].word for place in places)
@@ -224,6 +234,7 @@ def comparisons_in(
         left, word, right = compared
         if word == "!=":
             return []
+        # Flipped twice it is what it was, but typed as an operator.
         operator: Operator = _FLIPPED[_FLIPPED[word]]
         column, constant = column_of(left, qualifiers), _constant(right)
         if column is None:
@@ -318,6 +329,7 @@ def _number(tokens: Sequence[Token]) -> Constant | None:
     """Return the number, with or without a sign, if tokens are one, else None."""
     sign = tokens[0].word if tokens[0].word in ("-", "+") else ""
     number = tokens[1:] if sign else tokens
+    # A number's sign and point are tokens of their own: `1.5` is three, and `1 .5` is no number.
     joined = all(one.end == two.start for one, two in pairwise(number))
     text = "".join(token.text for token in number)
     if not joined or not _NUMBER.match(text) or any(t.kind is Kind.QUOTED for t in number):
@@ -334,6 +346,7 @@ def _is_of(tokens: Sequence[Token], source: str) -> bool:
         if not is_name(token) or before == ".":
             continue
         if token.kind is Kind.WORD and (token.word[0].isdigit() or behind == "("):
+            # A subquery may name columns of other relations.
             if token.word in ("select", "exists", "in", "any", "all"):
                 return False
             continue
@@ -411,6 +424,7 @@ def _predicate(tokens: Sequence[Token]) -> ConditionTree | None:
     if compared is not None:
         if compared.word != "!=":
             return None
+        # `a != 1` is read as `not a = 1`, so that both have one meaning in all that follows.
         equal = comparisons_in([*compared.left, _EQUAL, *compared.right])
         return Negation(equal[0]) if equal else None
     for place, token in enumerate(tokens):

@@ -103,6 +103,7 @@ class _Arguments:
             _fail(f"found the further table {literal.text}")
         else:
             text = decode(literal.text)
+            # An empty text in the first place stands for a table without rows.
             self.tables.append(table_at(text) if text or self.tables else None)
 
     def both_tables(self) -> tuple[TableAt | None, TableAt]:

@@ -54,6 +54,8 @@ def own_place(written: str, sent: str, offset: int) -> int | None:
     Returns:
         None if the user didn't write that part.
     """
+    # Most texts are sent as written, without what is around them. A text that occurs twice could
+    # be either.
     start = written.find(sent)
     if start >= 0 and written.find(sent, start + 1) < 0:
         return start + offset

@@ -76,6 +76,7 @@ class Insert(OnRelation):
         what the statement would add to the target.
         """
         edits = [Edit(*self.verb, "into"), Edit(self.target.start, self.target.end, stage)]
+        # The other table is empty: what is replaced in the target is decided apart.
         if self.condition.start < self.condition.end:
             edits.append(Edit(*self.condition, ""))
         return edited(self.text, edits)
@@ -168,6 +169,7 @@ def _replace_where(cursor: TokenCursor) -> str:
             "Only `insert into ... replace where <condition>` is supported on versioned tables. "
             "Write that, or use `insert overwrite` with a partition."
         )
+    # In a condition, these two are functions.
     begins = QUERY_WORDS - {"map", "reduce"}
     start = cursor.token.start
 

@@ -44,6 +44,9 @@ class Token(NamedTuple):
     end: int
 
 
+# Spark's lexical rules (decision 7). A backslash at the end of a `--` comment continues it on the
+# next line. `r'...'` has no escapes, and would otherwise begin with a word. A quote that nothing
+# closes matches none of the literals and is left to `symbol`.
 _TOKEN: Final = re.compile(
     r"""
       (?P<space>\s+|--(?:\\\n|[^\r\n])*)
@@ -79,6 +82,7 @@ def tokenize(text: str) -> list[Token]:
     match = _TOKEN.match
     while position < length:
         found = match(text, position)
+        # The last alternative takes any character.
         assert found is not None
         start, position = position, found.end()
         group = found.lastgroup
@@ -130,6 +134,7 @@ def _unclosed(what: str, text: str, start: int) -> InputError:
     )
 
 
+# Spark's rule: octal escapes end at `\177`, so in `\200` only the 2 is escaped.
 _ESCAPE: Final = re.compile(
     r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([01][0-7]{2})|(.))", re.DOTALL
 )

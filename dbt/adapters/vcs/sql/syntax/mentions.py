@@ -63,6 +63,7 @@ def _calls(tokens: Sequence[Token]) -> Iterator[Call]:
             while first > 1 and tokens[first - 1].word == "." and is_name(tokens[first - 2]):
                 first -= 2
             parts = [part.text for part in tokens[first:index:2]]
+        # `identifier('f')(...)`: the name takes the four tokens before the parenthesis.
         elif index > 3 and is_spelled(tokens, index - 4):
             first = index - 4
             parts = read_name(tokens, first).parts
@@ -103,6 +104,7 @@ _MODES: Final = frozenset(
 )
 
 
+# To the lexer a number is a word, `1e5` as well.
 _NUMBER: Final = re.compile(r"\d[\de]*\Z")
 
 
@@ -136,6 +138,7 @@ def reads_or_mentions(tokens: Sequence[Token]) -> Found:
     `explain select ...` and `cache table c as select ...` contain such a query.
     """
     for index, token in enumerate(tokens):
+        # The words left out are more often parts of other clauses, or names.
         begins = token.word in QUERY_WORDS - {"table", "map", "reduce", "values"}
         if begins and token.kind is Kind.WORD and not _names_first(tokens[:index]):
             return scan(tokens[index:-1])

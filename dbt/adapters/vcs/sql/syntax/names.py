@@ -31,6 +31,7 @@ class Name:
 
     schema: str | None
     identifier: str
+    # Both spellings are one relation, so it doesn't count in comparisons.
     in_catalog: bool = field(default=False, compare=False)
 
     @classmethod
@@ -155,6 +156,7 @@ _TIMESTAMP: Final = frozenset({"timestamp", "system_time"})
 
 
 # fmt: off
+# Behind a relation these words begin something else. Spark takes any other word as an alias.
 _NO_ALIAS: Final = frozenset({
     "anti", "cross", "except", "full", "inner", "intersect", "join", "lateral", "left", "natural",
     "on", "right", "semi", "setminus", "minus", "union", "using", "where", "group", "having",
@@ -266,6 +268,7 @@ def read_relation(
         aliased, behind = _skip_alias(tokens, behind)
         alias_at = None if aliased else alias_at
     name = Name.of(parts)
+    # A common table expression has neither a schema nor versions.
     if name is None or (len(parts) == 1 and at is None and parts[0].lower() in hidden):
         return Relation(None, None, behind)
     if _is_file(parts):
@@ -280,6 +283,8 @@ def _is_file(parts: list[str]) -> bool:
     return (
         len(parts) == 2
         and parts[0].lower() in FILE_FORMATS
+        # A path has characters that a plain name lacks. Else `parquet.orders` is a table in a
+        # schema `parquet`.
         and not parts[1].replace("_", "a").isalnum()
     )
 

@@ -70,6 +70,7 @@ def reader_of(tokens: Sequence[Token]) -> FoundReader | None:
     load_families()
     longest = max(map(len, _READERS))
     words = tuple(token.word for token in tokens[:longest])
+    # The longest beginning first: `show create table` has a reader of its own beside `show`.
     for count in range(longest, 0, -1):
         reader = _READERS.get(words[:count])
         if reader is not None:
@@ -89,6 +90,8 @@ def load_families() -> None:
 # What follows these words is not SQL; Spark takes it as it is.
 _RAW: Final = frozenset({"set", "reset", "add", "list"})
 _RAW_COMMAND: Final = re.compile(rf"\s*({'|'.join(sorted(_RAW))})\b", re.IGNORECASE)
+# Decision 7: what would change a versioned table in a way that isn't understood is refused, never
+# passed on.
 _REFUSED: Final = {
     "load": "Read the files in a query, and insert its rows: insert into t select ... from "
     "parquet.`<path>`",
@@ -142,6 +145,7 @@ def read(text: str, timestamp: Callable[[], str] = instant) -> Read:
         if _RAW_COMMAND.match(text):
             return Read(SparkCommand(text=text), ())
         raise
+    # First, since a script has semicolons and would be refused as several statements.
     _refuse_script(tokens)
     tokens = _single(text, tokens)
     calls = called_names(tokens)
@@ -239,6 +243,8 @@ def _statement(cursor: TokenCursor) -> Statement:
         statement = reader.read(cursor)
         if statement is not None:
             return statement
+    # Decision 7: what nobody foresaw goes to Spark as it is, and whatever could be a relation is
+    # mounted first.
     if word in ("explain", "cache", "describe", "desc"):
         return _for_engine(text, tokens, reads_or_mentions(tokens))
     return _for_engine(text, tokens, Found(reads=mentions_of(tokens), files=(), diffs=()))
@@ -267,6 +273,8 @@ def _read_query(cursor: TokenCursor) -> Statement:
     if verb is not None and reader is not None:
         cursor.index = verb + reader.words
         statement = reader.read(cursor)
+        # Only readers that leave their statement to Spark return None, and those of these verbs
+        # don't.
         assert statement is not None
         return statement
     # The text is left whole: hints and positions in Spark's errors refer to it.

@@ -85,6 +85,7 @@ def scan(tokens: Sequence[Token], expect: Expect = Expect.QUERY) -> Found:
         reads += level.reads
         files |= level.files
         diffs += level.diffs
+    # Levels come off the stack in no order of the text.
     return Found(
         reads=tuple(sorted(reads, key=lambda read: read.start)),
         files=tuple(sorted(files)),
@@ -152,8 +153,10 @@ class _Level:
             return
         if self.expect is not Expect.ARGUMENTS:
             self.expect = Expect.OTHER
+            # Commas of `values 1, 2` separate rows.
             if token.word == "," and self.in_from and not self.in_values:
                 self.expect = Expect.RELATION
+            # `|>` ends the `from`: an operator on its rows follows, whose commas are lists.
             elif token.word == "|" and self.tokens[self.index + 1].word == ">":
                 self.in_from = False
         self.index += 1
@@ -165,8 +168,10 @@ class _Level:
         inner = self.expect
         if self.expect in (Expect.OTHER, Expect.ARGUMENTS):
             inner = Expect.ARGUMENTS
+            # `table(t)` hands a relation to a table function.
             if before.word == "table" and self.expect is Expect.ARGUMENTS:
                 inner = Expect.RELATION
+            # A query may be in several parentheses. The inner level finds out.
             elif first.word in QUERY_WORDS or first.word == "(":
                 special = self.index > 0 and before.word in _FROM_FUNCTIONS
                 inner = Expect.ARGUMENTS if special else Expect.QUERY
@@ -181,6 +186,8 @@ class _Level:
         if token.word == "values" and not self._is_called_values(following):
             self.in_values = True
             self._go(Expect.OTHER)
+        # Only the first word of a group can begin a query. Behind `from` or a comma, `with` and
+        # `select` are names of relations.
         elif self.expect is Expect.RELATION and self.index > self.first:
             self._begin_relation(token, following)
         elif token.word == "with":
@@ -238,8 +245,11 @@ class _Level:
         before = self.tokens[self.index - 1] if self.index else None
         word = token.word
         if before is not None:
+            # Behind a dot or a colon, which leads into a VARIANT, a keyword is a field.
             if before.word in (".", ":"):
                 word = ""
+            # A word behind a whole row is an alias or begins a clause: commas separate relations
+            # again.
             elif self.in_values and (_ends_row(before) or word == "as"):
                 self.in_values = False
         action = _ACTIONS.get(word)
@@ -373,6 +383,8 @@ class _Level:
         tokens = self.tokens
         if index in self.closing:
             behind = self.closing[index] + 1
+            # `as` may be missing. So parentheses behind the name are the columns only if something
+            # follows them that leads to a query; otherwise they are the query.
             if tokens[behind].word not in ("as", "max") and behind not in self.closing:
                 return index
             index = behind

@@ -254,6 +254,7 @@ def joined_query(text: str, pieces: Sequence[Sequence[Token]]) -> tuple[Query, F
         reads += (shifted(read, by) for read in found.reads if start <= read.start < end)
         diffs += (moved(diff, by) for diff in found.diffs if start <= diff.start < end)
         slices.append(text[start:end])
+        # One more for the line break that joins the pieces.
         length += end - start + 1
     query = Query(
         text="\n".join(slices), reads=tuple(reads), files=found.files, diffs=tuple(diffs)

@@ -98,6 +98,7 @@ class Branch(NamedTuple):
 
 def protected_state(state: Mapping[str, str], protection: Protection | None) -> Mapping[str, str]:
     """Return a branch's state with another protection, or with none."""
+    # The state of a branch also holds facts of its run, which protection leaves alone.
     kept = {key: value for key, value in state.items() if key not in (_PROTECTED, _REQUIRE)}
     if protection is None:
         return kept
@@ -248,6 +249,7 @@ class Names:
                 last, name, None, author=author, action="delete", note=f"{RENAMED}{new}"
             ):
                 return
+            # Somebody moved the old name. The new one follows it, so that no work is lost.
             commit, last = self.get(name)
             self._check_removable(last, f"renamed; {new!r} was created beside it")
             moved = self.follow(
@@ -363,6 +365,7 @@ class Names:
                 return f"{gone[:-1]}, {last.move.note}."
             return f"{gone} To have it back, type dbt-vcs branch undelete {shlex.quote(name)}."
         near = self._near_names(name)
+        # One more than is shown, to tell whether there are others.
         names = self._first_names(_SHOWN + 1)
         if near:
             hint = f"Did you mean {' or '.join(map(repr, near))}?"
@@ -473,6 +476,7 @@ class SnapshotNames:
                 allowed.
             DamagedError: There is no such snapshot or commit.
         """
+        # Read for the error alone: no ref may name what isn't stored.
         self._objects.snapshot(snapshot)
         self._objects.commit(at)
         # A move points to a commit, so the version is in its state.

@@ -33,8 +33,8 @@ COMPRESS_ABOVE: Final = 4_096
 MAX_BYTES: Final = 256 * 2**20
 """Length of an object, uncompressed: nobody writes longer ones, and none are read."""
 
+# Bytes of JSON from which on Python's garbage collector is kept from walking what it becomes.
 _LARGE: Final = 64 * 1024
-"""Bytes of JSON from which on Python's garbage collector is kept from walking what it becomes."""
 
 UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 """What JSON raises that does not parse, is not UTF-8, or is nested too deeply."""
@@ -51,8 +51,8 @@ _KINDS: Final[dict[type[Value], str]] = {
     Function: "function",
 }
 _PARTS: Final = 16
+# Bytes of each of the parts that stand for the whole of many bytes.
 _PART: Final = 4096
-"""Bytes of each of the parts that stand for the whole of many bytes."""
 
 _ENCODER: Final = msgspec.json.Encoder(order="sorted")
 _DECODERS: Final[dict[type[Value], msgspec.json.Decoder[Any]]] = {
@@ -92,6 +92,7 @@ def decode_unpacked(type_: type[V], id: str, data: bytes) -> V:
         DamagedError: The bytes don't hash to `id`, or don't parse.
     """
     kind = _KINDS[type_]
+    # The hash is of unpacked bytes, so an object keeps its id however it is compressed.
     if _hash(kind, data) != id:
         raise DamagedError(
             f"The {kind} {id} is damaged: its bytes hash to another id. "
@@ -219,6 +220,7 @@ def rows_digest(snapshot: Snapshot) -> str:
     It covers columns, partitioning and the ids of the segments. Versions with the same rows in
     other files have other digests.
     """
+    # Decision 30: not the version's id, which also says when it was made and by whom.
     refs = [ref.id for ref in snapshot.segments]
     return digest_of_values(schema_text(snapshot.schema), refs, snapshot.partition_by)
 

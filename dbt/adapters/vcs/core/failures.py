@@ -86,14 +86,15 @@ _SECRET: Final = re.compile(
     r"[\w-]*)([\"']?\s*[=:]\s*[\"']?)[^\s]+"
 )
 _OPTION: Final = re.compile(r"(?i)(?:[a-z]+|s3|http[12])(?:_(?:[a-z]+|s3))*")
+# Characters from which on a value is hidden wherever it occurs, and not only in quotes.
 _MIN_LENGTH: Final = 4
-"""Characters from which on a value is hidden wherever it occurs, and not only in quotes."""
 
 
 def shown_location(uri: str) -> str:
     """Return a location for messages: without user, password, query and fragment."""
     scheme, separator, rest = uri.partition("://")
     if not separator:
+        # A URI that lost its slashes may still hold a password.
         scheme, separator, rest = uri.partition(":") if "@" in uri else ("", "", uri)
     return f"{scheme}{separator}{_bare(rest)}"
 
@@ -107,6 +108,7 @@ def without_secrets(text: str, values: Iterable[str] = ()) -> str:
     """Return a text without these values, and without anything else that could be a credential."""
     # The longest first: a value may be part of another one.
     for value in sorted(filter(None, values), key=len, reverse=True):
+        # obstore's errors show settings as Rust prints them, with escapes.
         for form in {value, value.replace("\\", "\\\\").replace('"', '\\"')}:
             text = text.replace(f'"{form}"', f'"{HIDDEN}"')
             if len(value) >= _MIN_LENGTH:

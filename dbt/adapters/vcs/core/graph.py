@@ -100,12 +100,15 @@ def only_reached(
     This is git's `others..node`. The age of each node must be above that of its parents, so that
     only nodes younger than the oldest result are visited, and a few more.
     """
+    # Exclusion flows to parents. The order by age takes a node only after all of its children, so
+    # it is known by then whether one of them is excluded.
     queue: _Queue[N] = _Queue(age_of)
     excluded = set(others)
     for start in (*excluded, node):
         queue.push(start)
     live = {node} - excluded
     found: list[N] = []
+    # Once nothing but excluded nodes waits, all below is excluded, too.
     while live:
         at = queue.pop()
         live.discard(at)
@@ -152,6 +155,7 @@ def divergence(
             return counts[_LEFT], counts[_RIGHT]
         _, node = heapq.heappop(queue)
         side = seen[node]
+        # Its sides are final: it was taken after all of its children.
         if side != _BOTH:
             counts[side] += 1
         for parent in parents_of(node):
@@ -167,6 +171,7 @@ def all_merge_bases(nodes: Collection[N], parents_of: ParentsOf[N], age_of: AgeO
     """
     if len(nodes) < 2:
         return set()
+    # A set of nodes is a number with a bit for each, so that a union costs one operation.
     own = {node: 1 << number for number, node in enumerate(nodes)}
     whole = (1 << len(own)) - 1
     below: dict[N, set[int]] = {}
@@ -183,11 +188,13 @@ def all_merge_bases(nodes: Collection[N], parents_of: ParentsOf[N], age_of: AgeO
         if node in own:
             sides = sides | {own[node]}
         reached = reduce(or_, sides)
+        # Two nodes meet here for the first time: none of the children had both.
         if _parts(sides, reached):
             found.add(node)
         for parent in parents_of(node):
             queue.push(parent)
             below.setdefault(parent, set()).add(reached)
+            # All of them reach this child already, so nothing below it is a base.
             if reached == whole:
                 live.discard(parent)
             elif whole not in below[parent]:
@@ -219,11 +226,13 @@ def _paint_down(left: N, right: N, parents_of: ParentsOf[N], age_of: AgeOf[N]) -
         flags = seen[node]
         if not flags & _STALE:
             live -= 1
+            # What is below a common node can't be a best one: it is walked only to mark it so.
             if flags & _BOTH == _BOTH:
                 common.append(node)
                 flags |= _STALE
         for parent in parents_of(node):
             live += mark(parent, flags)
+    # Where ages don't order them, a node may have been found common before its child was.
     return [node for node in common if not seen[node] & _STALE]
 
 
@@ -332,6 +341,7 @@ class _Search(Generic[N]):
         weights = self._weights()
         total = self.left
         open_ = {
+            # What a look surely rules out: a good node its ancestors, a bad one all others.
             node: min(weights[node], total - weights[node])
             for node in self._suspects
             if node not in self._twins and node not in self._skipped and node != self._bad
@@ -342,6 +352,7 @@ class _Search(Generic[N]):
         # Neighbours of a skipped node are often no better, so look further away, too, as git does.
         near = sum(node in self._skipped for node in self._suspects)
         share = (near * _GOLDEN) % 1
+        # The exponent is git's (`skip_away`): it favours nodes that split well.
         return ranked[int(len(ranked) * share**1.5)]
 
     def learn(self, node: N, mark: Mark) -> None:
@@ -360,6 +371,7 @@ class _Search(Generic[N]):
 
     def _blame(self, node: N) -> None:
         while node in self._twins:
+            # A twin is as bad as its parent, so the parent is the earlier culprit.
             node = self._twins[node]
         self._bad = node
         bad = self._reached(node)

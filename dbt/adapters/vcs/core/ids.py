@@ -49,6 +49,7 @@ def micros_of(moment: datetime) -> Micros:
 
 def datetime_of(micros: Micros) -> datetime:
     """Return the UTC datetime of an instant in microseconds."""
+    # As above, no float. `rest` is positive before 1970, too.
     seconds, rest = divmod(micros, 1_000_000)
     return datetime.fromtimestamp(seconds, tz=timezone.utc).replace(microsecond=rest)
 
@@ -65,6 +66,7 @@ def new_table_id() -> TableId:
 
 def new_write_id() -> WriteId:
     """Return an id that no other write has; never parsed as a number by a reader."""
+    # Decision 2: Spark takes `w=<id>` for a partition, and would read digits as a number.
     return WriteId("x" + uuid.uuid4().hex)
 
 
@@ -75,9 +77,9 @@ def short_sha(sha: str) -> str:
 
 
 _FIRST_NUMBER: Final = 1_000
+# Iceberg keeps the numbers from 2,147,483,447 on (`Integer.MAX_VALUE - 200`) for itself, and its
+# partition fields begin at 1,000; both ends have room left.
 _NUMBERS: Final = 2_147_483_447 - 1_000
-"""Iceberg keeps the numbers from 2,147,483,447 on (`Integer.MAX_VALUE - 200`) for itself, and its
-partition fields begin at 1,000; both ends have room left."""
 
 
 @lru_cache(maxsize=65_536)

@@ -139,6 +139,7 @@ class Lander:
         return None
 
     def _merged_tree(self, proposal: Proposal, base: TreeId, branch: Branch) -> TreeId:
+        # As in git's merge, ours is the branch's side, and theirs the work that comes to it.
         ours = self._objects.commit(branch.head).tree
         # Nobody else changed anything, or they made the same change.
         if ours in (base, proposal.tree):
@@ -173,6 +174,7 @@ class Lander:
             metadata=dict(proposal.metadata),
         )
         id = CommitId(self._objects.put(commit))
+        # Decision 36: looked at once more before the ref moves.
         self._objects.note_read(id, proposal.read)
         return id
 

@@ -75,8 +75,8 @@ NOTHING: Final = SegmentId(encode(Segment())[0])
 PATIENCE: Final = 600.0
 """Seconds that a writer waits for a purge unless told."""
 
+# Seconds between two looks at the record.
 _LOOK: Final = 0.25
-"""Seconds between two looks at the record."""
 
 _BEGIN: Final = "begin"
 _REWRITTEN: Final = "rewritten"
@@ -149,6 +149,7 @@ class Maintenance:
             if self._settled() is not None and commit is not None:
                 try:
                     self._check(commit, None if last is None else last.move.commit)
+                    # The version of a named snapshot is in the state, which `_check` doesn't see.
                     if space.startswith(f"{ROOT}/"):
                         self._require("snapshot", OBJECT_ID.findall(" ".join(state.values())))
                 except ReplacedError:
@@ -215,6 +216,7 @@ class Maintenance:
         lease.begin()
         try:
             self.clear(lease)
+            # Announced before the first ref is fenced: see the top.
             begun = self._step(self._record(), _BEGIN, author, {"what": what})
             refs = RefStore(self._blobs)
             purging = Purging(self, lease, begun, author)
@@ -272,6 +274,7 @@ class Maintenance:
             move = record.move
             since = f"{datetime_of(move.at):%Y-%m-%d %H:%M:%S} UTC"
             whose = f"the {PURGE} that {move.by} runs on {move.host} (process {move.pid})"
+            # A first look, by this machine's clock. The lease goes by the store's time.
             if not seems_running(self._blobs, self._clock()) and self._take_over(whose):
                 continue
             if time.monotonic() - began >= self.patience:
@@ -387,6 +390,7 @@ class Maintenance:
         segments = [SegmentId(id) for id in replaced.segments]
         files: dict[str, None] = {}
         for old in segments:
+            # Whoever completes this after a death finds that some are deleted already.
             with suppress(DamagedError):
                 files.update(dict.fromkeys(files_of(objects.segment(old))))
         # One that can't be read ends this: files that it shares with the old ones must stay.
@@ -416,6 +420,7 @@ class Maintenance:
             ("commit", _newest_first(commits, lambda id: objects.commit(id).committed_at)),
             ("snapshot", _newest_first(snapshots, lambda id: objects.snapshot(id).created_at)),
         ):
+            # Not with `each`, which keeps no order.
             swept.objects += sum(delete_object(kind, id) for id in ids)
         swept.files += sum(each(delete, files))
         each(delete, list(self._files_to_delete(files, state)))
@@ -472,6 +477,7 @@ class Maintenance:
         self._require("snapshot", versions)
         shown = [objects.snapshot(id) for id in versions]
         self._require("segment", {ref.id for version in shown for ref in version.segments})
+        # Copied rows are in new files, so only their origin shows that a purge erased them.
         self._check_current(_origins(shown))
         missing = missing_file(self._blobs, newly_named(objects, old, new))
         if missing is not None:
@@ -570,6 +576,7 @@ def _patience(text: str) -> float:
         seconds = float(text)
     except ValueError:
         seconds = -1.0
+    # Not a number fails both comparisons. Infinity would wait for ever.
     if not 0 <= seconds < float("inf"):
         raise InputError(f"{WAIT} is {text!r}; expected a number of seconds, such as 600.")
     return seconds

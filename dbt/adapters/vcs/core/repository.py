@@ -227,6 +227,7 @@ class Repository(CommitGraph):
         """
         ref = self._heads.change(name, author=author, action="state", note=note, state=state)
         commit = ref.move.commit
+        # A state is only set where the name leads to a commit, and the move keeps it.
         assert commit is not None
         return Branch(name, commit, ref)
 

@@ -292,11 +292,11 @@ class Resolver:
         return found.move.commit
 
     def _moves_ago(self, name: str, last: int, selector: MovesAgo) -> CommitId:
-        """Moves that only changed the state, not the commit, don't count."""
         count = -1
         commit: CommitId | None = None
         for seq in range(last, 0, -1):
             here = self._refs.at("heads", name, seq).move.commit
+            # A move that changed only the state is no position of the branch.
             if count < 0 or here != commit:
                 count, commit = count + 1, here
             if count == selector.count:

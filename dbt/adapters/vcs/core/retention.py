@@ -133,6 +133,7 @@ def hold(
     if commit is not None and _is_kept(repository, commit, known):
         return
     if dry_run:
+        # A dry run writes nothing, so it has no file that shows the store's time.
         is_at_work = seems_running(repository.blobs, repository.clock())
         _check(repository, commit, snapshots, is_at_work)
         return
@@ -185,6 +186,7 @@ def hold_work(
         return
     read = repository.objects
     shown = set(versions_of(read, read.commit(onto).tree))
+    # What `onto` shows is kept without a pin.
     versions = [id for id in versions_of(read, read.commit(commit).tree) if id not in shown]
     hold(repository, commit, versions, author=author, known=onto)
 
@@ -336,6 +338,7 @@ def roots_of(repository: Repository, cutoff: Micros, named: NamedRoots | None = 
     names = names_of(repository, cutoff) if named is None else named
     commits = names.live | names.lately
     whole = commits | _young(repository, commits, cutoff)
+    # Decision 38: a merge takes its base from commits, and where they say nothing, from versions.
     whole |= repository.all_merge_bases(names.live)
     versions = set(names.versions)
     for lineage in _lineages(repository, names).values():
@@ -418,6 +421,7 @@ class _Found:
         for last in self._last(space, names):
             moves = self._moves(space, last)
             positions = [move.move.commit for move in moves if move.move.commit is not None]
+            # Nobody can want it back, so it isn't kept as other names are for a while.
             if last.move.commit is None and last.move.note == EXPIRED:
                 continue
             self.names.lately.update(positions)
@@ -440,6 +444,7 @@ class _Found:
 
     def _time(self, space: Space, ref: Ref) -> Micros:
         """Return when a move was made: a slow clock makes none older than its file."""
+        # A fast clock only makes a move look younger, which keeps more.
         return max(ref.move.at, self._seen.written.get((space, ref.name, ref.seq), Micros(0)))
 
     def _moves(self, space: Space, last: Ref) -> list[Ref]:

@@ -144,6 +144,7 @@ def _merge_schema(schema: str, refs: Sides[SchemaRef], load: LoadSchema) -> Tree
             (left.discard if chosen is Absent else left.add)(identifier)
     infos = Sides(info_of(refs.base), info_of(refs.ours), info_of(refs.theirs))
     info = _chosen_entry(infos)
+    # One side dropped the schema, and the other one has relations in it.
     if info is Absent and left:
         info = infos.theirs if infos.ours is Absent else infos.ours
     return TreeMerge(
@@ -261,6 +262,7 @@ def edit_tree(objects: ObjectStore, base: TreeId, changes: TreeChanges) -> TreeI
     infos = _schema_infos(before, changes.schemas)
     touched = set(changes.schemas)
     for name, entry in changes.relations.items():
+        # To drop what isn't there is no error, as `TreeChanges` says.
         if name.schema not in infos and entry is not Absent:
             raise NotFoundError(
                 f"There is no schema {name.schema!r} to put {name.identifier!r} into. "

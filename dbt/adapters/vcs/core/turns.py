@@ -28,12 +28,12 @@ FOLDER: Final = "turns"
 PATIENCE: Final = 5.0
 """Seconds that a writer waits for another one's ticket."""
 
+# Attempts after which writers that lost together don't wait longer: tickets keep their order.
 _LONGEST: Final = 3
-"""Attempts after which writers that lost together don't wait longer: tickets keep their order."""
 
+# Attempts of a landing within a statement before it queues: the statement waited for its turn
+# already, and whoever wins meanwhile changed other tables, so that it needn't be run again.
 _AT_ONCE: Final = 3
-"""Attempts of a landing within a statement before it queues: the statement waited for its turn
-already, and whoever wins meanwhile changed other tables, so that it needn't be run again."""
 
 _FIRST_LOOK: Final = 0.002
 _LAST_LOOK: Final = 0.05
@@ -95,6 +95,7 @@ class Turn:
         """Wait while another writer is in front, for a limited time for each."""
         look, front, since = _FIRST_LOOK, "", 0.0
         while True:
+            # Names of tickets begin with 20 digits, so each of them comes after `0`.
             first = self._blobs.next_after(f"{self._folder}/0")
             if first is None or first >= self._ticket:
                 return
@@ -102,6 +103,7 @@ class Turn:
             if first != front:
                 front, since = first, now
             elif now - since > PATIENCE:
+                # Its owner was killed, or is slow: then it puts its ticket up again (`_queue`).
                 self._blobs.delete(front)
                 continue
             time.sleep(look)

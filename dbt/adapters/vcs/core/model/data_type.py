@@ -48,6 +48,7 @@ BINARY_COLLATION: Final = "UTF8_BINARY"
 """Spark's own collation: texts are equal if their bytes are. A type's text leaves it out."""
 
 UNITS: Final = ("year", "month", "day", "hour", "minute", "second")
+# Spark reads `time` as `time(6)`: both texts are one type.
 _DEFAULT_SIZES: Final[dict[str, tuple[int | str, ...]]] = {
     **dict.fromkeys(SIZED_KINDS, ()),
     "time": (6,),
@@ -117,6 +118,7 @@ class Type:
 
     def binary(self) -> Type:
         """Return the type of the same values with texts that are compared byte by byte."""
+        # Decision 18: rows and keys are compared so, whatever a column's collation.
         parts = tuple(part.binary() for part in self.parts)
         return replace(self, collation=None, parts=parts)
 

@@ -29,6 +29,7 @@ class Field(Value, frozen=True, kw_only=True):
             settled when the column is added, and never changes.
     """
 
+    # Decision 1: text, since readers of Parquet match columns by name and not by number.
     id: str
     name: str
     type: str
@@ -154,6 +155,7 @@ class Schema(Value, frozen=True, kw_only=True):
         columns = tuple(columns)
         for column in columns:
             before = self.find(column.name)
+            # Decision 1: this makes yesterday's build and today's comparable column by column.
             if before is not None and widens(before.type, column.type):
                 kept[column.name.lower()] = before.id
         gone = {field.id for field in self.fields} - set(kept.values())
@@ -176,8 +178,8 @@ RESERVED = "__vcs_"
 POSITION_ID = "_tmp_metadata_row_index"
 """No field id is this: Spark's readers fill a column of this name with positions in the file."""
 
+# No field id is one of these: other engines' files have each row's number and last change so.
 _LINEAGE = ("_row_id", "_last_updated_sequence_number")
-"""No field id is one of these: other engines' files have each row's number and last change so."""
 
 
 def widens(old: str, new: str) -> bool:
@@ -287,6 +289,7 @@ class Block(Value, frozen=True, kw_only=True):
     path: str
     rows: int
     bytes: int
+    # Decision 22: our readers take partition columns from here. Those in the file are for others.
     partition: dict[str, str | None] = {}
     stats: dict[str, ColumnStats] = {}
     footer: str = ""
@@ -392,6 +395,7 @@ class Origin(Value, frozen=True, kw_only=True):
     invocation: str | None = None
     sql_sha256: str | None = None
     inputs: tuple[Input, ...] = ()
+    # Decision 30: explains the version. The way from a key to a version is a result's.
     derivation: str | None = None
 
 
@@ -445,6 +449,7 @@ class Snapshot(Value, frozen=True, kw_only=True):
     segments: tuple[SegmentRef, ...]
     created_at: Moment
     operation: str
+    # Decision 38: the parent of a restored version is the version before, not the one restored.
     parents: tuple[SnapshotId, ...] = ()
     primary_key: tuple[str, ...] = ()
     partition_by: tuple[str, ...] = ()

@@ -14,6 +14,7 @@ import msgspec
 
 from dbt.adapters.vcs.core.ids import CommitId, FunctionId, Micros, SnapshotId, TreeId, ViewId
 
+# Python's `datetime` holds no other years.
 EARLIEST: Final = -62_135_596_800_000_000
 LATEST: Final = 253_402_300_799_999_999
 
@@ -29,6 +30,7 @@ class Value(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """
 
 
+# An enum, not an object: mypy narrows unions by `is` for a member of an enum.
 class _Absent(Enum):
     ABSENT = "absent"
 
@@ -283,6 +285,7 @@ class Run(Value, frozen=True, kw_only=True):
     git_sha: str | None = None
     started_at: Moment = Micros(0)
     seconds: float = 0.0
+    # Decision 6: named, but no parent: what a branch reaches is kept for ever.
     head: CommitId | None = None
     # Decision 6: published runs are one commit, so what each node did is told here.
     nodes: tuple[NodeRun, ...] = ()

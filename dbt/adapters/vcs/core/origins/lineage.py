@@ -192,6 +192,7 @@ def last_read(
     for item in consumption.inputs:
         if item.relation == str(relation):
             return item
+    # Built under this name, it knows its inputs by their own names: no other one is meant.
     if consumption.reader == str(reader):
         return None
     alike = [item for item in consumption.inputs if _lineage(objects, item) == table]
@@ -242,6 +243,7 @@ def _is_reached(objects: ObjectStore, first: Consumed, second: Consumed) -> bool
         return True
     if second.snapshot is None:
         return False
+    # Versions may have been collected. Then nothing shows that the one came before the other.
     with suppress(DamagedError):
         return is_ancestor(
             SnapshotId(first.snapshot),

@@ -75,6 +75,7 @@ class Result(Value, frozen=True, kw_only=True):
     schema: str = ""
     target: str = ""
     inputs: tuple[Input, ...] = ()
+    # msgspec copies an empty container, so no two results share it.
     ingredients: dict[str, str] = {}  # noqa: RUF012
 
 

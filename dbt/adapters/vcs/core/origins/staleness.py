@@ -270,6 +270,7 @@ class _Finder:
                 continue
             own = [item for item in snapshot.origin.inputs if _counts(item, name)]
             found.update(((item.relation, item.version), item) for item in own)
+            # An update by hand reads nothing: the table still follows from what it read before.
             if (is_far or not own) and not is_whole(snapshot, name):
                 before = [parent for parent in snapshot.parents if parent not in seen]
                 seen.update(before)
@@ -291,6 +292,7 @@ class _Finder:
         if item.snapshot is None or not isinstance(entry, TableEntry):
             return False
         read = self._rows_of(SnapshotId(item.snapshot))
+        # Decision 30: the same result has another id on each branch that computed it.
         return not read.isdisjoint(self._rows_of(entry.snapshot))
 
     def _rows_of(self, id: SnapshotId) -> set[str]:
@@ -348,6 +350,7 @@ def _in_order(reads: Mapping[RelationName, list[RelationName]]) -> Iterator[Rela
         entered: set[RelationName] = set()
         while left:
             name = left[-1]
+            # What was entered is not waited for again, which cuts circles open.
             waiting = [item for item in reads[name] if item not in done and item not in entered]
             entered.add(name)
             if waiting:

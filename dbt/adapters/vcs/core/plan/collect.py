@@ -229,6 +229,7 @@ class _Marking:
         self.found.whole.update((id, snapshot.table), (ref.id for ref in snapshot.segments))
         if relation:
             self._relations.setdefault(snapshot.table, relation)
+        # A version that no kept commit shows is named by the relation of its table.
         owner = relation or self._relations.get(snapshot.table, "")
         for ref in snapshot.segments:
             if self._first(f"segment {ref.id}"):
@@ -251,8 +252,8 @@ class _Marking:
         return True
 
 
+# Files of one folder from which on listing it costs less than asking for each.
 _MANY: Final = 16
-"""Files of one folder from which on listing it costs less than asking for each."""
 
 
 def missing_file(blobs: Blobs, paths: Iterable[str]) -> str | None:

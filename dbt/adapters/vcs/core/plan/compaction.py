@@ -113,6 +113,7 @@ def composed(new: Derivation, known: Iterable[Derivation]) -> tuple[Derivation, 
     inputs = set(new.inputs)
     histories: dict[tuple[str, ...], list[Derivation]] = {}
     for old in known:
+        # Decision 10: only all outputs of a rewrite together stand for its inputs.
         if old.outputs and inputs.issuperset(old.outputs):
             histories.setdefault(old.outputs, []).append(old)
     depth = min(max(map(len, histories.values()), default=0), _MOST_COMPOSED)

@@ -77,6 +77,7 @@ class Delta(NamedTuple):
         deleted = {item.block for item in self.deleted} - new
         restored = {item.block for item in self.restored} - old
         both = deleted & restored
+        # A row of copied blocks has several places, and may be deleted at another on each side.
         return bool(both or (deleted & self.copied and restored & self.copied))
 
     @property
@@ -135,6 +136,7 @@ def delta(
     # Decision 10: a compaction is no change of rows.
     copied: set[str] = set()
     if not with_moves:
+        # Both ways: a diff may also lead back over a compaction.
         copied = _cancel_derived(come, gone) | _cancel_derived(gone, come)
     return Delta(
         added=tuple(come.blocks.values()),
@@ -175,6 +177,7 @@ def _cancel_derived(written: _Side, other: _Side) -> set[str]:
     copied: set[str] = set()
     for item in written.derivations:
         inputs = set(item.inputs)
+        # Decision 10: a rewrite that lost an output cancels nothing: blocks are compared by value.
         if not (inputs <= other.blocks.keys() and set(item.outputs) <= written.blocks.keys()):
             continue
         copied.update(inputs, item.outputs)
@@ -248,6 +251,7 @@ def known_changes(
         KnownChange(_REMOVED, go.blocks - told, come.images_without(tombstones)),
     )
     left = [item for item in others if item.blocks or item.images]
+    # Added rows may be equal to removed ones, which cancel: only a comparison tells.
     return None if len(left) > 1 else (*found, *left)
 
 
@@ -291,6 +295,7 @@ class _Changed(NamedTuple):
             images = tuple(item for item in self.images if item.path in update.tombstones)
             is_whole = sum(item.rows for item in images) == update.rows
             is_covered = columns.issuperset(update.columns)
+            # Decision 29: a later statement may have changed some of the new rows.
             if is_whole and is_covered and self.intact.issuperset(update.blocks):
                 yield KnownChange(old, images=images, whole=True)
                 yield KnownChange(new, blocks=frozenset(update.blocks))

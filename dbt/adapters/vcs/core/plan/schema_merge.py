@@ -209,6 +209,7 @@ class _Merger:
         merged = self._with_names_apart(merged, self._preferred(ours, theirs))
         self._check_names(merged.values(), base, ours, theirs)
         fields = tuple(merged[id] for id in self._order(merged, base, ours, theirs))
+        # What one side dropped and the merge keeps is in use, so its id isn't retired.
         dropped = {*base.retired, *ours.retired, *theirs.retired, *(ids.keys() - merged.keys())}
         return Schema(fields=fields, retired=tuple(sorted(dropped - merged.keys())))
 
@@ -305,6 +306,7 @@ class _Merger:
 
         That side has them apart. It doesn't help a column that only the other side has.
         """
+        # Each name that is given back can clash with one more column, so this is repeated.
         for _ in merged if self._prefer is not None else ():
             owners: dict[str, list[str]] = {}
             for id, field in merged.items():
@@ -340,6 +342,7 @@ class _Merger:
         self, merged: Mapping[str, Field], base: Schema, ours: Schema, theirs: Schema
     ) -> list[str]:
         """Return ids in the order of the side that changed it, with the other's new ids."""
+        # Columns that a side added or dropped are no change of the order.
         everywhere = [
             field.id for field in base.fields if ours.by_id(field.id) and theirs.by_id(field.id)
         ]
@@ -416,6 +419,7 @@ def _merged_order(order: list[str], other: Sequence[str]) -> list[str]:
         if number > last:
             result.append(id)
         else:
+            # The neighbour has a place: it was known, or was put in just before.
             result.insert(result.index(other[number - 1]) + 1 if number else 0, id)
     return result
 
@@ -424,6 +428,7 @@ def _nullable(old: Field | None, our: Field, their: Field) -> bool:
     """Return whether a column is nullable; if both added it, either side suffices."""
     if old is None:
         return our.nullable or their.nullable
+    # It has two values, so sides that both changed it agree: there is no conflict.
     return our.nullable if their.nullable == old.nullable else their.nullable
 
 

@@ -175,6 +175,7 @@ def graft(triple: Triple) -> State:
     own = ours.blocks.keys() - base.blocks.keys()
     gone = ours.blocks.keys() - blocks.keys()
     lost = base.blocks.keys() - ours.blocks.keys()
+    # A deletion that base has and theirs lacks was taken back by theirs.
     deletions = {
         key: rows
         for key, rows in ours.deletions.items()
@@ -182,6 +183,7 @@ def graft(triple: Triple) -> State:
         and (key[1] in own or key in theirs.deletions or key not in base.deletions)
     }
     for key, rows in theirs.deletions.items():
+        # Of a block that one side removed, no row is left to delete.
         if key not in base.deletions and key[1] not in own | gone | lost:
             deletions.setdefault(key, rows)
     return State({**blocks, **added}, deletions)
@@ -225,6 +227,7 @@ def _settle(item: Derivation, states: Sequence[State]) -> bool:
     inputs, outputs = set(item.inputs), set(item.outputs)
     having = [state for state in states if outputs <= state.blocks.keys()]
     lacking = [state for state in states if inputs & state.blocks.keys()]
+    # A state with blocks of both is neither before the compaction nor after it.
     if not having or not lacking or any(state in having for state in lacking):
         return False
     if _carry_out(item, lacking, having[0].blocks):
@@ -238,6 +241,7 @@ def _undo(item: Derivation, states: Sequence[State], known: Mapping[str, Block])
     inputs, outputs, done = set(item.inputs), set(item.outputs), _deletions_of(item)
     if (
         not inputs <= known.keys()
+        # A composed compaction also deleted from blocks in between, which no state has.
         or any(block not in inputs for _, block in done)
         or any(state.deletions_from(outputs) for state in states)
     ):
@@ -302,6 +306,7 @@ def _forget_shared(states: list[State]) -> None:
             del state.deletions[key]
 
 
+# Of more pairs of pieces, each is compared with the other side as a whole, and not with each one.
 _MAX_PAIRS: Final = 50_000
 
 
@@ -428,6 +433,7 @@ def meeting(pieces: Sequence[Touched], columns: Sequence[Field]) -> tuple[Piece,
     if not ours or not theirs:
         return ()
     ours, theirs = _close_to(ours, theirs, columns), _close_to(theirs, ours, columns)
+    # By identity: entries of blocks hold dicts, so they have no hash.
     near = {id(item) for item in _meeting(ours, theirs, columns)}
     return tuple(item.piece for item in pieces if id(item) in near)
 
@@ -450,6 +456,7 @@ def _meeting(
     for our, their in product(ours, theirs):
         is_known = id(our) in found and id(their) in found
         if not is_known and (
+            # What both sides changed meets itself.
             our is their or can_meet(our.piece.bounds, their.piece.bounds, columns)
         ):
             found |= {id(our): our, id(their): their}
@@ -499,6 +506,7 @@ def hull(parts: Sequence[Bounds], columns: Iterable[Field]) -> Bounds:
         known = [item for item in ranges if item is not None]
         kinds = {type(bound) for item in known for bound in (item.low, item.high)}
         if len(known) == len(ranges) and len(kinds) == 1:
+            # `kinds` has made sure that the bounds have one type, which mypy can't see.
             low: Any = min(item.low for item in known)  # type: ignore[type-var]
             high: Any = max(item.high for item in known)  # type: ignore[type-var]
             found[column.id] = ColumnStats(low, high, int(any(item.nulls for item in known)))
@@ -525,5 +533,6 @@ def _range(bounds: Bounds, field: Field) -> _Range | None:
         # Their bounds leave out values: none includes NaN.
         return None
     if kind == "decimal":
+        # Stored as text, in which 10 comes before 9.
         return _Range(Decimal(str(stats.min)), Decimal(str(stats.max)), stats.nulls != 0)
     return _Range(stats.min, stats.max, stats.nulls != 0)

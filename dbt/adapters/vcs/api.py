@@ -89,6 +89,7 @@ def connect(
         context = KeyContext(engine=EngineContext.of(settings or {}, server))
     client = Client.on(opened, branch, engine, schema=schema, author=author, context=context)
     if given is not None:
+        # A session that shows another branch is refused here, and not by the first statement.
         client.open()
     return client
 
@@ -394,6 +395,7 @@ def _line(repository: Repository, branch: str, author: str) -> Line:
     try:
         commit = repository.resolve(branch)
     except NotFoundError:
+        # Most people mean a branch, so its error is the one to show.
         repository.branch(branch)
         raise
     why = f"{branch} is not a branch. Create one: dbt-vcs branch create NAME {branch}"

@@ -155,6 +155,7 @@ class VcsConnectionManager(SparkConnectionManager):
     TYPE = "vcs"
     environment: StatementRunner
 
+    # A class method in dbt. This one needs the environment of its adapter.
     def open(self, connection: Connection) -> Connection:  # type: ignore[override]
         """Open a connection; this doesn't start an engine."""
         if connection.state == ConnectionState.OPEN:

@@ -68,6 +68,7 @@ class VcsCredentials(Credentials):
     spark_config: dict[str, Any] = field(default_factory=dict)
     storage_options: dict[str, Any] = field(default_factory=dict)
     database: str | None = None  # type: ignore[assignment]
+    # Required, which is checked below: after a field with a default each needs one.
     schema: str = ""
 
     @classmethod

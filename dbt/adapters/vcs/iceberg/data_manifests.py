@@ -43,8 +43,8 @@ from dbt.adapters.vcs.iceberg.manifest_files import (
 )
 from dbt.adapters.vcs.iceberg.metadata_files import MetadataPlace, PendingFiles
 
+# Stands for the Iceberg snapshot that first lists a manifest, until it is known.
 _INHERITED: Final = -1
-"""Stands for the Iceberg snapshot that first lists a manifest, until it is known."""
 
 
 class TableFiles:
@@ -414,6 +414,7 @@ class DataEntries:
             if known is None:
                 continue
             key, lower, upper = known
+            # -1 stands for a number that is not known.
             if missing >= 0:
                 counts.append(key + rows)
                 nulls.append(key + (_SHORT[missing] if missing < 256 else long(missing)))

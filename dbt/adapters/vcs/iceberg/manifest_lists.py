@@ -133,8 +133,8 @@ _KNOWN: Final = 64 * 2**20
 # How many times its stored size a list takes in memory at most: its entries are compressed.
 _DECODED: Final = 16
 
+# Stands for the commit where that is not known.
 _ALONE: Final = "0" * 40
-"""Stands for the commit where that is not known."""
 
 
 def number_of(version: SnapshotId) -> int:

@@ -86,6 +86,7 @@ def table_metadata(
             names=names,
             files=files,
         )
+        # It wasn't if another process had written other bytes, or a collection condemned a file.
         if files.store():
             break
     kind = digest_of([place.root, described.metadata["format-version"]])
@@ -194,6 +195,8 @@ class _History:
                 listed = self._lists.of(one, before.listed.path if before else "")
                 stored = self._repository.objects.snapshot(one.snapshot)
                 known = items[one.snapshot] = _Item(one, listed, stored)
+            # Decision 21: a version that is shown again after a revert is one snapshot, twice in
+            # the log.
             known.times.append(one.at)
         self.items = self._connected_items(list(items.values()))
         self.log = sorted(
@@ -202,6 +205,7 @@ class _History:
 
     def _first_supported(self, shown: Sequence[ShownVersion]) -> int:
         """Return from which version on Iceberg can hold all."""
+        # From the newest on: the history that is shown has no gap.
         for place in range(len(shown) - 1, -1, -1):
             try:
                 iceberg_schema(self._repository.objects.snapshot(shown[place].snapshot), 0)

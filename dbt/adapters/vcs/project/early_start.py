@@ -26,12 +26,12 @@ _FOLDERS: Final = (
     "function_paths",
 )
 
+# Builds in a row of the same files that computed something: incremental models have another
+# statement the second time, so the first two say nothing of the next one.
 _STEADY: Final = 3
-"""Builds in a row of the same files that computed something: incremental models have another
-statement the second time, so the first two say nothing of the next one."""
 
+# Bytes up to which a file counts by its contents, else by size and time.
 _WHOLE: Final = 2**20
-"""Bytes up to which a file counts by its contents, else by size and time."""
 
 _SETTINGS: Final = (
     "dbt_project.yml",
@@ -99,6 +99,7 @@ class EarlyStart:
             self._before = LastBuild.load(self._place)
             self._files = digest_of_files(self._root, self._folders, self._variables)
         finally:
+            # After an error as well: `end` waits for this.
             self._looked.set()
 
     def _is_likely(self) -> bool:
@@ -110,6 +111,7 @@ class EarlyStart:
 
 def starts_early(invocation: Invocation, method: str) -> bool:
     """Return whether an engine may start before it is needed: here, and for nodes' statements."""
+    # Seeds are loaded through Arrow.
     return method == "session" and invocation.is_building and invocation.command != "seed"
 
 
@@ -166,6 +168,7 @@ def digest_of_files(root: Path, folders: Sequence[str], variables: Any) -> str:
         except OSError:
             continue
         for part in (os.path.relpath(path, root).encode(), told):
+            # With lengths, or the end of a name could be the beginning of a content.
             digest.update(len(part).to_bytes(8, "big") + part)
     return digest.hexdigest()
 
@@ -174,6 +177,7 @@ def _files(root: Path, folders: Sequence[str]) -> Iterator[Path]:
     yield from (root / name for name in _SETTINGS)
     for folder in sorted({root / folder for folder in folders}):
         for place, below, names in os.walk(folder):
+            # In place: `os.walk` goes on in this order, and the digest depends on it.
             below.sort()
             yield from (Path(place) / name for name in sorted(names))
 

@@ -169,6 +169,7 @@ class Environment:
             return prepare(shows if verb in READING else target)()
         work = prepare(target)
         invocation = self.invocation
+        # An operation by itself has no run to be part of, or to wait for.
         if invocation.is_direct or (invocation.is_operation and not is_ahead):
             return work()
         if self._only_reads:
@@ -179,6 +180,8 @@ class Environment:
         connection = handle()
         life = self._begun(connection.name)
         assert life is not None
+        # As a statement it is part of what the run lands. Anything else waits for the run to be
+        # published, since nothing could take it back.
         statements = statements_of(verb, given, target)
         for text in statements:
             self.execute(connection.inner, connection.name, text)

@@ -104,6 +104,7 @@ class RunListener:
         try:
             life.end(bool(data.success), float(data.elapsed_time))
         except VcsError as error:
+            # Raised later: dbt has not written run_results.json yet, and never would.
             self._error = error
 
     def _artifact_written(self, life: RunLife, data: Any) -> None:
@@ -142,6 +143,7 @@ class RunListener:
 
 def _clause(error: BaseException | None) -> str:
     """Return what an error stopped: a hook, if it was raised while rendering the hook's Jinja."""
+    # Neither the event nor the error names the hook, only the frame that renders it does.
     trace = error.__traceback__ if error is not None else None
     while trace is not None:
         if trace.tb_frame.f_code.co_name == "get_hook_sql":
@@ -175,6 +177,7 @@ def _complete_record(kept: Collection[str]) -> bool:
     record = task.get_result(
         results=[*task.node_results, *skipped],
         elapsed_time=time.time() - task.started_at,
+        # As dbt has its times: in UTC, without a zone.
         generated_at=datetime.now(timezone.utc).replace(tzinfo=None),
     )
     # Where dbt wrote its own a moment ago.

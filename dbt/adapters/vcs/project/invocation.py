@@ -189,6 +189,7 @@ def _previous_run(config: AdapterRequiredConfig, state: Any) -> Mapping[str, Any
 def _user() -> str:
     try:
         return getpass.getuser()
+    # The user of a container may have no name: KeyError before Python 3.13, OSError since.
     except (KeyError, OSError):
         return "unknown"
 

@@ -151,6 +151,7 @@ def record_consumed(
     code = str(getattr(node, "compiled_code", None) or "")
     reads = str(node.language) == "sql" and DIFF_FUNCTION in code.lower()
     text = code if reads else ""
+    # A build with `--empty` has read no change, so the table still has to consume it.
     record(overlay, relation_of(relation), text, origin, lambda: zone, advance=not is_empty)
 
 
@@ -187,6 +188,7 @@ class LoggedStep:
         if self.did_more:
             return "it ran Python, and its config does not say reuse: true"
         for sent in self.statements:
+            # Which versions they are between was settled when the model was compiled.
             if DIFF_FUNCTION in sent.text.lower():
                 return "it reads differences"
             if not self.is_test and sent.work is None and _asks(sent.text):

@@ -147,6 +147,7 @@ def prepare_operation(
         session = OperationSession(caller, command)
         with (
             _failing_as_operation(session),
+            # As defaults, values need no spelling as words of a command line.
             command.make_context(title, words, _ROOT, obj=session, default_map=values) as ctx,
         ):
             command.invoke(ctx)
@@ -201,6 +202,7 @@ def _words(command: click.Command, values: dict[str, Any]) -> list[str]:
     if not arguments or arguments[-1].nargs != -1 or arguments[-1].name not in values:
         return []
     *single, last = (values.pop(str(param.name)) for param in arguments)
+    # A word that begins with a dash would be taken for an option.
     return ["--", *single, *last]
 
 
@@ -397,6 +399,7 @@ def _exact(name: str, column: Any, value: Any) -> Given:
         isinstance(value, int) and abs(value) < 2**63  # what int64 holds
     ):
         return pa.scalar(value)
+    # Arrow's whole numbers end there, and a decimal may hold more.
     if isinstance(value, int):
         return str(value)
     raise InputError(

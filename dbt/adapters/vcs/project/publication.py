@@ -355,6 +355,7 @@ class RunHealer:
         both = ours & theirs
         built = ours | self._built(plan)
         found = [(name, tables.recorded(name)) for name in tables.readers(theirs, built)]
+        # A relation that both changed is as neither made it, so no order of the runs gives it.
         why_none = f"both sides changed {min(both)}" if both else self._why_no_order(plan)
         if why_none is not None:
             found = [(name, why_none) for name, _ in found]
@@ -485,6 +486,7 @@ class WorkspaceCarry:
         """Carry statements out; see `Carry`."""
         reuse = self._reuse(label)
         self._reuses.append(reuse)
+        # One of its own: temporary views of the run must be made again, and not be found.
         connection = self._workspace.connect(f"{label} again")
         inputs: dict[tuple[str, str], Input] = {}
         rows: tuple[tuple[Any, ...], ...] = ()

@@ -87,6 +87,7 @@ def run_python_model(
     outcome = reusing.made(
         scope,
         target,
+        # The model may depend on Python's release, and on this machine's local time.
         ("python", code, *platform.python_version_tuple()[:2], machine_zone()),
         compute,
         reads=filter(is_known, needed),
@@ -200,6 +201,8 @@ def _arrow(frame: Any, model: str) -> pa.Table:
     try:
         if isinstance(frame, pa.Table):
             table = frame
+        # Before the general case: a frame of pandas is a stream of Arrow, too, with its index as a
+        # column.
         elif type(frame).__module__.partition(".")[0] == "pandas" and hasattr(frame, "columns"):
             table = pa.Table.from_pandas(frame, preserve_index=False)
         elif isinstance(frame, pa.RecordBatch) or hasattr(frame, "__arrow_c_stream__"):

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import agate
 
 
+# The module keeps the limit in C's long, which has 32 bits on Windows.
 _LONGEST_VALUE: Final = 2**31 - 1
 _MOUNTED: Final = "__vcs_seed"
 
@@ -52,6 +53,7 @@ def check_seed_file(path: Path, delimiter: str) -> str | None:
     """
     if len(delimiter) != 1 or not path.is_file():
         return None  # dbt says what is wrong.
+    # Excel writes a byte order mark, which is no part of the first name.
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as lines:
         header = next(csv.reader(lines, delimiter=delimiter), None)
     if not header:
@@ -103,6 +105,7 @@ def load_seed(
         for field in snapshot.schema.fields
         if rows.schema.field(field.name).type == pa.string() and not type_of(field.type).is_text
     ]
+    # What Arrow read is in the rows. What Spark is to read depends on the session's zone, too.
     digest = _digest(rows, time_zone if texts else "")
     before = overlay.before(name)
     # dbt has put an empty table in its place. What was there comes back if nothing differs.
@@ -141,6 +144,7 @@ def _cast(scope: Scope, name: RelationName, rows: pa.Table, texts: list[Field]) 
 
 
 def _definition(snapshot: Snapshot) -> tuple[Any, ...]:
+    # dbt adds the comments of columns after it has loaded a seed.
     fields = [msgspec.structs.replace(field, comment=None) for field in snapshot.schema.fields]
     return fields, snapshot.comment, snapshot.properties, snapshot.partition_by
 
@@ -150,6 +154,7 @@ def _digest(rows: pa.Table, zone: str) -> str:
     sink = pa.BufferOutputStream()
     sink.write(zone.encode())
     with pa.ipc.new_stream(sink, rows.schema) as stream:
+        # How rows are parted into chunks would show in the bytes.
         stream.write_table(rows.combine_chunks())
     return hashlib.sha256(sink.getvalue()).hexdigest()
 
@@ -222,6 +227,7 @@ def misfit(field: Field, found: str) -> InputError:
 
 
 def _whole(value: Any, type: pa.DataType) -> int:
+    # Values are decimals here, and a float would lose digits of a bigint.
     number = int(value)
     if number != value:
         raise ValueError(f"{value} is not a whole number")

@@ -146,6 +146,7 @@ def prefix_of(revision: str) -> str:
     `. _ ~ -` become `=XX`.
     """
     data = revision.encode()
+    # Clients take `.` and `..` out of a path, so a name of dots is escaped as a whole.
     if not revision.strip("."):
         return _ANY.sub(_hex, data).decode()
     # Escaped by its first letter, which stands for itself otherwise.
@@ -217,8 +218,8 @@ def _hex(byte: re.Match[bytes]) -> bytes:
 
 
 JSON: Final = "application/json"
+# Answers after which more of a body could arrive, which nobody reads.
 _UNREAD: Final = frozenset({408, 413})
-"""Answers after which more of a body could arrive, which nobody reads."""
 
 
 def answer(value: Any, status: int = 200) -> Response:
@@ -229,6 +230,7 @@ def answer(value: Any, status: int = 200) -> Response:
 def failure(error: RestError) -> Response:
     """Return an error as an answer."""
     response = answer(error.body, error.status)
+    # RFC 9110: an answer with this status says how to authenticate.
     if error.status == 401:
         response.headers["WWW-Authenticate"] = "Bearer"
     if error.status in _UNREAD:

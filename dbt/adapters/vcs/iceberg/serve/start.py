@@ -220,6 +220,7 @@ def store_properties(
         return {}
     settings = _settings(environment, "aws_") | _settings(options)
     found = _client_settings(settings, _PLACE)
+    # Iceberg's Java clients look for the region there, and PyIceberg for the other.
     if "s3.region" in found:
         found["client.region"] = found["s3.region"]
     if "s3.endpoint" in found:

@@ -263,6 +263,8 @@ def _paired(parts: Sequence[SignedPart], comparison: VersionComparison) -> str:
     return (
         "select case when is_pair then 'modified' when diff_count > 0 then 'added' "
         f"else 'removed' end diff_type, {', '.join(columns)} from ({net}) "
+        # Several copies of a row are as many changes. Of a pair the new row has the old one's
+        # values, so the old one is dropped.
         "lateral view explode(array_repeat(0, cast(abs(diff_count) as int))) copies as copy "
         "where not is_pair or diff_count > 0"
     )
@@ -283,6 +285,7 @@ def _joined(parts: Sequence[SignedPart], comparison: VersionComparison) -> str:
     differ = " or ".join(
         differs(f"g{n}", f"a{n}", field.type)
         for n, field in enumerate(comparison.fields)
+        # Rows that were joined are equal in their key.
         if field.id in compared and field not in comparison.key
     )
     columns = ", ".join(f"g{n}, a{n}" for n in numbers)
@@ -302,6 +305,7 @@ def _rows(parts: Sequence[SignedPart], fields: Sequence[Field], *, signed: bool 
         for part in parts
     ]
     nulls = [f"cast(null as {sql_type(field.type)}) c{n}" for n, field in enumerate(fields)]
+    # A side without files has the same columns, so that the query around it stays valid.
     nothing = f"select {sign}{', '.join(nulls)} {where_clause('false')}"
     return " union all ".join(texts) or nothing
 
@@ -371,6 +375,7 @@ def scannable(
     unique = is_unique(before, after, comparison)
     if not _have_same_columns(versions, comparison) or (shape == "signed" and not unique):
         return None
+    # Decision 29: an update says which rows it replaced, so its files can be scanned.
     found = known_changes(
         delta,
         unique=unique,
@@ -395,6 +400,7 @@ def known_counts(delta: Delta, changes: Iterable[KnownChange]) -> Counts:
     modified = sum(
         image.rows for change in changes if change.kind in _UPDATED for image in change.images
     )
+    # To the manifests an updated row is a removed one and an added one.
     return Counts(delta.rows_added - modified, delta.rows_removed - modified, modified)
 
 
@@ -411,8 +417,10 @@ def _one_sided(
     sides = tuple(
         side for side in (_FROM, _TO) if any(f"{side}_{name}" in shown for name in names)
     )
+    # Decision 29: to have both sides in a row takes a join, which costs as much as a comparison.
     if len(sides) > 1:
         return None
+    # Only `diff_type` is read. One side has every update once.
     sides = sides or (_TO,)
     return Scan(tuple(item for item in changes if skipped.get(item.kind) not in sides), sides)
 
@@ -455,6 +463,7 @@ def _relations(
         mount = files_mount(change.blocks, fields, tombstones, entries)
         yield session.mount_physical(mount), None
     for relation, condition in image_relations(session, change.images, fields):
+        # If every row of the file counts, a condition on the paths would only cost.
         yield relation, None if change.whole else condition
 
 
@@ -476,6 +485,7 @@ def _columns(
                 yield f"{sql} {quoted(f'{side}_{field.name}')}"
         return
     if shape == "signed":
+        # `L` for bigint, the type that it has where rows are compared.
         yield f"{_COUNTS[kind]}L diff_count"
     else:
         yield f"{literal(kind)} `_change_type`"

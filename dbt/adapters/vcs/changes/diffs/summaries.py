@@ -180,6 +180,7 @@ def _counted(
         draft = drafts[place]
         if draft.versions is None:
             continue
+        # The others are larger still.
         if draft.rows > left.rows:
             break
         try:

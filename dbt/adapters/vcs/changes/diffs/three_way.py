@@ -102,6 +102,7 @@ class ThreeWay:
         fields = [column.field for column in plan.columns]
         with row_session(self.repository.blobs, fields, None) as session:
             sides = self._queries(session, plan)
+            # An enforced key is unique already, and needs no query.
             if plan.key and not all(version.is_key_enforced for version in self._versions):
                 _check_joined(session, plan, sides)
             text = (_keyed_query if plan.key else _counted_query)(plan, *sides)
@@ -201,16 +202,18 @@ def _value(column: ThreeWayColumn, side: str, prefix: str) -> str:
 
 
 def _key(column: ThreeWayColumn, side: str) -> str:
+    # A removed row has its key in the old columns only.
     return f"coalesce({_value(column, side, 'to')}, {_value(column, side, 'from')})"
 
 
 def _check_joined(session: RowSession, plan: Plan, queries: Sequence[str]) -> None:
-    """Refuse keys that several rows have: joined by them, each row would meet each.
+    """Refuse keys that several rows have.
 
     Raises:
         InputError: A side changed several rows with one key.
     """
     for side, query in zip(("ours", "theirs"), queries, strict=True):
+        # Joined by such a key, each row would meet each.
         keys = ", ".join(canonical(_key(column, side), column.field.type) for column in plan.key)
         text = f"select 1 from ({query}) {side} group by {keys} having count(*) > 1 limit 1"
         if session.query(text).fetch():
@@ -233,6 +236,7 @@ def _counted_query(plan: Plan, ours: str, theirs: str) -> str:
         listed = [f"cast({columns[n]} as {types[n]}) c{n}" for n in numbers]
         parts.append(f"select {counts}, {', '.join(listed)} from ({query})")
     keys = [canonical(f"c{n}", plan.columns[n].field.type) for n in numbers]
+    # Equal values may be spelled differently (-0.0, maps in another order): any is shown.
     shown = [f"c{n}" if keys[n] == f"c{n}" else f"any_value(c{n}) c{n}" for n in numbers]
     added = (
         f"select sum(o) o, sum(t) t, {', '.join(shown)} from ({' union all '.join(parts)}) "
@@ -284,6 +288,8 @@ class Plan:
         first, second = shown
         gone = {*ours.schema.retired, *theirs.schema.retired}
         keys = {version.primary_key for version in (base, ours, theirs)}
+        # Under different keys no row of one version is surely a row of another. So contents are
+        # counted.
         key = keys.pop() if len(keys) == 1 else ()
         columns = [
             ThreeWayColumn(
@@ -329,6 +335,7 @@ def _typed(id: str, base: Snapshot, shown: Sequence[Mapping[str, Field]]) -> Fie
         assert found is not None
         return found
     old = base.schema.by_id(id)
+    # The side that renamed the column has the newer name. If both did, it is that of ours.
     name = theirs.name if old is not None and ours.name == old.name else ours.name
     for narrow, wide in ((ours, theirs), (theirs, ours)):
         if widens(narrow.type, wide.type):

@@ -64,11 +64,13 @@ def land_work(
             branch was not changed.
         RetryError: Another writer was first on every attempt; nothing was changed.
     """
+    # One for all attempts: what the winner of a race left alone isn't merged again.
     tables = TableMerges(repository, sessions)
 
     def plan(branch: Branch) -> MergePlan:
         now = _as_now(repository, work)
         if now.joins:
+            # Before anything is read: a collection must not delete what the plan relies on.
             hold_work(repository, now.source, now.commit, onto=branch.head, author=author)
         with repository.maintenance.told(now.commit, branch.head):
             return plan_merge(repository, now, branch, tables)
@@ -148,6 +150,7 @@ def check_terms(repository: Repository, plan: MergePlan, terms: Terms) -> None:
         plan.check_fast_forward()
     if "tests" in terms.require:
         _check_required_tests(repository, plan)
+    # What a conflict will become isn't known before it is resolved.
     if "fresh" in terms.require and plan.how != "conflict":
         check_fresh(repository, plan)
 
@@ -191,6 +194,7 @@ def _put(
     if plan.changes is not None:
         tree = repository.edit(shown, plan.changes)
     check_present(repository, shown, tree)
+    # Metadata is recorded in a commit, so it takes one even if the branch could just move.
     if plan.how == "fast_forward" and work.joins and not terms.metadata:
         note = terms.message or f"{work.source}: fast-forward"
         moved = repository.move_branch(
@@ -233,6 +237,7 @@ def _message(work: Work, target: str) -> str:
 def _close(repository: Repository, work: Work, target: str, author: str) -> None:
     """Mark a waiting run as published, also when its conflicts were resolved by hand."""
     run = work.run
+    # A run that could not be published is failed. With decisions, it was for its conflicts.
     waits = (Status.PASSED, Status.FAILED) if work.decisions else (Status.PASSED,)
     if run is not None and run.target == target and run.status in waits:
         published = replace(run, status=Status.PUBLISHED, note="")
@@ -242,11 +247,10 @@ def _close(repository: Repository, work: Work, target: str, author: str) -> None
 def _check_required_tests(repository: Repository, plan: MergePlan) -> None:
     """Check that tests passed on every version that the plan puts on its target.
 
-    Tests run on the source, so they can't have seen a table that the merge itself creates.
-
     Raises:
         ConflictError: Some version has no passed tests; the message says what to do.
     """
+    # Tests run on the source, so they can't have seen a table that the merge itself creates.
     work, target = plan.work, plan.target
     if plan.changes is not None:
         tested, shown = repository.tree(work.commit), repository.tree(target.head)

@@ -78,6 +78,7 @@ class Rules:
 
     def protection_of(self, branch: str) -> Protection | None:
         """Return the protection of a branch, or None."""
+        # Not `fnmatch`, which ignores case on Windows.
         fits = (rule for rule in self.branches if fnmatchcase(branch, rule.pattern))
         return next((rule.protection for rule in fits), None)
 
@@ -190,8 +191,10 @@ FORMAT_VERSIONS: Final = (2, 3)
 """The versions of the format that tables are exported in; the first is the default."""
 
 _NAMESPACE: Final = "{schema}"
+# The file is committed with the project, so whatever may be a secret has to stay out of it.
 _SECRET: Final = re.compile(r"secret|password|token|credential|access-key", re.IGNORECASE)
 _PASSWORD: Final = re.compile(r"://[^/@]*:[^/@]*@")
+# A name becomes part of the names of environment variables, in which PyIceberg reads `_` as `-`.
 _NAME: Final = re.compile(r"[A-Za-z0-9-]+")
 
 
@@ -217,6 +220,7 @@ class CatalogTarget:
 
     def namespace_of(self, branch: str, schema: str) -> tuple[str, ...]:
         """Return the namespace of a schema; characters that catalogs don't take become `_`."""
+        # A dot would divide the namespace, and a branch may have dots and slashes.
         plain = re.sub(r"[^A-Za-z0-9_]", "_", branch)
         shown = self.namespace.replace("{branch}", plain).replace(_NAMESPACE, schema)
         return tuple(shown.split("."))
@@ -238,6 +242,7 @@ class ExportRule:
 
     def fits(self, branch: str) -> bool:
         """Return whether the rule is for a branch."""
+        # Not `fnmatch`, which ignores case on Windows.
         return fnmatchcase(branch, self.pattern)
 
 
@@ -298,4 +303,5 @@ def _catalog(given: Any, pattern: str, where: str) -> CatalogTarget | None:
 
 
 def _text(value: Any) -> str:
+    # PyIceberg's properties are texts, and YAML's `true` is a value of Python's.
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -126,6 +126,8 @@ def newly_stale(
 
     found = stale_among(repository, after, among, on_damage=note)
     known: set[tuple[RelationName, SnapshotId]] = set()
+    # Only a table that is unchanged can have been stale before in the same version, so the state
+    # before is seldom read.
     if any(item.relation in unchanged for item in found):
         old = stale_among(repository, before, before.keys() - left_out, on_damage=note)
         known = {(item.relation, item.snapshot) for item in old}

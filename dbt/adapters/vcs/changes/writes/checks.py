@@ -518,11 +518,11 @@ def refuse_null(blobs: Blobs, blocks: Sequence[Block], schema: Schema) -> None:
             )
 
 
+# Types of which a text is one value, whatever the session's time zone and the reader.
 _KEPT: Final = (
     *("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal"),
     *("string", "char", "varchar", "date", "timestamp_ntz"),
 )
-"""Types of which a text is one value, whatever the session's time zone and the reader."""
 
 
 def check_default(sessions: Readers, column: str, default: str, type_: str) -> None:

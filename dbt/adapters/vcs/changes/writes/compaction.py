@@ -210,6 +210,7 @@ class _Writer:
             groups.setdefault(repr(sorted(block.partition.items())), []).append(block)
         for blocks in groups.values():
             ranges = sorted(_range(block, field) for block in blocks)
+            # Ends may be equal: rows with one value can fill several blocks.
             if any(one.high > other.low for one, other in pairwise(ranges)):
                 return False
         return True
@@ -273,6 +274,7 @@ class _Range(NamedTuple):
 def _range(block: Block, field: Field) -> _Range:
     stats = block.stats.get(field.id)
     ends = (None, None) if stats is None else (stats.min, stats.max)
+    # Manifests have bounds of decimals as text, which has another order.
     if type_of(field.type).kind == "decimal":
         return _Range(*(_placed(None if end is None else Decimal(str(end))) for end in ends))
     return _Range(*map(_placed, ends))

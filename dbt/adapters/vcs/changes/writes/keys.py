@@ -173,6 +173,7 @@ class _Check:
         self._version = Version.of(repository, version)
         change = delta(before, version, self._version.read)
         fresh = {block.path for block in change.added} | {item.block for item in change.restored}
+        # All segments are read for the list of blocks, so not without need.
         blocks = self._version.blocks if fresh else ()
         self.new = [block for block in blocks if block.path in fresh]
         self._others = [block for block in blocks if block.path not in fresh]
@@ -201,7 +202,9 @@ class _Check:
         """Return the bad keys, found by the engine."""
         keys = ", ".join(quoted(field.id) for field in fields)
         values = ", ".join(
-            f"{canonical(quoted(field.id), field.type)} as {quoted(field.id)}" for field in fields
+            # Decision 18: keys are equal byte by byte, whatever their collation.
+            f"{canonical(quoted(field.id), field.type)} as {quoted(field.id)}"
+            for field in fields
         )
         new = f"select {values}, 1 as __vcs_new from {self._mounted(session, self.new, fields)}"
         is_null = " or ".join(f"{quoted(field.id)} is null" for field in fields)
@@ -279,6 +282,7 @@ def shown(value: Any) -> str:
     """Return a value as errors show it, shortened."""
     if value is None:
         return "NULL"
+    # A moment that Python can't hold comes as text, and is shown as the moment that it is.
     is_text = isinstance(value, str | bytes) and not isinstance(value, FarMoment)
     text = repr(value) if is_text else str(value)
     return text if len(text) <= 80 else text[:77] + "..."

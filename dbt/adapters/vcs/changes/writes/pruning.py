@@ -25,8 +25,8 @@ _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _TIME: Final = re.compile(
     r"(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}:\d{2}(?::\d{2})?)(?:\.\d{1,6})?)?(?:Z| ?[+-]\d{2}:\d{2})?"
 )
+# Spark may round a decimal of more digits before it compares.
 _MAX_DIGITS: Final = 30
-"""Spark may round a decimal of more digits before it compares."""
 
 
 class Interval(NamedTuple):
@@ -56,6 +56,7 @@ def within(blocks: Iterable[Block], field: Field, low: Any, high: Any) -> tuple[
     if low is None or high is None:
         return ()
     span = Interval(_scalar_of_value(field.type, low), _scalar_of_value(field.type, high))
+    # Bounds don't include NaN, so they say nothing about where it is.
     if span.low is None or span.high is None or type_of(field.type).kind in FLOATS:
         return tuple(blocks)
     return tuple(block for block in blocks if _meets(block.stats.get(field.id), field, span))
@@ -141,7 +142,8 @@ def _days(text: str) -> Interval | None:
 
 
 def _instants(text: str) -> Interval | None:
-    """Return the two days around a timestamp, since its time zone may be any."""
+    """Return the two days around a timestamp."""
+    # The text may be meant in any time zone, and none is more than a day from UTC.
     found = _TIME.fullmatch(text.strip())
     if not found:
         return None

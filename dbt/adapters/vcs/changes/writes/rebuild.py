@@ -83,10 +83,9 @@ def _put(scope: Scope, name: RelationName, version: Snapshot, affected: int) -> 
 
 
 def _incomparable(version: Snapshot, before: Snapshot) -> str | None:
-    """Return why the rows of two versions can't be compared or kept together; None if they can.
-
-    Added columns are NULL in the old rows; dropped columns are not compared.
-    """
+    """Return why the rows of two versions can't be compared or kept together; None if they can."""
+    # Columns that only one version has are no reason: an added one is NULL in the old rows, a
+    # dropped one is not compared.
     if version.partition_by != before.partition_by:
         return "it is partitioned in another way"
     for field in version.schema.fields:
@@ -97,7 +96,7 @@ def _incomparable(version: Snapshot, before: Snapshot) -> str | None:
 
 
 def _definition(version: Snapshot) -> tuple[object, ...]:
-    """Return a table's definition; comments and NOT NULL are set later."""
+    # dbt sets comments of columns and NOT NULL by statements after the rebuild.
     fields = [(field.id, field.name, field.type) for field in version.schema.fields]
     return (
         fields,
@@ -109,7 +108,7 @@ def _definition(version: Snapshot) -> tuple[object, ...]:
 
 
 def _discard(scope: Scope, version: Snapshot) -> None:
-    """Delete the unreferenced files of a rebuild: its new rows have been written elsewhere."""
+    # The new rows of the rebuild have been written elsewhere, and nothing refers to its own files.
     repository = scope.overlay.repository
     for block in Version.of(repository, version).blocks:
         repository.blobs.delete(block.path)
@@ -126,6 +125,7 @@ def _target(scope: Scope, name: RelationName, version: Snapshot, before: Snapsho
 
 def _key(version: Snapshot, before: Snapshot) -> tuple[Field, ...]:
     """Return the columns that identify rows in both versions; empty if there are none."""
+    # A key that isn't enforced may repeat, and a join by it would multiply rows.
     if version.primary_key != before.primary_key or not version.is_key_enforced:
         return ()
     if not before.is_key_enforced:
@@ -184,6 +184,7 @@ def _in_process(scope: Scope, have: Snapshot, wanted: Snapshot, key: Sequence[Fi
     left[net.rows] = True
     located = signed.located.take(left)
     blocks, positions = located.blocks(), pa.array(located.position)
+    # An inserted row has no old place: NULL, since -1 is no index.
     places = pa.array(np.maximum(net.before, 0), mask=net.before < 0)
     columns: dict[str, Any] = {
         ACTION: pa.array(action.tolist(), pa.string()),
@@ -218,6 +219,8 @@ def _by_engine(scope: Scope, target: RowTarget, wanted: Snapshot, key: Sequence[
         on = " and ".join(map(_equal, key))
         differs = f"not ({' and '.join(equal)})"
     else:
+        # The first copy of a row meets the first copy on the other side, and so on. What is left
+        # over was added or removed.
         have, come = (_numbered(rows, fields) for rows in (have, come))
         on = " and ".join([*equal, f"o.{_NTH} = n.{_NTH}"])
         differs = "false"

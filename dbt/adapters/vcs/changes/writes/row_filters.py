@@ -48,6 +48,7 @@ _HELP: Final = (
     "=, <>, <=>, <, <=, >, >=, in, between, like, is null. For another condition use SQL."
 )
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
+# Spark refuses a pattern with such a backslash, and Arrow gives it a meaning.
 _ODD_ESCAPE: Final = re.compile(r"(?<!\\)(?:\\\\)*\\(?![\\%_])")
 
 
@@ -75,7 +76,10 @@ def named_by(filter: pc.Expression, fields: Iterable[Field]) -> tuple[Field, ...
     known = tuple(fields)
     _try(filter, known)
     return tuple(
-        field for field in known if _fails(filter, [item for item in known if item is not field])
+        # Arrow doesn't list the columns of an expression. One that it can't do without is one.
+        field
+        for field in known
+        if _fails(filter, [item for item in known if item is not field])
     )
 
 

@@ -26,11 +26,11 @@ ACTION: Final = "__vcs_action"
 MATCHED: Final = "__vcs_matched"
 CLAUSE: Final = "__vcs_clause"
 
+# A stage is read whole a few times, and deleted: these take longer than they save.
 _OPTIONS: Final = {
     "parquet.enable.dictionary": "false",
     "parquet.column.statistics.enabled": "false",
 }
-"""Files that are read whole a few times, and deleted: these take longer than they save."""
 
 _OLD: Final = "__vcs_old_"
 _NEW: Final = "__vcs_new_"
@@ -92,6 +92,7 @@ def stage_fields(table: Schema, changing: frozenset[int] | None = None) -> tuple
         FILE_COLUMN: "string",
         POSITION_COLUMN: "bigint",
         MATCHED: "boolean",
+        # The length of stored values was checked when they were written.
         **{f"{_OLD}{place}": unlimited(field.type) for place, field in enumerate(table.fields)},
         **{
             f"{_NEW}{place}": field.type
@@ -160,6 +161,7 @@ def staged(
     )
     blobs = scope.overlay.repository.blobs
     try:
+        # Without columns: only the numbers of rows and bytes are wanted, no statistics.
         blocks = read_blocks(blobs, written.files, Schema(fields=()), (), written.footers)
         yield Stage(
             table=snapshot.schema,

@@ -63,6 +63,7 @@ def _targets(
     blocks = iter(sorted(counts))
     for path, footer in footers.items():
         part: dict[str, int] = {}
+        # Decision 9: the rows of a block are never split, so a file has the rows of whole blocks.
         left = footer.rows
         while left > 0 and (block := next(blocks, None)) is not None:
             part[block] = counts[block]

@@ -123,11 +123,9 @@ def version_again(
 
 
 def _again(repository: Repository, name: RelationName, past: SnapshotId) -> Origin:
-    """Return what a restored version says of its rows, without the versions before the past one.
-
-    A version that reads nothing leaves the inputs of the one before, and the source of a clone
-    counts as none.
-    """
+    """Return what a restored version says of its rows, without versions before the past one."""
+    # A version that reads nothing leaves the inputs of the one before, and the source of a clone
+    # counts as none.
     old = repository.objects.snapshot(past)
     inputs = inputs_of(repository, name, past)
     rest = [item for item in old.origin.inputs if item not in inputs and name_of(item) != name]
@@ -137,11 +135,9 @@ def _again(repository: Repository, name: RelationName, past: SnapshotId) -> Orig
 
 
 def _continued(old: Origin, new: Origin, operation: str) -> Origin:
-    """Return the origin of a change to a table made by the same node of the same run.
-
-    It has the inputs of both, so a comment that dbt adds to a table it just built doesn't hide
-    what the table was built from.
-    """
+    """Return the origin of a change to a table made by the same node of the same run."""
+    # It has the inputs of both, so a comment that dbt adds to a table it just built doesn't hide
+    # what the table was built from.
     if new.node is None or (new.node, new.invocation) != (old.node, old.invocation):
         return new
     inputs = {f"{item.relation}@{item.version}": item for item in (*old.inputs, *new.inputs)}

@@ -75,6 +75,7 @@ class LiveRows:
         named = "".join(f", c{n}" for n in range(len(fields)))
         return (
             f"select f, p, {bits}{named} from ({' union all '.join(parts)}) "
+            # A row that all states have, or none, was touched by nobody.
             f"where live not in (0, {_ALL})"
         )
 
@@ -92,6 +93,8 @@ class LiveRows:
             if piece.image is None:
                 having = sum((block in s.blocks) << n for n, s in enumerate(self._states))
                 (pierced if images else plain).setdefault(having, set()).add(block)
+            # With a single tombstone the images are the rows, and the block need not be read. All
+            # states have the block, so a row is live in those that don't delete it.
             elif set(images) == {piece.image} and not self._files.lacking(piece.image, fields):
                 item = Deletion(piece.image, block, piece.rows, self._tombstones.get(piece.image))
                 alone.setdefault(_ALL & ~images[piece.image], []).append(item)
@@ -179,6 +182,7 @@ class StreamedRows:
                 having = sum((block in s.blocks) << n for n, s in enumerate(self.states))
                 yield from self._of_block(piece, having, deleting)
             elif set(deleting) == {piece.image} and not self._lacks(piece.image):
+                # Collected by tombstone, so that each file is opened once.
                 alone.setdefault(piece.image, {})[block] = _ALL & ~deleting[piece.image]
             elif block not in several:
                 # Their images overlap, or lack a column that their table had dropped.
@@ -290,6 +294,7 @@ def _parts(
         for (image, block), rows in state.deletions_from(blocks).items():
             item = Deletion(image, block, rows)
             found[item] = found.get(item, 0) | 1 << number
+    # Deletions that the same states have are read together: few relations are few scans.
     for mask in sorted(set(found.values())):
         images = [
             item._replace(tombstone=tombstones.get(item.path))

@@ -58,6 +58,7 @@ SIDES: Final[Mapping[Choice, str]] = {
 }
 """Prefixes of the columns that show a side's row."""
 
+# A side's row may consist of NULLs, so only these marks show whether there is one.
 _ABSENT: Final[Mapping[Choice, tuple[int, str]]] = {
     Choice.BASE: (0, "added"),
     Choice.OURS: (0, "removed"),
@@ -108,6 +109,7 @@ class ConflictTable:
         own = [
             Field(id="", name=RESULT + name, type=types[f"base_{name}"])
             for name in _columns_of(sides)
+            # Without a key a conflict is about a number of copies, and there is no row to set.
             if key and name not in key
         ]
         own.append(Field(id="", name=RESOLUTION, type="string"))
@@ -269,6 +271,7 @@ class ConflictTable:
         by_content = {code: count + n for n, code in enumerate(codes[count:])}
         places = [by_content.get(code, n) for n, code in enumerate(codes[:count])]
         if others:
+            # Without a key these are values of all columns, and lists can't be hashed.
             known = {repr(key) for key in self.keys}
             keys = enumerate(chosen.keys)
             places += [count + n for n, key in keys if repr(key) not in known]
@@ -295,6 +298,7 @@ def _with(table: pa.Table, column: str, rows: Positions, new: pa.ChunkedArray | 
     other = pa.chunked_array([pa.nulls(count, old.type)]) if new is None else new.cast(old.type)
     places = np.arange(count)
     places[rows] += count
+    # Arrow's columns can't be changed: each row takes its value from the old ones or the new ones.
     both = pa.chunked_array([*old.chunks, *other.chunks], old.type)
     return table.set_column(table.schema.get_field_index(column), column, both.take(places))
 
@@ -367,6 +371,7 @@ def given_row(
             "another side."
         )
     found = {**_others(table, row, values, start or _shown_side(table, row)), **values}
+    # A required column that is missing here is in the key, which has its value already.
     nulls = sorted(name for name in table.required if found.get(name, 0) is None)
     if nulls:
         raise InputError(
@@ -397,6 +402,7 @@ def _others(
     found: dict[str, Any] = {}
     open_: list[str] = []
     for name in others:
+        # Where one side deleted the row, the other one's values are all that there is.
         side = present[0] if len(present) == 1 else _changed_by(table, row, name)
         if side is None:
             open_.append(name)
@@ -414,9 +420,11 @@ def _others(
 def _changed_by(table: ConflictTable, row: int, column: str) -> Choice | None:
     """Return the side whose value of a cell is kept; None if both changed it differently."""
     cells = [table.side(side, column).slice(row, 1).combine_chunks() for side in SIDES]
+    # Codes are equal where a merge calls values equal, NULL and NaN included.
     base, ours, theirs = codes_of(pa.concat_arrays(cells)).tolist()
     if ours == theirs:
         return Choice.OURS
+    # The NULLs of a missing row are no values that a side has kept.
     if not table.has_row(Choice.BASE, row):
         return None
     return Choice.THEIRS if base == ours else Choice.OURS if base == theirs else None
@@ -470,6 +478,8 @@ def decided_rows(table: ConflictTable) -> tuple[Decided, ...]:
             f"Choose for them: dbt-vcs resolve {table.name} --with ours|theirs|base|delete [--key "
             "column=value], or --key column=value --set column=value"
         )
+    # Decision 13: continuing plans the merge again. A choice must not apply to a row that somebody
+    # else has changed meanwhile.
     ours = {name: python_values(table.side(Choice.OURS, name)) for name in table.columns}
 
     def seen(row: int) -> Seen | None:

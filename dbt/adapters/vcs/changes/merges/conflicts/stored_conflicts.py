@@ -32,8 +32,8 @@ from dbt.adapters.vcs.table.files.block_reader import Positions
 from dbt.adapters.vcs.table.python_values import python_rows
 
 _SHOWN: Final = 100
+# Characters of a row that an error shows: a value may have megabytes.
 _LONGEST: Final = 500
-"""Characters of a row that an error shows; a value may have megabytes."""
 
 Kind: TypeAlias = Literal["rows", "schema", "relation"]
 
@@ -118,6 +118,7 @@ def keep(
     choices: Mapping[RelationName, Choice] = {}
     branch = repository.find_branch(merge.branch)
     earlier = open_merge_of(branch) if branch else None
+    # Choices made when merging another commit were about other rows.
     if earlier is not None and earlier.theirs == merge.theirs:
         choices = _still_chosen(earlier, whole, decided=decided)
         whole = {**{name: earlier.whole[name] for name in choices}, **whole}
@@ -146,6 +147,7 @@ def keep(
             author=author,
             message=f"Conflicts of merging {merge.source} into {merge.target}",
             state=merge.state,
+            # Relations that conflict as a whole have no conflict table.
             allow_empty=True,
             read=(merge.theirs,),
         )
@@ -170,6 +172,7 @@ def _still_chosen(
     return {
         name: choice
         for name, choice in earlier.choices.items()
+        # It is the same conflict if both sides did the same as then.
         if (decided and name not in whole) or earlier.whole[name] == whole.get(name)
     }
 
@@ -308,6 +311,7 @@ def _carried(
         if after is None:
             if decided and len(chosen.rows):
                 found[name] = chosen
+        # Under other columns or another key, the choices were about other rows.
         elif after.fields == before.fields and after.key == before.key:
             found[name] = after.carrying(chosen, others=decided)
     return found

@@ -139,6 +139,8 @@ def decide(groups: Groups, decided: Positions, read: ReadAt, *, mode: Mode) -> V
     by_group = groups.single[groups.group]
     sides = [groups.row_of(counts) for counts in (groups.base, groups.ours, groups.theirs)]
     units = [_unit_at(groups, rows) for rows in sides]
+    # A group that is one row a side is compared by which row that is. Others are compared by how
+    # often each row occurs.
     choice = np.where(
         by_group,
         _choices(*units)[groups.group],
@@ -146,6 +148,8 @@ def decide(groups: Groups, decided: Positions, read: ReadAt, *, mode: Mode) -> V
     )
     clash = choice == _ABSENT
     said = decided[groups.group]
+    # A choice of a side counts only for a conflict. Values given by hand take the place of any
+    # row.
     by_hand = (clash & (said != UNDECIDED)) | (said == CUSTOM)
     choice = np.where(by_hand, said, choice)
     conflicts = clash & ~by_hand
@@ -155,11 +159,14 @@ def decide(groups: Groups, decided: Positions, read: ReadAt, *, mode: Mode) -> V
         candidates = distinct(groups.group[conflicts & by_group])
         rows = [side[candidates] for side in sides]
         both = (rows[1] != _ABSENT) & (rows[2] != _ABSENT)
+        # A row that one side deleted has no columns to merge, and remains a conflict.
         candidates, rows = candidates[both], [side[both] for side in rows]
         merged = _merged_cells(read, *rows, mode=mode)
         settled = ~merged.clashes if mode.side is None else np.ones(len(candidates), np.bool_)
         new = settled & ~merged.like_ours & ~merged.like_theirs
         made = [source[new] for source in merged.sources]
+        # A row whose columns merge without a clash is no conflict. One that the mode had to settle
+        # still counts as one.
         conflicts &= ~np.isin(groups.group, candidates[~merged.clashes])
         for chosen, which in (
             (OURS, merged.like_ours),
@@ -168,6 +175,7 @@ def decide(groups: Groups, decided: Positions, read: ReadAt, *, mode: Mode) -> V
         ):
             choice[np.isin(groups.group, candidates[settled & which])] = chosen
     nothing = np.zeros_like(groups.base)
+    # In the order of the codes, `OURS` to `CUSTOM`. A row given by hand is added apart.
     counts = np.stack([groups.ours, groups.theirs, groups.base, nothing, nothing])
     wanted = counts[choice, np.arange(len(choice))]
     return Verdict(wanted=wanted, conflicts=conflicts, made=made)
@@ -216,6 +224,7 @@ def _merged_cells(
     sources: list[Positions] = []
     for columns in zip(*sides, strict=True):
         chunks = chain(*(column.chunks for column in columns))
+        # Codes of one column can be compared with each other only, so all sides are coded at once.
         old, own, other = np.split(codes_of(pa.chunked_array(chunks, columns[0].type)), 3)
         # A NULL that was read for a missing row must not look like a value that a side kept.
         old = np.where(base == _ABSENT, _ABSENT, old)
@@ -264,6 +273,7 @@ class Conflicts:
         """Return the conflicts of a verdict."""
         units = np.flatnonzero(verdict.conflicts)
         single = groups.single[groups.group[units]]
+        # The sides' rows of one key are several units, and one conflict.
         _, places = np.unique(groups.group[units][single], return_index=True)
         kept = np.sort(np.concatenate([units[single][places], units[~single]]))
         return cls(groups=groups, units=kept, read=read, fields=fields, keyed=keyed)

@@ -167,7 +167,7 @@ class MergeOutcome:
         return result
 
     def _consumption(self, *, is_whole: bool) -> Consumption | None:
-        """Return what the merged rows account for; picked rows are a change by hand."""
+        # Decision 32: rows that are picked are a change by hand, and account for nothing more.
         if not is_whole:
             return self.ours.consumption
         base = self.base.consumption if self.base else None
@@ -221,6 +221,7 @@ def verify(
     Raises:
         MergeCheckError: One of these does not hold.
     """
+    # File by file: what cancels as a compaction would not be checked.
     change = delta(ours, result, repository.objects.segment, with_moves=True)
     expected = ours.rows + change.rows_added - change.rows_removed
     if result.rows != expected:
@@ -242,6 +243,8 @@ def verify(
     have = sums(repair.units, live.astype(np.int64))
     if (have > repair.wanted).any():
         raise _wrong("rows that had to be deleted are still there")
+    # Rows that were merged by column or given by hand are on no side, so they are not among the
+    # wanted.
     copies = int((repair.wanted - have).sum())
     if copies != len(new) - repair.made:
         raise _wrong(f"{len(new) - repair.made} rows were copied where {copies} had to be")
@@ -272,10 +275,8 @@ def _live(files: Files, triple: Triple, repair: Repair, change: Delta) -> Mask:
 
 
 def _unsettled(triple: Triple, change: Delta) -> set[str]:
-    """Return the blocks restored by undoing compactions of ours that the result has lost.
-
-    If a compaction was undone and then kept, its outputs hold the rows of its inputs.
-    """
+    """Return the blocks restored by undoing compactions of ours that the result has lost."""
+    # If a compaction was undone and then kept, its outputs hold the rows of its inputs.
     removed = {block.path for block in change.removed}
     kept = {
         path

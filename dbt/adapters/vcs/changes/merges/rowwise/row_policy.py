@@ -115,6 +115,7 @@ class RowPolicy:
     @property
     def given(self) -> int:
         """Number of keys whose row was given by hand."""
+        # `repr`, since values of other types than a key's can't always be hashed.
         last = {repr(item.key): item.choice for item in self.decisions}
         return sum(choice is Choice.CUSTOM for choice in last.values())
 
@@ -168,6 +169,7 @@ class RowPolicy:
         names = {field.name for field in fields}
         same = np.array(
             [
+                # A row of other columns was seen under another definition.
                 is_there == (row is not None) and (row is None or row.keys() == names)
                 for row, is_there in zip(rows, (ours[groups] >= 0).tolist(), strict=True)
             ]
@@ -267,6 +269,7 @@ def matches(keys: pa.Table, wanted: Keys, fields: Sequence[Field]) -> tuple[Posi
     ]
     codes = group_ids(columns, keys.num_rows + len(wanted))
     number = np.full(int(codes.max(initial=-1)) + 1, -1)
+    # The last decision for a key counts: of several assignments to one place numpy keeps the last.
     number[codes[keys.num_rows :]] = np.arange(len(wanted))
     found = number[codes[: keys.num_rows]]
     rows = np.flatnonzero(found >= 0)

@@ -187,6 +187,7 @@ class Fitting:
         found = []
         for new in self.definition.schema.fields:
             own = self.side.schema.by_id(new.id)
+            # Files without the column show its initial value.
             if own and (own.initial != new.initial or not widens(own.type, new.type)):
                 found.append((own, new))
         return found
@@ -233,7 +234,9 @@ class Fitting:
         kept = [field.name for field in self._dropped if old.by_id(field.id)]
         if not kept:
             return
+        # Moves as well: a compaction after the drop has also written rows without the column.
         change = delta(self.base, self.side, self.repository.objects.segment, with_moves=True)
+        # Rows that were only added never had a value for the column.
         if change.added and (change.removed or change.deleted):
             raise MisfitError(
                 f"{self.name} dropped {', '.join(kept)} and then wrote rows of the base again, "
@@ -294,6 +297,7 @@ class Fitting:
         mount = files_mount(paths, [own for own, _ in self._fields], tombstones, blocks)
         relation = session.mount_physical(mount)
         for own, new in self._fields:
+            # Before the write, in which a value that doesn't fit becomes NULL.
             if not widens(own.type, new.type):
                 self._check_by_engine(session, relation, own, new)
         columns = ", ".join(_cast_sql(own, new) for own, new in self._fields)
@@ -302,6 +306,7 @@ class Fitting:
             Destination(
                 folder=folder,
                 partition_by=self.definition.partition_by,
+                # The other side may have added a clustering column, which these rows lack.
                 cluster_by=[id for id in self.definition.cluster_by if id in ids],
             ),
         )
@@ -311,6 +316,8 @@ class Fitting:
         """Check that the winning type has all values of a column."""
         told, column = self._telling(own), quoted(own.id)
         misfits = f"{column} is not null"
+        # Only numbers are converted: a text never becomes the number that it shows. A number fits
+        # if it comes back the same.
         if _are_numbers(own, new):
             fits = f"cast({_cast_sql(own, new, named=False)} as {sql_type(own.type)}) <=> {column}"
             misfits = f"{misfits} and not ({fits})"
@@ -343,6 +350,8 @@ class Fitting:
             positions = files.deleted(item.path, item.block, item.tombstone)[0]
             places[item.block] = np.concatenate([places[item.block], positions])
         pieces = [Piece(path, info.rows, info=info) for path, info in infos.items()]
+        # An image has the values as the side's definition had them, so the rows are read from
+        # their own blocks.
         rows = locate(files, pieces, places)
         table = rows.read(files, self.definition.schema.fields)
         table = table.add_column(0, POSITION_COLUMN, pa.array(rows.position, pa.int64()))
@@ -403,6 +412,7 @@ def _without(
             for path, rows in pairs
             if path not in blocks and (tombstone.path, path) not in deletions
         }
+        # Decision 9: a tombstone that targets no block leaves the manifest, and its file stays.
         if targets:
             yield msgspec.structs.replace(tombstone, targets=targets)
 
@@ -434,6 +444,7 @@ def _converted(
     if widens(own.type, new.type):
         return column.cast(type_), pc.and_not(there, there)
     if not _are_numbers(own, new):
+        # Every value is a misfit, so the NULLs are never written.
         return pa.chunked_array([pa.nulls(len(column), type_)]), there
     found = _cast(column, type_)
     same = pc.equal(_cast(found, column.type), column)
@@ -462,6 +473,7 @@ def entries_of_blocks(
     """Return the entries of some blocks of a version."""
     wanted = set(paths)
     found: dict[str, Block] = {}
+    # Segments are appended, and the blocks asked for are mostly recent ones.
     for ref in reversed(version.segments):
         if len(found) == len(wanted):
             break

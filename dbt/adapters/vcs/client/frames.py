@@ -92,6 +92,7 @@ def rows_of(frame: Frame | Any) -> Iterator[FrameRows]:
     elif _is_of(frame, "polars", "DataFrame"):
         yield FrameRows(frame.to_arrow())
     elif hasattr(frame, "__arrow_c_stream__"):
+        # Frames in memory have such a stream, too, and were taken above: they need no file.
         reader = pa.RecordBatchReader.from_stream(frame)
         with tempfile.TemporaryDirectory(prefix="dbt-vcs-") as folder:
             path = Path(folder) / "rows.arrow"

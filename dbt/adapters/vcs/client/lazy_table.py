@@ -93,6 +93,7 @@ def open_table(
     )
 
 
+# Without slots, as `cached_property` keeps its values in `__dict__`.
 @dataclass(frozen=True, kw_only=True)
 class LazyTable:
     """One version of a table; rows are read from its files, without Spark or Java.
@@ -173,6 +174,7 @@ class LazyTable:
         """Return the number of rows: from manifests alone, unless there is a filter."""
         if self.filter is None:
             return self._stored.snapshot.rows
+        # A filter without columns, such as a constant, needs one all the same to have rows.
         named = self._filtered or self._readable[:1]
         return sum(batch.num_rows for batch in replace(self, fields=named).to_batches())
 
@@ -187,6 +189,7 @@ class LazyTable:
             DamagedError: A file is damaged, or another than its entry describes.
             NotFoundError: A file is gone.
         """
+        # Checked here, as a generator would raise only when its first batch is asked for.
         if batch_rows < 1:
             raise InputError(f"A batch has at least one row, found batch_rows={batch_rows}.")
         return self._batches(self.schema, batch_rows)
@@ -215,6 +218,7 @@ class LazyTable:
             raise InputError(
                 "to_polars needs Polars: pip install 'dbt-vcs[polars]'; or use to_arrow."
             ) from error
+        # By its type, `from_arrow` may return a series as well.
         return polars.DataFrame(polars.from_arrow(self.to_arrow()))
 
     @property
@@ -265,6 +269,7 @@ def _blocks_for(
         [block.path for block in blocks],
         schema=pa.schema([pa.field(field.name, arrow_type(field.type)) for field in fields]),
         format=ds.ParquetFileFormat(),
+        # Any will do, as no file is opened.
         filesystem=fs.LocalFileSystem(),
         partitions=[_promise(block, fields) for block in blocks],
     )
@@ -298,11 +303,13 @@ def _terms(
         if bound is not None:
             value = _scalar(bound, type_.kind, arrow_type(field.type))
             term = column >= value if low else column <= value
+            # Bounds are those of the values: a NULL meets none, and may still pass the filter.
             yield term if stats.nulls == 0 else term | column.is_null()
 
 
 def _scalar(bound: Any, kind: str, type_: pa.DataType) -> pa.Scalar:
     if kind == "decimal":
+        # Manifests have it as text, which keeps all digits.
         return pa.scalar(Decimal(bound), type_)
     if kind == "date":
         return pa.scalar(bound, pa.int32()).cast(type_)
@@ -311,6 +318,7 @@ def _scalar(bound: Any, kind: str, type_: pa.DataType) -> pa.Scalar:
     )
 
 
+# DuckDB knows a dataset by its class. pyarrow has no types, so the base is Any to mypy.
 class TableDataset(ds.Dataset):  # type: ignore[misc]
     """A version of a table as Arrow's dataset, of which only `schema` and `scanner` are used.
 
@@ -366,6 +374,7 @@ def show_tables(
 def _show(connection: duckdb.DuckDBPyConnection, name: RelationName, table: LazyTable) -> None:
     # DuckDB looks up registered names without a schema, so a view with one stands before it.
     connection.register(f"vcs {name}", TableDataset(table))
+    # `register` makes a temporary view.
     held = "temp." + _quoted(f"vcs {name}")
     view = f"{_quoted(name.schema)}.{_quoted(name.identifier)}"
     columns = ", ".join(f"{_value(field)} as {_quoted(field.name)}" for field in table.schema)

@@ -114,6 +114,7 @@ def write_rows(scope: Scope, name: RelationName, rows: RowSource, request: Write
     blocks = arrow_blocks(repository, name, snapshot, parts)
     added = put_segments(repository.objects, blocks)
     kept = snapshot.segments if request.mode == "append" else ()
+    # An append without rows changes nothing, while an overwrite without rows empties the table.
     if blocks or kept != snapshot.segments:
         version = msgspec.structs.replace(snapshot, segments=(*kept, *added))
         changed(scope, name, snapshot, version, operation=request.mode)
@@ -166,6 +167,7 @@ def _create(scope: Scope, name: RelationName, schema: pa.Schema) -> None:
     )
     named = Name(schema=name.schema, identifier=name.identifier)
     statement = CreateTable(target=Target(name=named, start=0, end=0), columns=columns)
+    # The rules of `create table` hold here as well, so its own handler makes the table.
     handler = handler_of(statement)
     assert handler is not None
     handler(scope, statement)

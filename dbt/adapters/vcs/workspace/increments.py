@@ -130,6 +130,7 @@ def record(
     entry = overlay.entry(reader)
     if not isinstance(entry, TableEntry):
         return
+    # Decision 32: which SQL was run decides, so both versions are taken from its text.
     found = read(text)[0] if text else None
     diffs = found.diffs if isinstance(found, Query) else ()
     own = (item for item in diffs if item.reader and item.reader.relation("") == reader)
@@ -226,6 +227,7 @@ def _check_present(overlay: Overlay, reader: RelationName, step: Increment) -> N
     except DamagedError:
         # Its manifests went with it.
         _raise_collected(reader, step)
+    # Files that were added since are shown by the branch, and no collection takes these.
     paths = {block.path for block in change.removed} | {item.path for item in change.restored}
     if missing_file(overlay.repository.blobs, paths) is not None:
         _raise_collected(reader, step)

@@ -117,6 +117,7 @@ class Mounts:
 
     def post(self, overlay: Overlay, session: Session) -> None:
         """Leave nothing stale in a catalog that others read as well."""
+        # Decision 16: names of a private catalog aren't read by others, and need no placeholders.
         if not session.is_shared:
             return
         with self._lock:
@@ -134,6 +135,7 @@ class Mounts:
     ) -> Iterator[None]:
         """Show placeholders under names within a block, then make them readable again."""
         with self._lock:
+            # Forgotten, so that the next statement mounts them again.
             for name in answers:
                 self._shown.pop(name, None)
             with session.with_placeholders(answers):
@@ -206,12 +208,14 @@ class _Showing:
         self.inputs[name] = Input(relation=str(name), snapshot=id)
         snapshot = self.overlay.snapshot(id)
         version = Version.of(self.overlay.repository, snapshot)
+        # A lambda: manifests are only read if the catalog shows another version.
         self._update(name, id, lambda: self.session.mount_table(name, version.mount()))
         return _digest(encode_record(snapshot.schema))
 
     def _mount_view(self, name: RelationName, id: ViewId) -> str:
         self.inputs[name] = Input(relation=str(name), view=id)
         view = self.overlay.view(id)
+        # What it reads comes first, as Spark resolves a view's query when the view is made.
         shapes = [self.show(relation_of(read)) for read in (*view.reads, *view.calls)]
         text, pins = self._with_pins(query_of_view(view.text))
         shape = _digest("\n".join([id, *shapes, *pins]).encode())

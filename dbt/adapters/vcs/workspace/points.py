@@ -73,6 +73,7 @@ def find_version(repository: Repository, relation: RelationName, version: str) -
     try:
         commit = repository.resolve(version)
     except InputError as error:
+        # Not raised yet: the text may still be the id of a version.
         reason = _unknown_version(repository, relation, version, error)
     else:
         try:
@@ -108,12 +109,14 @@ def find_version_at(
     start = head
     last = repository.refs.read("heads", branch) if branch is not None else None
     if branch is not None and last is not None:
+        # A commit can be older than its arrival on the branch, so the log decides.
         found = repository.refs.before("heads", branch, moment)
         if found is not None and found.move.commit is not None:
             where = f"on {branch!r} at {when}"
             return TableVersion(
                 _shown_at(repository, relation, found.move.commit, where), found.move.commit
             )
+        # The log doesn't reach so far back, and commits have times of their own.
         start = repository.refs.at("heads", branch, 1).move.commit or head
     commit = _first_parent_at(repository, start, moment)
     if commit is None:
@@ -257,6 +260,7 @@ def find_points(
     may_lack = before.relation == after.relation
     old, new = (find_point(overlay, *side, zone, may_lack=may_lack) for side in (before, after))
     if old.id is None and new.id is None:
+        # If the branch has no such table either, this raises, and its error is about the name.
         find_point(overlay, after.relation, None, zone)
         raise NotFoundError(
             f"There is no table {after.relation} in either version. "
@@ -370,6 +374,7 @@ def moment_of(text: str, now: Micros, zone: Callable[[], str]) -> Micros:
     except ValueError:
         local = None
     if local is not None and local.tzinfo is None:
+        # Only here is the zone asked for, which may need an engine.
         return micros_of(local.replace(tzinfo=zone_named(zone())))
     moment = parse_moment(text, now)
     if moment is None:

@@ -40,6 +40,7 @@ class Status(str, Enum):
     PUBLISHED = "published"
     RESUMED = "resumed"
 
+    # Python 3.10 has no StrEnum, whose text is the value.
     def __str__(self) -> str:
         return self.value
 
@@ -178,6 +179,7 @@ def is_expired(repository: Repository, run: RunBranch, now: Micros, keep: Micros
         return False
     branch = repository.find_branch(run.name)
     written = repository.refs.written_at("heads", branch.ref) if branch else Micros(0)
+    # The last move set `alive_until` a lease ahead of its own time.
     return now > written + LEASE + keep
 
 
@@ -229,6 +231,7 @@ def this_process() -> str:
 
 def _is_dead(owner: str) -> bool:
     host, _, pid = owner.rpartition(":")
+    # Of processes on other machines, only the lease is known.
     if host != socket.gethostname() or not pid.isdigit():
         return False
     try:
@@ -301,6 +304,7 @@ def findings(
     """
     found: dict[str, list[Finding]] = {}
     for node, at in _records(repository, source, since):
+        # A test that read no version is no evidence for one.
         if node.inputs:
             saw: dict[str, set[str]] = {}
             for item in node.inputs:
@@ -325,6 +329,7 @@ def check_tested(
         ConflictError: The evidence is missing; the message names the relations and the tests.
     """
     tree = repository.tree(source)
+    # A relation that is dropped has no rows to test.
     wanted = {str(name) for name in changed if tree.entry(name) is not None}
     failed: list[str] = []
     stale: list[str] = []

@@ -112,6 +112,7 @@ class Scope:
         found = self.name(name)
         if not self._has_function(found) or self.temporaries.function(name) is not None:
             return None
+        # Asked last, as this may start the engine.
         if name.schema is None and self.session.has_function(name.identifier):
             return None
         return found
@@ -138,6 +139,7 @@ class Scope:
     def show(self, names: Iterable[RelationName]) -> None:
         """Make relations and the functions called readable, and record them as inputs."""
         names = tuple(dict.fromkeys((*names, *self.called())))
+        # The session is an argument below, and asking for it may start the engine.
         if not names:
             return
         inputs = self.mounts.show(
@@ -148,8 +150,10 @@ class Scope:
 
     def note(self, item: Input) -> None:
         """Record an input; several versions of one relation are several inputs."""
+        # What was read keeps an insert from following others' rows (`rebased`).
         self.overlay.read.add(item.relation)
         if item.snapshot is not None:
+            # Decision 36: a landing checks that no purge has replaced these.
             self.overlay.read_versions.add(item.snapshot)
         for read in self._made_on_the_way(item):
             key = f"{read.relation}@{read.version}"
@@ -163,6 +167,7 @@ class Scope:
             return (item,)
         if self.overlay.before(relation_of(item.relation)) is not None:
             return (item,)
+        # Decision 5: states on the way are in no commit, so what they were made from counts.
         origin = self.overlay.snapshot(SnapshotId(item.snapshot)).origin
         same = (origin.node, origin.invocation) == (self.origin.node, self.origin.invocation)
         return origin.inputs if same else (item,)
@@ -201,6 +206,7 @@ class Scope:
 
     def made_by(self) -> Origin:
         """Return the origin of a snapshot that this statement makes."""
+        # Sorted: ids cover inputs, and must not depend on the order of reading.
         inputs = tuple(self.inputs[key] for key in sorted(self.inputs))
         digest = self.origin.sql_sha256 or hashlib.sha256(self.text.encode()).hexdigest()
         return msgspec.structs.replace(
@@ -317,5 +323,6 @@ def handles(
 
 def handler_of(statement: Statement) -> Handler | None:
     """Return the handler of a statement; None if there is none."""
+    # Handlers register when their modules are imported.
     load_families()
     return _HANDLERS.get(type(statement))

@@ -15,6 +15,7 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import TableMount
 
 
+# Without slots, as `cached_property` keeps its values in `__dict__`.
 @dataclass(frozen=True, kw_only=True)
 class Version:
     """One version of a table, stored or about to be.

@@ -129,6 +129,7 @@ class Temporaries:
         self._deferred = deferred
 
     def _names(self) -> SessionTemporaries:
+        # A session that isn't open has no temporary names but those that wait for it.
         return self._session() if self._has_session() else self._deferred
 
     def views(self) -> frozenset[str]:
@@ -222,6 +223,8 @@ class _Walk:
             return
         for read in query_of_body(definition.text).reads:
             key = _view_key(read.name)
+            # Spark keeps with a view which names in it were temporary when it was made. Any other
+            # name is the catalog's, even if it is a temporary view by now.
             if key in definition.views and key in self._views:
                 self.view(key)
             elif is_plain(read):

@@ -81,6 +81,7 @@ def execute(
     """
     statement: Statement
     statement, scope.calls = read(scope.text, scope.timestamp)
+    # What only changes a session that isn't open waits for it, and starts no engine.
     waits = None if reusing is None else reusing.deferred(scope, statement)
     if waits is not None:
         return waits
@@ -159,6 +160,7 @@ def _settled(scope: Scope, statement: Statement) -> Statement:
         case CreateTable(query=Query() as query):
             return replace(statement, query=time_travel.settled_query(scope, query))
         case CreateTemporaryView(query=Query() as query):
+            # Later statements read the view, so what its text is replaced by has to stay readable.
             new = time_travel.settled_query(scope, query, keep=True)
             if new is query:
                 return statement
@@ -244,6 +246,7 @@ def similar_names(scope: Scope) -> Iterator[None]:
         place = _PLACE.search(str(error))
         words = f"[{_CONDITION}] There is no table or view {name} here. {_hint(scope, name)}"
         words += f" It is read in {place[0]}." if place else ""
+        # Shown with Spark's own error as the cause: the one that is replaced says the same.
         raise StatementError(words, _CONDITION) from error.__cause__
 
 
@@ -292,6 +295,7 @@ def _own_positions(written: str) -> Iterator[None]:
         yield
     except StatementError as error:
         sent = error.sent
+        # Spark read what the author wrote, so its places are right.
         if sent is None or sent == written:
             raise
         message = moved(str(error), sent, written, partial(own_place, written, sent))

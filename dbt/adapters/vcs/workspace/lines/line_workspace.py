@@ -83,6 +83,7 @@ class Workspace:
     def open_session(self, label: str) -> Session:
         """Return a session of the engine, making the engine if needed."""
         with self._lock:
+            # Threads of a run ask at the same time, and there is one engine.
             if self._engine is None:
                 self._engine = self._make_engine()
             return self._engine.session(label)
@@ -140,6 +141,7 @@ class Connection:
             raise EngineError("The statement was cancelled.")
         if self._session is None:
             self._session = self.workspace.open_session(self._label)
+            # Where a new session of Spark's begins.
             if self._schema != "default":
                 self._session.ensure_schema(self._schema)
                 self._session.query(f"use {quoted(self._schema)}")
@@ -186,21 +188,25 @@ class Connection:
         # A cancel was of an earlier statement; a stop is for ever.
         self._is_cancelled = False
         if self._session is not None and not self._is_stopped:
+            # Decision 16: what others made in the branch's schemas would be read as part of it.
             self._session.require_own()
             self._session.begin_statement()
         scope = self.scope(text, overlay, origin)
         try:
+            # Spark may miss a file that a purge deleted, and the error has to say so.
             with overlay.repository.maintenance.told(overlay.base):
                 outcome = execute(
                     scope,
                     read_only=read_only,
                     before_rows=self.workspace.line.check_open,
+                    # Only a line on which nothing can land has no author.
                     pinned=not self.workspace.line.author,
                     reusing=self.reusing(reuse),
                 )
         finally:
             # Decision 16: a statement that failed leaves no names behind either.
             self._post(overlay)
+        # Not reached after an error: a `use` that failed leaves the schema as it was.
         self._schema = scope.schema
         return replace(outcome, inputs=scope.made_by().inputs, warnings=tuple(scope.warnings))
 
@@ -326,6 +332,7 @@ def _attempt(
     try:
         return result, workspace.line.land(overlay, excerpt(message, 200)), True
     except ConflictError:
+        # Nothing landed: what the overlay stored is garbage, as no commit names it.
         return result, None, False
 
 
@@ -386,4 +393,5 @@ class Upkeep:
             if put_optimized(overlay, name, rewrites, Origin()) is not None:
                 self._line.land(overlay, f"Optimize {name}")
         except VcsError as error:
+            # A table that stays as it is remains readable, and is due again when it next changes.
             self._warn(f"{name} was not compacted: {error}")

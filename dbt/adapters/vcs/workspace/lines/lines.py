@@ -164,6 +164,7 @@ class RunLine:
         self._lock = threading.RLock()
         self._stopped = threading.Event()
         self._is_made = False
+        # The nodes of a run that is resumed are part of this one, so it forked where that one did.
         fork = resumes.fork if resumes else repository.branch(target).head
         now = repository.clock()
         self.run = RunBranch(
@@ -202,7 +203,9 @@ class RunLine:
         # Nodes of several threads land one after another, each with its own changes (decision 5).
         with self._lock:
             base, tree = _tree_for(overlay, self.head)
+            # After the tree is made, so that an overlay that can't land makes no branch.
             self._make()
+            # The state is written with the commit: a renewal here needs no request of its own.
             self._renew()
             landed = self._repository.land(
                 Proposal(
@@ -271,12 +274,14 @@ class RunLine:
         # Two renewals in a row may fail before anybody takes the run for dead.
         while not self._stopped.wait(LEASE / 3 / 1_000_000):
             with self._lock:
+                # The run may have ended while this thread waited for the lock.
                 if self._stopped.is_set():
                     return
                 self._renew()
                 try:
                     self._save()
                 except VcsError as error:
+                    # The next renewal may succeed before anybody takes the run for dead.
                     self._on_error(error)
 
     def _renew(self) -> None:
@@ -295,6 +300,7 @@ class RunLine:
 def _tree_for(overlay: Overlay, head: Callable[[], CommitId]) -> tuple[CommitId, TreeId]:
     """Return the commit that an overlay's changes apply to, and the tree to land."""
     repository = overlay.repository
+    # Where something is missing because of a purge, the error has to say so.
     with repository.maintenance.told(overlay.base):
         moved = rebased(overlay, head())
         tree = repository.edit(moved.tree.id, moved.changes)
@@ -369,6 +375,7 @@ def _appended(
     version = msgspec.structs.replace(
         head,
         segments=joined_segments(overlay.repository.objects, (*head.segments, *added)),
+        # As if the rows had been inserted on the head.
         parents=(now.snapshot,),
         operation=ours.operation,
         created_at=ours.created_at,
@@ -401,6 +408,7 @@ def _only_inserts(overlay: Overlay, before: TableEntry, after: TableEntry) -> bo
     version = after.snapshot
     while version != before.snapshot:
         made = overlay.snapshot(version)
+        # Files don't tell: a `merge into` that found no match only added rows, too.
         if made.operation != "append" or not made.parents:
             return False
         version = made.parents[0]

@@ -97,6 +97,7 @@ class RootGroup(click.Group):
                 told = told_of(failure.__cause__, failure.exit_code)
                 print_jsonl([told]) if settings.jsonl else print_json(told)
             if settings.debug and failure.__cause__ is not None:
+                # The cause alone: the traceback of the message made from it says nothing more.
                 raise failure.__cause__ from None
             raise
 

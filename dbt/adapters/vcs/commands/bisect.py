@@ -156,6 +156,7 @@ class _Bisection:
             candidates=() if is_one else suspects,
             skipped=tuple(
                 Skipped(commit=commit, reason=self._reasons[commit])
+                # Skipped commits matter only where they leave open which one it is.
                 for commit in ([] if is_one else found)
                 if commit in self._reasons
             ),
@@ -222,6 +223,7 @@ class _Bisection:
     def _check_differ(self) -> None:
         ends, read = self._ends, self._probes.versions(self._ends.bad)
         same = self._probes.digest(ends.good) == self._probes.digest(ends.bad)
+        # What can't be evaluated is left to the looks, which tell why.
         if read is None or read.missing or not same:
             return
         names = ", ".join(str(name) for name, _ in read.entries)
@@ -306,6 +308,7 @@ def _merge_base(repository: Repository, ends: _Ends) -> CommitId | None:
 
 
 def _name_of(text: str, commit: CommitId) -> str:
+    # Digits of an id say which commit it is. A name may point elsewhere tomorrow.
     return repr(text) if commit.startswith(text) else f"{text!r} ({commit[:12]})"
 
 
@@ -388,6 +391,7 @@ def _suspect_of(
     commit = repository.objects.commit(id)
     # A publication lists the nodes of all its steps, a step only its own.
     own = _nodes_of(commit)
+    # Steps between which the answer is open may show one change twice.
     changed: dict[Changed, None] = {}
     # Oldest first, so that changes are listed in the order in which they happened.
     for step in reversed(steps):
@@ -437,7 +441,7 @@ def _changes(
 def _maker(
     repository: Repository, name: RelationName, entry: Entry | None, nodes: dict[str, str]
 ) -> str | None:
-    """Return the node that made a version: the run's record says so, else the version's own."""
+    """Return the node that made a version: its own, else the one that the run's record names."""
     if isinstance(entry, TableEntry):
         node = repository.objects.snapshot(entry.snapshot).origin.node
         # A view, a function or a drop has no origin: only the record of the run names a node.

@@ -124,6 +124,8 @@ def find_test(target: Path, name: str) -> BisectCondition:
         ids = ", ".join(sorted(test["unique_id"] for test in found))
         raise InputError(f"{len(found)} tests are named {wanted!r}. Give the id of one: {ids}.")
     (test,) = found
+    # `dbt parse` writes a manifest without compiled code, and leaves the files of an earlier
+    # compile.
     text = test.get("compiled_code") or _compiled_text(target, test)
     statements = split(text or "")
     if len(statements) != 1:
@@ -163,6 +165,7 @@ def _tests(target: Path) -> list[Mapping[str, Any]]:
             f"Expected what dbt compiled in {path}, found no such file. Run dbt compile in the "
             "project, or give --project-dir."
         ) from None
+    # ValueError: the text is no JSON. KeyError, TypeError: it is the JSON of something else.
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path} can't be read: {error}. Run: dbt compile") from error
     return [node for node in nodes.values() if node.get("resource_type") == "test"]
@@ -185,8 +188,8 @@ def _names_of_tests(wanted: str, tests: Iterable[Mapping[str, Any]]) -> str:
     return f"There are {listed(near, 10)}. For new tests run: dbt compile"
 
 
+# Enough to tell one row from several.
 _FEW: Final = 2
-"""Rows that are enough to tell one row from several."""
 
 
 class Answer(NamedTuple):
@@ -291,6 +294,7 @@ class Probes:
             # A count of one table needs no Spark, whose start takes longer than most bisections.
             is_good = self._plain_answer(read, commit)
             rows = None if is_good is not None else self._rows(commit)
+            # Fetched here, since an engine may fail as late as that.
             values = rows.fetch(_FEW) if rows is not None else []
         # Decision 33: a failed look is skipped, not bad: a table or column may be younger than
         # the commit.
@@ -316,6 +320,7 @@ class Probes:
         if table is None:
             return None
         if plain.compared is None:
+            # One row is enough: batches without rows are left out.
             return next(table.to_batches(), None) is None
         sign, number = plain.compared
         return _COMPARED[sign](table.count(), number)
@@ -441,8 +446,8 @@ def _columns(tokens: Sequence[Token]) -> tuple[str, ...] | None:
     return tuple(token.text for token in names) if all(map(is_name, names)) else None
 
 
+# The schema of tables about the repository, which no tree has.
 _METADATA: Final = "vcs"
-"""The schema of tables about the repository, which no tree has."""
 
 
 class VersionsRead(NamedTuple):

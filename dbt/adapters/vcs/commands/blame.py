@@ -93,6 +93,8 @@ def blame(
         if unchanged is not None:
             place = unchanged
             continue
+        # Where all sides differ, the commit itself made the change, told relative to its first
+        # parent. The first commit added all rows.
         change = changes[0][1] if changes else _changed_rows(repository, None, place, wanted)
         if not change:
             shown = ", ".join(f"{column}={value}" for column, value in key.items())

@@ -96,6 +96,7 @@ def list_branches(
         for branch in repository.branches(damaged)
         if with_runs or (run_of(branch) is None and open_merge_of(branch) is None)
     ]
+    # Read once for all branches.
     trunk = repository.branch(repository.default_branch).head
 
     def summary(branch: Branch) -> BranchSummary | DamagedError:
@@ -210,6 +211,7 @@ def undelete_branch(repository: Repository, name: str, *, author: str) -> Branch
     moves = repository.refs.log("heads", name)
     last = next((ref for ref in moves if ref.move.commit is not None), None)
     if last is None or last.move.commit is None:
+        # Raises, and names near matches.
         repository.branch(name)
         raise NotFoundError(f"There never was a branch {name!r}.")
     commit = last.move.commit
@@ -219,6 +221,7 @@ def undelete_branch(repository: Repository, name: str, *, author: str) -> Branch
             "collected on expiry. Run the same command again."
         )
     hold_commit(repository, commit, author=author)
+    # Unchecked, so that a name from an earlier version stays usable.
     return repository.create_branch(
         name, commit, author=author, note="undelete", state=last.move.state, check=False
     )
@@ -305,6 +308,7 @@ def branch_list(
     damaged: list[str] = []
     found = list_branches(session.repository, damaged.append, with_runs=with_runs)
     session.show(found, _branches_text(found, session.now))
+    # Known only now: branches are read while they are printed.
     session.warn(damaged)
     if damaged:
         raise ShownFailure(DamagedError)

@@ -76,6 +76,7 @@ def _sink(output: str | None) -> Iterator[IO[bytes]]:
         yield stream
         stream.flush()
         return
+    # Beside the file, since only within a file system is a rename one step.
     part = Path(f"{output}.part-{os.getpid()}")
     try:
         with part.open("xb") as file:

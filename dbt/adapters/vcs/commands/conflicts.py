@@ -203,6 +203,7 @@ def _rows_grid(report: OpenMergeReport) -> Grid:
     sides = [
         (places[f"our_{name}"], places[f"their_{name}"])
         for name in names
+        # `our_diff_type` and counts of rows have no base, and are no columns of the table.
         if f"their_{name}" in places and f"base_{name}" in places
     ]
 

@@ -63,6 +63,7 @@ def disk_usage(repository: Repository, revision: str) -> Usage:
     found, whole = [], dict[str, int]()
     for name, table in tables.items():
         files = _files(repository, table.segments)
+        # By path, so that a file which a clone shares counts once.
         whole |= files
         found.append(
             TableUsage(

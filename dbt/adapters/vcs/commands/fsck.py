@@ -93,6 +93,7 @@ def check_repository(
     problems: dict[str, None] = {}
 
     def note(problem: str) -> None:
+        # One damage is met in several ways, by names, objects and files.
         if problem not in problems:
             problems[problem] = None
             if tell is not None:
@@ -142,6 +143,7 @@ def needed_now(repository: Repository, note: Callable[[str], None]) -> Needed:
         roots = roots_of(repository, cutoff)
     except DamagedError as error:
         note(str(error))
+        # Without the damaged names, so that all the rest is still checked.
         names = names_of(repository, cutoff, lambda error: note(str(error)))
         roots = Roots(commits=names.lately, whole=names.lately, versions=names.versions)
     # Caches of this process are not used.

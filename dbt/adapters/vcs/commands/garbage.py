@@ -272,6 +272,7 @@ def record(repository: Repository, listed: Listed, *, author: str) -> None:
     }
     state = {space: " ".join(map(quote, names)) for space, names in there.items() if names}
     last = refs.read(_SPACE, _NAME)
+    # Else each collection would make the log longer.
     if last is None or last.move.state != state:
         names_in(repository, _SPACE).follow(
             last, _NAME, None, author=author, action="collect", state=state

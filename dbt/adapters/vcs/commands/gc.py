@@ -40,8 +40,8 @@ from dbt.adapters.vcs.core.store.objects import Condemned
 from dbt.adapters.vcs.iceberg.metadata_files import FOLDER
 from dbt.adapters.vcs.workspace.run_branch import is_expired, runs
 
+# Deletions between two looks at the lease and the refs: each look lists all refs.
 _BATCH: Final = 500
-"""Number of deletions between two heartbeats."""
 
 _PAUSES: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Seconds to wait before a file is looked at and deleted again after the store failed."""
@@ -147,6 +147,7 @@ def collect(
         _forget(repository, garbage, lease)
         condemned, id = Condemned(repository.blobs), ""
 
+        # A function, since it is tried again until the list fits on the disk.
         def condemn() -> None:
             nonlocal id
             # Decision 37: written down before the first deletion, so that whoever finds one of
@@ -159,6 +160,7 @@ def collect(
         # Decision 37: no request was sent for these, so their names are as good as before.
         condemned.spare(id, spared)
         report = _report(found, expired, garbage, set(gone), room)
+        # The disk was full before; what was deleted since may have made room.
         if not is_written and not _write_down(repository, garbage, author):
             raise NoSpaceError(_FULL.format(report.bytes, repository.uri))
         return report

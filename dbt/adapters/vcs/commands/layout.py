@@ -38,8 +38,8 @@ _GAP: Final = " " * _GAP_WIDTH
 _READABLE_CELL: Final = 16
 """Text in a grid is not shortened below this width."""
 
+# Joins emoji; str.isprintable treats it as a control character.
 _JOINER: Final = "\u200d"
-"""Joins emoji; str.isprintable treats it as a control character."""
 
 _NUMBER: Final = re.compile(r"[-+]?\d+(?:[.,:/_-]?\d+)*(?:[eE][-+]?\d+)?")
 """A number with its sign, separators and exponent; also a date or a time of day."""
@@ -308,6 +308,7 @@ def _pages(rows: Iterable[Row]) -> Iterator[Sequence[Row]]:
 
 
 def _texts(page: Sequence[Row], count: int) -> list[Sequence[str]]:
+    # By column, so that one look at the joined text tells that all cells are printable or ASCII.
     return [_all_printable([row[place].text for row in page]) for place in range(count)]
 
 
@@ -448,6 +449,7 @@ def fit(columns: Sequence[GridColumn], room: int) -> Fit | None:
                 break
             chosen.append(place)
     widths = _widths([columns[place] for place in chosen], room)
+    # `_least` has shown that they fit.
     assert widths is not None
     return Fit(tuple(chosen), widths, is_part=True)
 

@@ -78,6 +78,7 @@ def read_lineage(
     name = parse_relation(relation)
     found = find_version(repository, name, revision or branch)
     history = repository.branch(branch).head if forward else found.commit
+    # A version that is named by its id was found through no commit.
     lineage = Lineage(repository, history or repository.branch(branch).head)
     if forward:
         return _forward(lineage, name, found.snapshot, depth)

@@ -139,6 +139,7 @@ def log_command(
     REVISION defaults to the branch in the dbt profile, else the default branch; a..b lists the
     commits that b has and a lacks.
     """
+    # One more than is shown tells whether there are older ones.
     found = read_log(
         session.repository,
         revision or session.branch,

@@ -322,6 +322,7 @@ def _report(
 
 
 def _counted_by_merge(change: ChangeSummary, item: Merged | None) -> ChangeSummary:
+    # Only these ways decide on single rows, and so count them.
     if change.is_exact or item is None or item.how not in ("graft", "rewrite"):
         return change
     return replace(
@@ -334,6 +335,7 @@ def _counted_by_merge(change: ChangeSummary, item: Merged | None) -> ChangeSumma
 
 
 def _counted_by_summary(item: Merged, change: ChangeSummary | None) -> Merged:
+    # One side was taken as it is, so the merge counted nothing.
     if item.how != "fast_forward" or change is None:
         return item
     return replace(
@@ -362,6 +364,7 @@ def continue_merge(
     """
     # Decision 13: planned again, since the target may have moved while people decided.
     merge = find_open_merge(repository, target)
+    # The merged branch may be deleted by now: the record of the merge has its commit.
     source = repository.find_branch(merge.source)
     work = Work(
         source=merge.source,

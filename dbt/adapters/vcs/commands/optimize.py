@@ -109,11 +109,13 @@ def optimize(
     done: dict[RelationName, list[Rewrite]] = {}
     with (
         sessions_of(engine, repository.blobs, OPERATION) as sessions,
+        # A rewrite takes long, and would lose every race against short writes without a turn.
         repository.turns.on(branch) as turn,
     ):
         for _ in turn.attempts(f"optimize on the branch {branch!r}"):
             head = repository.branch(branch).head
             overlay = Overlay(repository=repository, base=head, tree=repository.tree(head))
+            # On each attempt, since others may have created or dropped tables.
             names = _tables(overlay, relations, schema)
             tables = []
             for name in names:

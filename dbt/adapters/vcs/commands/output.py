@@ -155,6 +155,7 @@ def _json_text(value: Any, indent: str) -> str:
 
 
 def _json_bytes(value: Any) -> bytes:
+    # Bytes stay bytes: msgspec would make them base64, and `--key` and `--set` take hex.
     plain = msgspec.to_builtins(value, builtin_types=(bytes,), str_keys=True, enc_hook=_plain)
     return msgspec.json.encode(_json_value(plain))
 

@@ -15,6 +15,7 @@ from dbt.adapters.vcs.commands.verb import verb
 from dbt.adapters.vcs.engines.factory import end_process
 from dbt.adapters.vcs.engines.java import archive_classes, archived_classes
 
+# A process of its own, since Java writes an archive when it ends.
 _WORK = ("-m", "dbt.adapters.vcs.commands.prepare")
 
 

@@ -77,6 +77,7 @@ def _profile_target(found: Mapping[Any, Any], place: str, project: Path) -> Prof
     method = str(_render(found.get("method", "session"), f"method in {place}"))
     # Before host and port, which belong to the method.
     check_method(method)
+    # The defaults are those that dbt gives these settings.
     repository = str(_render(found.get("repository", "./warehouse"), f"repository in {place}"))
     return ProfileTarget(
         repository=located(repository, project),
@@ -169,6 +170,7 @@ def _mapping(value: Any, missing: str) -> Mapping[Any, Any]:
 
 
 def _setting(value: Any) -> str:
+    # Spark and object stores spell it `true`, as YAML does, and Python spells it `True`.
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

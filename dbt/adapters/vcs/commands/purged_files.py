@@ -98,6 +98,7 @@ class NewFiles:
         )
 
     def _folder(self, path: str) -> str:
+        # Decision 2: each write has a folder of its own.
         return f"{'/'.join(path.split('/')[:2])}/w={self._write}"
 
     def _next_name(self) -> str:

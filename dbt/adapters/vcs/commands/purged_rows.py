@@ -140,6 +140,7 @@ def find_rows(
     for (fields, partition_by), (blocks, tombstones) in files.readings.items():
         # Manifests outlive the files that a collection deletes.
         present = [blocks[path] for path in blocks if path in there]
+        # Bounds rule out most files before one is read.
         readable = matching(present, Schema(fields=fields), implied)
         _add_places(rows, matcher.in_blocks(readable, fields, partition_by))
         written = [tombstones[path] for path in tombstones if path in there]
@@ -165,6 +166,7 @@ def _needed_columns(where: str, versions: Iterable[Snapshot]) -> frozenset[str]:
     kinds = (Kind.WORD, Kind.QUOTED)
     words = {token.text.lower() for token in tokenize(where) if token.kind in kinds}
     columns = {name for version in versions for name in version.schema.names}
+    # Any word that is a column of some version: a column read in vain does no harm.
     needed = frozenset(words & {name.lower() for name in columns})
     if not needed:
         names = ", ".join(sorted(columns))
@@ -256,6 +258,7 @@ def _fields_as_named(
         called: Such names by id of the columns that have them in some version.
     """
     own = {field.name.lower() for field in fields}
+    # A name that another column has in this version means that other column.
     renamed = {
         field.id: called[field.id]
         for field in fields

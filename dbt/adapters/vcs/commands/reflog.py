@@ -85,7 +85,10 @@ def _space_of(repository: Repository, name: str) -> tuple[Space, str]:
         if is_name(bare) and (ref := repository.refs.read(space, bare)) is not None
     ]
     if not found:
+        # Raises, and names near matches.
         repository.branch(name)
+    # `min` takes the first of equals: what exists before what was deleted, and a tag before a
+    # branch.
     space, bare, _ = min(found, key=lambda item: item[2].move.commit is None)
     return space, bare
 
@@ -117,6 +120,7 @@ def reflog_command(
     Each with its author, and the machine and process that wrote it. NAME defaults to the branch in
     the dbt profile, else the default branch. Deleted branches and tags have a log, too.
     """
+    # One more than is shown tells whether there are earlier ones.
     found = read_reflog(
         session.repository, name or session.branch, limit=limit + 1 if limit else None
     )

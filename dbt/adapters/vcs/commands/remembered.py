@@ -204,6 +204,7 @@ def _rows(repository: Repository, result: Result) -> tuple[int | None, bool]:
     """Return the number of rows, and whether the version is still held."""
     if result.rows is not None:
         return count_rows(result.rows), True
+    # Columns, and a statement that changed nothing, have no version that could be collected.
     if not result.version:
         return None, True
     objects = repository.objects
@@ -344,6 +345,7 @@ def recorded_nodes(
 
 def _commits(repository: Repository, branch: str, since: Micros) -> Iterator[tuple[Commit, str]]:
     """Yield the commits that may record a run, each with the branch that the run was for."""
+    # A run that isn't published is on its own branch only.
     for run in runs(repository):
         for commit in commits_of(repository, run):
             if commit.committed_at >= since:

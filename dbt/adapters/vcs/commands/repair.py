@@ -242,6 +242,7 @@ def _size_look(blobs: Blobs) -> FileLook:
 
 def _bytes_look(blobs: Blobs) -> FileLook:
     """Return a look at all bytes of files; each file is read once."""
+    # The moves of a log show mostly the same files.
     known: dict[str, str | None] = {}
 
     def look(file: NeededFile) -> str | None:
@@ -270,6 +271,7 @@ def _broken_parts(objects: ObjectStore, commit: CommitId, look_at: FileLook) -> 
         try:
             schema = objects.schema_tree(ref.id)
         except DamagedError as error:
+            # The others are looked at all the same: each damage is to be listed.
             found.append(Broken(None, f"The schema {name} can't be read. {error}"))
             continue
         relations += ((RelationName(name, each), at) for each, at in schema.relations.items())

@@ -132,6 +132,7 @@ def restore_branch(
     versions = [change.new.snapshot for change in changes if isinstance(change.new, TableEntry)]
     # Before the commit names them: a collection that is under way spares what is held.
     hold(repository, commit, versions, author=author, known=head, dry_run=dry_run)
+    # From the revision's tree, so that schemas and all that is equal are taken as they are.
     tree = repository.edit(
         repository.tree(commit).id, TreeChanges(relations=entries_again(repository, changes))
     )
@@ -159,7 +160,8 @@ def entries_again(
     found = {change.name: change.new for change in changes}
     for name, old, new in changes:
         if isinstance(old, TableEntry) and isinstance(new, TableEntry):
-            # The past version itself would hide from merges that there was another one in between.
+            # Decision 38: the past version itself would hide from merges that there was another
+            # one in between.
             version = version_again(repository, name, old.snapshot, new.snapshot)
             found[name] = TableEntry(snapshot=version)
     return found

@@ -139,6 +139,7 @@ def reuse_reasons(repository: Repository, node: str, branch: str) -> ReuseReason
         raise InputError(
             f"{len(ids)} nodes are named {node!r}. Give the id of one: {', '.join(ids)}."
         )
+    # By time, since the runs of other branches come first in the list.
     last = max(runs, key=lambda item: item.at, default=None)
     return ReuseReasons(
         node=ids[0],
@@ -176,6 +177,7 @@ def _statements(results: Iterable[Result]) -> Iterator[ComputedStatement]:
 
 def _statement(group: Sequence[Result]) -> ComputedStatement:
     last = group[0]
+    # Of another run: in one run, a node may carry out statements of one kind several times.
     before = next((item for item in group[1:] if item.invocation != last.invocation), None)
     return ComputedStatement(
         statement=excerpt(last.statement, 60),
@@ -197,6 +199,8 @@ def _changed_ingredients(before: Result, after: Result) -> Iterator[str]:
             yield _text_change(before, after)
         elif name == "target":
             yield f"{after.target}, which it changes, was another"
+        # The digest of all settings differs with any of them, so it says more only where none is
+        # named.
         elif name == "settings" and not settings:
             yield "a setting that counts has another value"
         elif name in settings:
@@ -247,6 +251,7 @@ def _text_change(before: Result, after: Result) -> str:
         (place for place, (left, right) in enumerate(pairs) if left.text != right.text),
         min(len(old), len(new)),
     )
+    # No token differs. Besides the text, this ingredient covers a seed's rows and configs.
     if at == max(len(old), len(new)):
         is_seed = (after.node or "").startswith("seed.")
         return "its rows or a config are others" if is_seed else "a config is another"
@@ -257,6 +262,7 @@ def _text_change(before: Result, after: Result) -> str:
     return f"its text is another: `{right}`, before `{left}`"
 
 
+# How those reasons begin that a person may know better: `reuse: always` overrides these.
 _BY_CHOICE: Final = ("it depends on the moment", "it may give another result", "Spark does not")
 
 

@@ -118,6 +118,8 @@ def _plan(
 ) -> MergePlan:
     """Return the change that undoes a commit on the branch as it is now."""
     read = repository.objects
+    # A merge with the commit as base and its parent as theirs: what the commit changed goes back,
+    # and what came later stays.
     base, ours, theirs = (read.tree(read.commit(id).tree) for id in (commit, branch.head, parent))
     merged = merge_trees(base, ours, theirs, read.schema_tree)
     shown = repository.tree(branch.head)
@@ -164,8 +166,8 @@ def _rows_undone(
     ):
         return f"{name} (created, dropped, or not a table)"
     if whole_side(repository.objects, [base.snapshot], ours.snapshot, theirs.snapshot):
-        # A table that is built from changes: what it accounts for is what its rows say, and the
-        # next build reads what the revert changes in its inputs.
+        # Decision 32: what a table that is built from changes accounts for is what its rows say,
+        # and the next build reads what the revert changes in its inputs.
         return ours
     found = merge_tables(
         repository,
@@ -184,8 +186,11 @@ def _rows_undone(
     if isinstance(found, Clash):
         return str(found)
     (version, merged), read = found, repository.objects.snapshot
+    # Nothing of the commit is left in the table, so it gets no new version.
     if is_same_table(read(version), read(ours.snapshot)):
         return ours
+    # Decision 38: a version made from ours. The old one would hide from merges that there was
+    # another in between.
     if merged.how == "fast_forward":
         version = version_again(repository, name, ours.snapshot, theirs.snapshot)
     return TableEntry(snapshot=version)

@@ -51,6 +51,7 @@ def check_free(repository: Repository, word: Literal["branch", "tag"], name: str
         InputError: It is.
     """
     check_unreserved(word, name)
+    # Creating it fails, and says what is wrong with the name.
     if not is_name(name):
         return
     if word == "branch" and repository.find_tag(name) is not None:
@@ -127,6 +128,7 @@ def _check_no_conflicts(branch: Branch) -> None:
 
 def _steps(repository: Repository, run: RunBranch) -> Iterator[CommitId]:
     """Yield the commits of a run, newest first."""
+    # A run's commits are a line of first parents, as it makes one for each node (decision 5).
     commit = run.head
     while commit != run.fork:
         yield commit
@@ -137,6 +139,7 @@ def _steps(repository: Repository, run: RunBranch) -> Iterator[CommitId]:
 
 
 def _is_taken(repository: Repository, commit: CommitId) -> bool:
+    # Somebody has merged it with `force`, so it is history that others build on.
     return any(
         run_of(branch) is None and repository.merge_base(commit, branch.head) == commit
         for branch in repository.branches()

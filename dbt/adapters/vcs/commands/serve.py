@@ -82,6 +82,7 @@ def serve_command(
         limits=ServerLimits(connections=max_connections, per_address=max_per_address),
     )
     if not check:
+        # The server writes to stderr itself from now on.
         session.progress.end()
         serving.run(sys.stderr)
         return

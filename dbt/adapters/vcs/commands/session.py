@@ -80,6 +80,7 @@ class CommandSession:
         """Return a store whose files count in the progress of the command, if that is shown."""
         if not self.progress.is_live:
             return blobs
+        # It answers by `__getattr__`, which type checkers don't see.
         return cast("Blobs", WatchedBlobs(blobs, self._counts))
 
     @property
@@ -160,6 +161,7 @@ class CommandSession:
         for branch, before in self._exported.items():
             head = self._head_of(branch)
             rule = self.rules.export_of(branch)
+            # None: the branch was deleted by the command, and shows nothing to export.
             if rule is not None and head not in (None, before):
                 from dbt.adapters.vcs.iceberg.exports import export_after
 
@@ -266,6 +268,7 @@ class CommandSession:
 
     def spelled(self, text: str) -> str:
         """Return a sentence with its options written the way the caller passes them."""
+        # An operation of dbt replaces this method: there, options are arguments.
         return text
 
 
@@ -309,6 +312,7 @@ _REFRESH: Final = 0.25
 _SECONDS: Final = 10.0
 """Seconds between two lines where nobody watches."""
 
+# Such a terminal can't take a line back.
 _DUMB: Final = frozenset({"dumb", "unknown"})
 
 
@@ -349,6 +353,7 @@ class ProgressLine:
     def begin(self) -> None:
         """Show the line in a terminal, once the command takes long."""
         if self.is_live and self._thread is None:
+            # A new one, since `clear` begins again after the last one was set.
             self._ended = threading.Event()
             self._thread = threading.Thread(target=self._run, args=(self._ended,), daemon=True)
             self._thread.start()
@@ -433,6 +438,7 @@ class WatchedBlobs:
             among them; `deleted`.
     """
 
+    # One for all stores, since several share their counts.
     _lock = threading.Lock()
 
     def __init__(self, blobs: Blobs, counts: Counter[str]) -> None:

@@ -71,6 +71,7 @@ def create_snapshot(
     known = repository.branch(repository.default_branch).head
     # A snapshot keeps its version, but only once it is there.
     hold(repository, commit, [version], author=author, known=known)
+    # A version that is named by its id was found through no commit.
     made = repository.snapshots.create(
         table, name, version, at=commit or known, author=author, note=note
     )

@@ -106,6 +106,7 @@ def stale_command(
         return
     names, others = selection(found)
     session.show(names, [line(names)])
+    # On stderr, so that the selection can be passed on to dbt.
     session.warn(f"{name} is stale, and no node of dbt made it." for name in others)
 
 

@@ -89,6 +89,7 @@ def protect_tag(
 
 
 def _summary(repository: Repository, tag: Tag) -> TagSummary:
+    # Not the last move: protecting a tag moves it, too, perhaps by somebody else.
     made = repository.refs.created("tags", tag.ref).move
     return TagSummary(
         name=tag.name,

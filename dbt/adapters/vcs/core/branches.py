@@ -192,6 +192,7 @@ class Names:
         Raises:
             InputError: It is not a valid name, or reads as a revision.
         """
+        # First what can't be stored at all, then git's rules for new names.
         quote(name)
         check_new_name(name, self._word)
 
@@ -359,6 +360,7 @@ class Names:
         if last is not None:
             when = f"{datetime_of(last.move.at):%Y-%m-%d %H:%M} UTC"
             gone = f"The {self._word} {name!r}{self._of} was deleted on {when} by {last.move.by}."
+            # Only branches can be undeleted.
             if self._space != "heads":
                 return gone
             if last.move.note.startswith(RENAMED):
@@ -542,6 +544,7 @@ def snapshot_of(ref: Ref) -> SnapshotId:
 
 
 def _space(relation: RelationName) -> str:
+    # Not quoted: names of relations are `[a-z0-9_]+`.
     return f"{ROOT}/{relation.schema}/{relation.identifier}"
 
 

@@ -103,6 +103,7 @@ class Repository(CommitGraph):
         check_vacant(blobs)
         header = new_header(default_branch)
         new = cls(blobs, header, clock)
+        # A name that isn't allowed is refused before anything is written.
         new._heads.check_new(default_branch)
         tree = TreeId(new.objects.put(Tree()))
         first = Commit(
@@ -121,6 +122,7 @@ class Repository(CommitGraph):
         # Before anybody relies on it: a store that ignores put-if-absent loses commits.
         new.objects.check_write_once(Tree())
         write_header(blobs, header)
+        # Opened again: another process may have written its own header first.
         return cls.open(blobs, clock=clock)
 
     @classmethod
@@ -187,6 +189,7 @@ class Repository(CommitGraph):
             InputError: The branch already exists, or the name is not allowed.
             DamagedError: There is no such commit.
         """
+        # Read for the error alone: it should come here, and not from whoever reads the branch.
         self.objects.commit(at)
         ref = self._heads.create(name, at, author=author, note=note, state=state, check=check)
         return Branch(name, at, ref)

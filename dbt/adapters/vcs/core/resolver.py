@@ -125,6 +125,7 @@ def parse_range(text: str) -> Range | None:
     Raises:
         InputError: An end is missing, or there are more than two.
     """
+    # New names hold no two dots (git-check-ref-format(1), rule 3), so these part the ends.
     parts = re.split(r"(\.{2,})", text)
     if len(parts) == 1:
         return None
@@ -235,6 +236,7 @@ class Resolver:
         Raises:
             InputError: Several commits start with it.
         """
+        # An id that no commit has may be a name: older versions allowed it.
         if OBJECT_ID.fullmatch(name) and self._objects.with_prefix("commit", name):
             return CommitId(name)
         bare = name.removeprefix("refs/")
@@ -268,6 +270,7 @@ class Resolver:
         return f"{id[:12]} ({moment}, {commit.summary})"
 
     def _selected_commit(self, name: str, selector: Selector) -> CommitId:
+        # Only branches: a tag names one commit for good.
         last = self._refs.read("heads", name)
         if last is None:
             raise NotFoundError(self._heads.unknown(name))

@@ -115,6 +115,7 @@ def merge_trees(base: Tree, ours: Tree, theirs: Tree, load: LoadSchema) -> TreeM
     parts = []
     for name in sorted(base.schemas.keys() | ours.schemas.keys() | theirs.schemas.keys()):
         refs = Sides(*(tree.schemas.get(name, Absent) for tree in (base, ours, theirs)))
+        # Most schemas are the same on two sides, and aren't loaded.
         if refs.theirs not in (refs.base, refs.ours):
             parts.append(_merge_schema(name, refs, load))
     return TreeMerge(

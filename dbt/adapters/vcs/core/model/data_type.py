@@ -130,6 +130,7 @@ class Type:
         if self.parts:
             return f"{self.kind}<{','.join(map(str, self.parts))}>"
         if self.units:
+            # A single unit is kept as both ends.
             return f"interval {' to '.join(dict.fromkeys(self.units))}"
         size = f"({','.join(map(str, self.size))})" if self.size else ""
         collation = f" collate {self.collation}" if self.collation else ""
@@ -246,6 +247,7 @@ class _Parser:
         found: list[int | str] = []
         while not found or self._take(","):
             word = self._next().lower()
+            # A number, or the reference system of a geometry.
             found.append(int(word) if word.isdigit() else word)
         self._expect(")")
         return found

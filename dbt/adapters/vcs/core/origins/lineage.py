@@ -196,6 +196,7 @@ def last_read(
     if consumption.reader == str(reader):
         return None
     alike = [item for item in consumption.inputs if _lineage(objects, item) == table]
+    # Decision 32: a guess would lose rows or repeat them.
     return alike[0] if len(alike) == 1 else None
 
 
@@ -222,6 +223,7 @@ def adds_up(sides: Consumptions) -> bool:
     They are not if both built it from the same changes, each for itself.
     """
     base, ours, theirs = sides
+    # Decision 32: else rows without a key, built from the same changes twice, are kept twice.
     return has_name(sides) and (ours != theirs or ours == base)
 
 

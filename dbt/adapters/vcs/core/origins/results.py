@@ -118,6 +118,7 @@ class Results:
         if replace:
             self._blobs.replace_all({path: data})
         else:
+            # Decision 30: whoever was first has stored the result of the same key.
             self._blobs.create(path, data)
 
     def all(self) -> Iterator[StoredResult]:

@@ -235,6 +235,7 @@ class _Finder:
 
     def fetch(self, ids: Iterable[SnapshotId]) -> None:
         """Read versions at once, so that they are at hand."""
+        # Damage is left to `inputs`, which reports it by the table's name.
         each(self._past, ids)
 
     def inputs(self, name: RelationName, id: SnapshotId) -> list[Input]:
@@ -289,6 +290,7 @@ class _Finder:
                 yield Moved(name_of(item), item.version, entry.version)
 
     def _has_same_rows(self, item: Input, entry: Entry) -> bool:
+        # Views and functions are texts: another version is another text.
         if item.snapshot is None or not isinstance(entry, TableEntry):
             return False
         read = self._rows_of(SnapshotId(item.snapshot))
@@ -304,6 +306,7 @@ class _Finder:
             if snapshot is None:
                 break
             found.add(rows_digest(snapshot))
+            # The rows are those of the version before, whose id a reader may have recorded.
             if snapshot.operation in SAME_ROWS and snapshot.parents:
                 id = snapshot.parents[0]
         return found
@@ -323,6 +326,7 @@ def is_whole(snapshot: Snapshot, name: RelationName) -> bool:
 
 
 def _counts(item: Input, reader: RelationName) -> bool:
+    # Files have no versions to compare, and a pinned version stays whatever a branch shows.
     return item.external is None and not item.pinned and name_of(item) != reader
 
 

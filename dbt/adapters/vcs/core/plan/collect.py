@@ -210,6 +210,7 @@ class _Marking:
 
     def version(self, id: SnapshotId) -> None:
         """Mark a version and those that it came from."""
+        # Not by recursion: histories are longer than Python's stack allows.
         versions = [id]
         while versions:
             id = versions.pop()

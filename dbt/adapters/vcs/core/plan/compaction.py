@@ -85,6 +85,7 @@ def plan_compaction(
     groups: dict[tuple[tuple[str, str | None], ...], list[Block]] = {}
     for block in contents.blocks:
         if _is_small(block, target_bytes) or _is_riddled(block, contents.deleted):
+            # By partition: all rows of a block are of one.
             groups.setdefault(tuple(sorted(block.partition.items())), []).append(block)
     bins: list[Bin] = []
     for blocks in groups.values():
@@ -171,4 +172,5 @@ def _bins(blocks: Iterable[Block], contents: Contents, target_bytes: int) -> lis
 
 
 def _is_useful(item: Bin, deleted: Mapping[str, int]) -> bool:
+    # A small block by itself would be written again by each compaction, and stay small.
     return len(item.blocks) > 1 or any(_is_riddled(block, deleted) for block in item.blocks)

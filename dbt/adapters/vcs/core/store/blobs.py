@@ -214,6 +214,7 @@ class Parallel:
         return [work.results[number] for number in range(len(wanted))]
 
     def _started(self) -> ThreadPoolExecutor:
+        # Marks the threads of this pool, for the look in `map`.
         initializer = partial(setattr, self._here, "is_one", True)
         return ThreadPoolExecutor(_THREADS, "vcs-store", initializer=initializer)
 

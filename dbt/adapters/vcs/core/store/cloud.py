@@ -152,6 +152,7 @@ class CloudBlobs:
         """Remove a blob."""
         check_path(path)
         with suppress(NotFoundError), translated_cloud("delete", path, self.uri):
+            # By the client that sends a request once: see `opening._NO_RETRIES`.
             obstore.delete(self._deleting, path)
 
     def sync(self, paths: Iterable[str]) -> None:
@@ -165,6 +166,7 @@ def translated_cloud(verb: str, path: str, uri: str) -> Iterator[None]:
         try:
             yield
         except StoreNotFoundError as error:
+            # As Python's own errors, so that `translated` has one set of rules for all stores.
             raise FileNotFoundError(_error_text(error)) from None
         except (PermissionDeniedError, UnauthenticatedError) as error:
             raise PermissionError(_error_text(error)) from None

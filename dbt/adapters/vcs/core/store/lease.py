@@ -104,6 +104,7 @@ class Lease:
     def end(self) -> None:
         """Stop renewing, and let others start."""
         self._stopped.set()
+        # Before the file is deleted: a renewal that is under way would write it again.
         if self._thread.is_alive():
             self._thread.join()
         self._blobs.delete(self._path)

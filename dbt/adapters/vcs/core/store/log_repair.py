@@ -65,6 +65,7 @@ def plan_log(
     Moves that are damaged or missing are taken from a copy of the repository, if it has them.
     """
     numbers, foreign = _numbers(blobs, folder)
+    # The whole folder may be gone here.
     if not numbers and copy is not None:
         numbers, _ = _numbers(copy, folder)
     whole: dict[int, tuple[RefMove, bytes]] = {}
@@ -126,6 +127,7 @@ def _whole(blobs: Blobs, path: str, name: str) -> tuple[RefMove, bytes] | None:
         move = opened(data, path)
     except (DamagedError, NotFoundError):
         return None
+    # A move of another ref can be whole, and be none of this log.
     return (move, data) if move.name == name else None
 
 

@@ -80,6 +80,7 @@ def connect(
             settings=settings,
             storage_options=storage_options,
             given=given,
+            # Tells a session that shows another branch already.
             owner=f"{opened.id}@{branch}",
         )
 

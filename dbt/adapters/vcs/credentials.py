@@ -161,6 +161,7 @@ class VcsCredentials(Credentials):
         for key, value in super().connection_info(with_aliases=with_aliases):
             yield key, shown_location(value) if key == "repository" else value
 
+    # `target` has these in Jinja, and `dbt debug` shows them, so no secret is among them.
     def _connection_keys(self) -> tuple[str, ...]:
         # Includes `database`, which is None, so that packages can pass target.database on.
         return (

@@ -153,6 +153,8 @@ class VcsAdapter(SparkAdapter):
     def cleanup_connections(self) -> None:
         """Close every connection, and release the engine if no command will."""
         super().cleanup_connections()
+        # dbt closes connections before it says how a run ended, and publishing may need the
+        # engine.
         if self.environment.invocation.is_direct:
             self.environment.close()
 
@@ -228,6 +230,7 @@ class VcsAdapter(SparkAdapter):
     def vcs_check_query(self, sql: str) -> None:
         """Refuse model SQL with more than one statement: only one can return its rows."""
         with self.connections.exception_handler("model"):
+            # Only a semicolon can part a text, and reading one takes longer than looking for it.
             count = len(split(sql)) if ";" in sql else 1
             if count > 1:
                 raise InputError(

@@ -36,6 +36,7 @@ class VcsRelation(SparkRelation):
         """
         return not self.schema or not self.include_policy.schema
 
+    # dbt renders while it parses and compiles, too, and keeps the texts. So names stay logical.
     def render(self) -> str:
         """Return the SQL for the relation; limits and samples are added to it."""
         # Without an alias, which Spark doesn't need, so that a test can add its own.

@@ -35,6 +35,7 @@ CACHE: Final = "XDG_CACHE_HOME"
 def cache_folder(env: Mapping[str, str]) -> Path | None:
     """Return the folder for what can be made again; None if the user has no home."""
     given = env.get(CACHE)
+    # XDG's specification: a relative path is invalid, and is ignored.
     if given and Path(given).is_absolute():
         return Path(given) / "dbt-vcs"
     with suppress(RuntimeError):

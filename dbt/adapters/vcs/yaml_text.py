@@ -12,6 +12,7 @@ from dbt.adapters.vcs.core.errors import InputError
 MAX_DEPTH: Final = 100
 """Levels of nesting that are read."""
 
+# PyYAML lacks the fast one where it was built without libyaml.
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 

@@ -163,6 +163,7 @@ class _Export:
         names = named_commits(repository) if changed else ()
         self._export(sorted(changed), names)
         self._export_views(sorted(changed))
+        # Last: an export that is stopped before is done again from the state before it.
         self._folder.finish(
             head.ref.seq,
             ExportState(
@@ -299,6 +300,7 @@ class _Export:
                     new[relation] = NumberedFile(last + 1, data)
             # Before they are there: this may end at any time.
             self._paths |= {folder.path_of(name, file) for name, file in new.items()}
+            # Where another export took the number, the next turn looks at what it wrote.
             lost = folder.add(new)
             self._paths -= {folder.path_of(name, new[name]) for name in lost}
             written = {name: file for name, file in new.items() if name not in lost}

@@ -103,6 +103,7 @@ def shown_versions(
         if parent is None or repository.objects.commit(parent).committed_at < since:
             break
         id = parent
+    # The commit that first showed it is older than the retention, and may be gone.
     if newest:
         made = repository.objects.snapshot(version).created_at
         yield ShownVersion(version, None, made, None)

@@ -461,6 +461,7 @@ def resumed_run(
         return None
     known = [run for run in runs(repository) if run.target == credentials.branch]
     if not retry_of:
+        # With `publish: after_tests`, `dbt test` goes on with the run that waits for it.
         return next((run for run in known if run.status is Status.PASSED), None)
     retried = [run for run in known if run.invocation == retry_of]
     # Decision 8: dbt's record lacks nodes that had not started, and couldn't be completed.

@@ -74,6 +74,8 @@ class Project:
             node = self._nodes.get(id)
             if node is None:
                 continue
+            # A test of a relationship depends on two models, and is about the one that it is
+            # attached to.
             attached = getattr(node, "attached_node", None)
             found.update([attached] if attached else node.depends_on.nodes)
         return tuple(sorted(id for id in found if self.digest(id)))
@@ -178,6 +180,7 @@ FORMATS: Final = ("parquet", "vcs", "")
 
 _WITH_TABLE: Final = frozenset({"model", "seed", "snapshot", "test"})
 _WITHOUT_TABLE: Final = frozenset({"view", "ephemeral", "materialized_view"})
+# What a project sets so that a package's config no longer counts.
 _FREED: Final = {
     "file_format": "parquet",
     "clustered_by": "null",
@@ -234,6 +237,7 @@ def asked_by(node: Any) -> dict[str, Any]:
     kind = str(node.resource_type)
     if kind not in _WITH_TABLE or config.materialized in _WITHOUT_TABLE:
         return {}
+    # Without a table there is no storage to ask for.
     if kind == "test" and not node.should_store_failures:
         return {}
     asked: dict[str, Any] = {}

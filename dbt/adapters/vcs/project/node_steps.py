@@ -150,6 +150,7 @@ def record_consumed(
         return
     code = str(getattr(node, "compiled_code", None) or "")
     reads = str(node.language) == "sql" and DIFF_FUNCTION in code.lower()
+    # Decision 32: which versions were consumed is read from the SQL that was run.
     text = code if reads else ""
     # A build with `--empty` has read no change, so the table still has to consume it.
     record(overlay, relation_of(relation), text, origin, lambda: zone, advance=not is_empty)
@@ -183,6 +184,7 @@ class LoggedStep:
 
     def why_not_again(self) -> str | None:
         """Return why its statements don't say all of what it did; None if they do."""
+        # Decision 31: a step is repeated if its log says everything that it did.
         if not self.statements and not self.did_more:
             return "it sent no statement"
         if self.did_more:

@@ -301,6 +301,7 @@ class RunHealer:
         """Return the target with the run merged into it, except for what will be made again."""
         assert plan.changes is not None
         head, changes = plan.target.head, plan.changes
+        # Decision 31: what is computed again starts from what the target shows.
         kept = {name: entry for name, entry in changes.relations.items() if name not in made}
         return Overlay(
             repository=self._repository,
@@ -360,6 +361,7 @@ class RunHealer:
         if why_none is not None:
             found = [(name, why_none) for name, _ in found]
         missing = [f"{name} ({why})" for name, why in found if isinstance(why, str)]
+        # Decision 31: to fail would help nobody, since the same command would make the same state.
         if missing:
             return [], (f"Not computed again, as if the run came last: {joined(missing)}.",)
         return [item for _, item in found if isinstance(item, RecordedTable)], ()

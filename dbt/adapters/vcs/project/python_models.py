@@ -72,6 +72,7 @@ def run_python_model(
     def compute() -> Outcome:
         known = [name for name in reads if is_known(name)]
         outcome = _run(connection, overlay, origin, code, model=model, reads=known)
+        # What the user's code did to the session isn't known, and later results may depend on it.
         connection.doubt(f"the Python model {model} ran in this session")
         return outcome
 

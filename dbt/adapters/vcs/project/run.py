@@ -198,6 +198,7 @@ class RunLife:
 
     def land(self, overlay: Overlay, message: str, run: Run | None = None) -> None:
         """Commit an overlay to the run branch, unless it has no changes."""
+        # Decision 30: a version that was taken gets the branch's own version as its first parent.
         settle_history(overlay)
         if not overlay.is_empty:
             self.line.land(overlay, message, run)
@@ -239,6 +240,7 @@ class RunLife:
             if node.status in UNDONE:
                 self.postponed.drop(node.id)
             if node.id.startswith("test."):
+                # A later publish or promotion asks which versions a test has seen.
                 node = msgspec.structs.replace(node, inputs=step.read())
             self._ended[node.id] = node
             # Only now: a result that did not land names versions that a collection may take.

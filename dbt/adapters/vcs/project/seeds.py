@@ -159,11 +159,11 @@ def _digest(rows: pa.Table, zone: str) -> str:
     return hashlib.sha256(sink.getvalue()).hexdigest()
 
 
+# A timestamp with a time zone, as Arrow reads it.
 _ZONED: Final = r":\d\d\S*(Z|[+-]\d\d(:?\d\d)?)$"
-"""A timestamp with a time zone, as Arrow reads it."""
 
+# What Spark ignores when it reads a date.
 _TIME_OF_DAY: Final = r"^(\S+?)[ T].*$"
-"""What Spark ignores when it reads a date."""
 
 _LENGTH: Final = re.compile(r"(?:var)?char\((\d+)\)")
 
@@ -251,6 +251,7 @@ def _of_times(values: Sequence[Any], type: pa.DataType, time_zone: str) -> pa.Ar
 def _of_text(array: pa.Array, type: pa.DataType, time_zone: str) -> pa.Array:
     if pa.types.is_binary(type):
         return array.cast(type)
+    # Spark's casts ignore white space around a value.
     trimmed = pc.utf8_trim_whitespace(array)
     if pa.types.is_date(type):
         return pc.replace_substring_regex(trimmed, _TIME_OF_DAY, r"\1").cast(type)

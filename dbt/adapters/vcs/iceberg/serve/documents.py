@@ -160,6 +160,7 @@ class IcebergDocuments:
             repository: The repository.
             format_version: Format version of the tables whose properties say none.
         """
+        # A package that is missing is an error of the start, and no request waits for the import.
         prepare(format_version)
         self.format_version = format_version
         self._repository = repository

@@ -126,6 +126,7 @@ def writer_of(
     Raises:
         RestError: The revision is no branch, or the bearer may not write to it.
     """
+    # Before the branch is looked for: nobody learns which names there are.
     bearer.check_reads(repository, revision)
     found = repository.find_branch(revision)
     if found is None:
@@ -148,6 +149,7 @@ def writer_of(
         )
     name = NOBODY if bearer.name == "-" else bearer.name
     # The header is anybody's word, and goes into a commit's message.
+    # Iceberg's Java client begins with its foundation: `Apache Iceberg 1.12.0`.
     match = _CLIENT.match((client or "").removeprefix("Apache "))
     return BranchWriter(
         repository=repository,

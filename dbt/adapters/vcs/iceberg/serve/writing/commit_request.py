@@ -87,6 +87,7 @@ def read_body(data: bytes) -> Record:
 
 
 def _check_depth(value: Any) -> None:
+    # Level by level: a function that calls itself is what the limit protects.
     level = [value]
     for _ in range(_DEPTH):
         below: list[Any] = []

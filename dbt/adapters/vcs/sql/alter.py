@@ -184,13 +184,17 @@ def _comment_on_column(cursor: TokenCursor) -> AlterColumn:
     cursor.expect("is")
     comment = _last_value(cursor, read_comment_value(cursor))
     return AlterColumn(
-        target=Target(name=name, start=start, end=end), column=parts[-1], comment=comment or ""
+        # Empty text removes the comment; None would leave it.
+        target=Target(name=name, start=start, end=end),
+        column=parts[-1],
+        comment=comment or "",
     )
 
 
 def _alter(cursor: TokenCursor, kind: RelationKind) -> Statement:
     target = cursor.target()
     changed = _alter_either(cursor, kind, target)
+    # `as` is optional here in Spark's grammar.
     if changed is None and kind == "view" and (cursor.take("as") or cursor.token.word == "select"):
         return AlterViewAs(target=target, query=cursor.query())
     if changed is None and kind == "table":
@@ -198,6 +202,7 @@ def _alter(cursor: TokenCursor, kind: RelationKind) -> Statement:
     if changed is None:
         words = f"{cursor.token.text} {cursor.ahead().text}".strip()
         step = f"Rebuild the {kind} with a model, or drop and create it"
+        # At most four words come before it: `add if not exists partition`.
         if cursor.at("recover") or any(cursor.ahead(n).word == "partition" for n in range(5)):
             step = (
                 "Partitions exist as long as they have rows: leave the statement out, `insert "
@@ -542,9 +547,9 @@ def _schema_with_position(
 
 
 def _check_no_nulls(scope: Scope, name: RelationName, snapshot: Snapshot, field: Field) -> None:
-    """Refuse NULLs; only blocks whose footers count some, or don't count them, are read."""
     repository = scope.overlay.repository
     version = Version.of(repository, snapshot)
+    # Footers count NULLs. Only blocks that have some, or whose count is unknown, are read.
     doubtful = [
         block
         for block in version.blocks
@@ -593,6 +598,7 @@ def _add_check(scope: Scope, statement: AddCheck) -> Outcome:
             f"{name} already has a constraint {constraint}. Drop it first, or choose another name."
         )
     properties = {**snapshot.properties, CHECK + constraint: statement.check.expression}
+    # `changed` checks all rows against a constraint that is new.
     version = msgspec.structs.replace(snapshot, properties=properties)
     changed(scope, name, snapshot, version, operation="alter")
     return Outcome()

@@ -79,6 +79,7 @@ def _new_values(
     _check_columns(table, set_)
     count = len(table.rows)
     rows = table.rows.append_column(FILE_COLUMN, pa.nulls(count, pa.string()))
+    # The table gets the columns of a target, so that the update is staged as that of any table.
     rows = rows.append_column(POSITION_COLUMN, pa.array(range(count), pa.int64()))
     located = f"(select * from {scope.session.mount_arrow(_MOUNTED, rows)})"
     columns = [TargetColumn(field.name, field.default) for field in table.fields]
@@ -131,6 +132,7 @@ def _table_with_edits(
                     "either, or set another resolution."
                 )
             exact = exact_values(table, {name: item[n] for name, item in values.items()}, zone)
+            # Columns that aren't set come from a side, if the statement chooses one, too.
             start = None if choice is Choice.CUSTOM else choice
             given[row] = given_row(table, row, exact, start)
         return table.with_given(given)

@@ -125,6 +125,7 @@ def _read_create_table(cursor: TokenCursor) -> CreateTable | CreateTableLike | C
     if cursor.take("like"):
         return _like(cursor, target, if_not_exists)
     if cursor.at("clone") or cursor.at("shallow", "clone") or cursor.at("deep", "clone"):
+        # Other engines' words. No clone copies rows here, so both mean the same.
         cursor.take_any("shallow", "deep")
         cursor.expect("clone")
         return _clone(cursor, target, replace, if_not_exists)

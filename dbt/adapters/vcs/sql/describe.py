@@ -84,6 +84,7 @@ def read_describe(cursor: TokenCursor) -> Describe | DescribeFunction | Describe
         UnsupportedError: It asks about one partition.
     """
     if not _last(cursor):
+        # A dot behind one of these words makes it a schema's name.
         if cursor.ahead().word != "." and cursor.take("function"):
             return read_describe_function(cursor)
         if cursor.ahead().word != "." and cursor.take_any(*SCHEMA_WORDS):
@@ -126,7 +127,6 @@ def _last(cursor: TokenCursor) -> bool:
 
 @reads("show create table")
 def _read_show_create_table(cursor: TokenCursor) -> ShowCreateTable:
-    """Read what follows `show create table`."""
     target = cursor.target()
     cursor.take("as", "serde")
     cursor.end()
@@ -223,6 +223,7 @@ def describe_schema(scope: Scope, statement: DescribeSchema) -> Outcome:
         ("Namespace Name", name),
         ("Comment", info.comment or ""),
         ("Location", scope.overlay.repository.blobs.uri),
+        # A repository has no user accounts.
         ("Owner", ""),
     ]
     if statement.extended:
@@ -294,6 +295,7 @@ def _with_signs(scope: Scope, *names: RelationName, clustered: bool = True) -> O
     found = {}
     for name in names:
         columns: tuple[Column, ...] = ()
+        # A view is described with the types that it has now, not with those of its creation.
         if not isinstance(scope.overlay.require(name), TableEntry):
             columns = tuple(
                 Column(name=column, type=type_, comment=comment)
@@ -301,6 +303,8 @@ def _with_signs(scope: Scope, *names: RelationName, clustered: bool = True) -> O
             )
         placeholder = answering(scope.overlay, name, columns)
         found[name] = placeholder if clustered else replace(placeholder, cluster_by=())
+    # Decision 16: a placeholder has a relation's name and columns without its rows. Spark
+    # describes it, and no version is mounted.
     with scope.mounts.with_placeholders(found, scope.session):
         return Outcome(rows=scope.session.query(scope.text))
 
@@ -341,15 +345,12 @@ def _defaults(snapshot: Snapshot) -> list[Row]:
 
 
 def _facts_of(overlay: Overlay, snapshot: Snapshot, field: Field) -> list[tuple[str, str]]:
-    """Return the statistics of a column as names and values, `NULL` if not known.
-
-    Bounds and counts are exact. Those that deleted rows or missing block statistics make
-    uncertain are `NULL`.
-    """
+    """Return the statistics of a column as names and values, `NULL` if not known."""
     version = Version.of(overlay.repository, snapshot)
     holed = set(version.deleted)
     blocks = list(version.blocks)
     known = dict(_UNKNOWN)
+    # What is shown is exact. A bound may have been in a row that is deleted, so it isn't known.
     if type_of(field.type).kind in _BOUNDED and not holed:
         low, high = _bounds(blocks, field)
         known |= {"min": low, "max": high}
@@ -367,6 +368,7 @@ def _bounds(blocks: list[Block], field: Field) -> tuple[str, str]:
         item is not None and item.nulls == block.rows
         for item, block in zip(stats, blocks, strict=True)
     ]
+    # A block in which all values are NULL has no bounds, and none are missing.
     if not known or len(known) + sum(empty) < len(blocks):
         return _NULL, _NULL
     lows = [_value(item.min, field.type) for item in known]
@@ -400,6 +402,7 @@ def _bound_text(value: Decimal | int, type_: str) -> str:
         return date_text(int(value))
     if kind in ("timestamp", "timestamp_ntz"):
         text = moment_text(int(value), fraction=True)
+        # Spark's catalog has the bounds of instants in UTC.
         return f"{text} +0000" if kind == "timestamp" else text
     return str(value)
 
@@ -407,5 +410,6 @@ def _bound_text(value: Decimal | int, type_: str) -> str:
 def _length(type_: str) -> str:
     found = type_of(type_)
     if found.kind == "decimal":
+        # Up to 18 digits, Spark counts a decimal as a long.
         return "8" if found.precision <= 18 else "16"
     return str(_LENGTHS.get(found.kind, _NULL))

@@ -75,7 +75,6 @@ class SnapshotDiff(Statement):
 
 @reads("snapshot diff")
 def _read_diff(cursor: TokenCursor) -> SnapshotDiff:
-    """Read what follows `snapshot diff`."""
     before = read_table_at(cursor)
     cursor.expect("and")
     after = read_table_at(cursor)
@@ -90,6 +89,7 @@ def _shape(cursor: TokenCursor) -> DiffShape | None:
     if cursor.take("as"):
         for shape in get_args(DiffShape):
             if cursor.take(shape):
+                # `get_args` is typed as Any.
                 return shape  # type: ignore[no-any-return]
         cursor.fail("wide, signed, changes or three_way")
     return None
@@ -154,6 +154,7 @@ def snapshot_diff(scope: Scope, statement: SnapshotDiff) -> Outcome:
 
 def _rows(scope: Scope, difference: Shaped, statement: SnapshotDiff) -> Outcome:
     rows = difference.rows(scope.engine)
+    # No engine is started for rows that are here and that all readers interpret alike.
     if statement.where is None and isinstance(rows, pa.Table) and are_plain(rows):
         return Outcome(rows=ArrowRows(rows.slice(0, statement.limit)))
     relation = difference.relation(scope.session, rows, name=_ALONE)
@@ -222,9 +223,12 @@ def diff_relations(
     """
     found: dict[DiffReference, str] = {}
     for number, item in enumerate(diffs):
+        # Decision 32: the rows are right only if the table accounts for the first version.
         check_reader(scope.overlay, item, lambda: zone_of(scope.session))
         difference = _difference(scope, item.before, item.after, item.columns, item.shape)
         difference = difference.showing(named_columns(scope.text, item.where or ""))
+        # A name of this kind is replaced by the next statement that reads a difference. What is
+        # kept needs one that stays.
         name = None if keep else f"__vcs_diff_{number}"
         found[item] = filtered(difference.relation(scope.session, name=name), item.where)
     return found
@@ -335,6 +339,7 @@ class Shaped:
         """Return the same for a reader of some columns only, by lower-case name; None for all."""
         if names is None:
             return self
+        # The shape `wide` has each column twice, under these prefixes.
         prefixes = ("", "from_", "to_")
         shown = {name.removeprefix(prefix) for name in names for prefix in prefixes}
         return replace(self, two=replace(self.two, shown=frozenset(shown)))

@@ -139,6 +139,7 @@ def _read_create_function(cursor: TokenCursor) -> CreateFunction:
     Raises:
         UnsupportedError: A branch can't hold such a function.
     """
+    # The cursor is behind `function`: two tokens back is the word before it.
     replace, aggregate = is_replacing(cursor), cursor.ahead(-2).word == "aggregate"
     if_not_exists = read_if_not_exists(cursor, replace=replace)
     target = cursor.target()
@@ -305,6 +306,7 @@ def create_function(scope: Scope, statement: CreateFunction) -> Outcome:
         # Mounting runs the engine's own checks.
         scope.show([name])
     except VcsError:
+        # A statement that fails leaves the branch as it was.
         scope.overlay.put(name, Absent if existing is None else existing)
         raise
     return Outcome()
@@ -318,6 +320,8 @@ def _function(scope: Scope, statement: CreateFunction, name: RelationName) -> Fu
         found = [
             call
             for call in calls_of(body.text)
+            # The function may not be on the branch yet. Its own name counts all the same, to
+            # refuse a recursion.
             if scope.name(call.name) == name or scope.function(call.name) is not None
         ]
         calls = {str(scope.name(call.name)) for call in found}
@@ -353,7 +357,6 @@ def _python_version() -> str:
 
 @reads("drop function")
 def _read_drop_function(cursor: TokenCursor) -> DropFunction:
-    """Read what follows `drop function`."""
     if_exists = read_if_exists(cursor)
     target = cursor.target()
     cursor.end()
@@ -368,6 +371,7 @@ def drop_function(scope: Scope, statement: DropFunction) -> Outcome:
 
 def read_describe_function(cursor: TokenCursor) -> DescribeFunction | None:
     """Read what follows `describe function`; None where an operator is described."""
+    # `describe function extended` is about a function of that name.
     extended = cursor.ahead().kind is not Kind.END and cursor.take("extended")
     if not is_name(cursor.token):
         return None
@@ -390,6 +394,7 @@ def describe_function(scope: Scope, statement: DescribeFunction) -> Outcome:
     entry = scope.overlay.entry(name)
     bare = statement.target.name.schema is None
     if not isinstance(entry, FunctionEntry) or (
+        # Decision 15: without a schema, a name means Spark's own function first.
         bare and scope.session.has_function(statement.target.name.identifier)
     ):
         return Outcome(rows=scope.session.query(scope.text))
@@ -428,7 +433,6 @@ def _returns(function: Function) -> str:
 
 @reads("show functions", "show user functions", "show all functions")
 def _read_show_functions(cursor: TokenCursor) -> ShowFunctions:
-    """Read what follows `show functions`."""
     kind = cursor.tokens[1].word
     schema = cursor.schema() if cursor.take_any("in", "from") else None
     pattern: str | None = None
@@ -460,6 +464,8 @@ def show_functions(scope: Scope, statement: ShowFunctions) -> Outcome:
         for identifier, entry in scope.overlay.entries(schema).items()
         if isinstance(entry, FunctionEntry)
     ]
+    # Spark's catalog has the functions that statements have called so far; the branch's tree has
+    # all.
     names = [name for name in known if not name.startswith(f"{CATALOG}.")]
     names += [f"{CATALOG}.{schema}.{name}" for name in like(held, statement.pattern)]
     return Outcome(rows=Listing.of(["function"], [[name] for name in sorted(names)]))

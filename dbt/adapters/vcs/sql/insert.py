@@ -56,6 +56,7 @@ def insert(scope: Scope, statement: Insert) -> Outcome:
         if _has_partition(scope, statement.partition, snapshot):
             return Outcome(affected=0)
     for column in statement.columns:
+        # Raises for a column that the table lacks, before any row is computed.
         snapshot.schema.field(column)
     reading = partial(scope.reading, statement.query)
     blocks = write_query(scope, name, snapshot, statement.staged, reading)
@@ -104,6 +105,7 @@ def _replacement_test(
             # With a value for every partition column it is that partition, whatever the mode.
             return lambda block: _matches(block, wanted)
         return lambda block: tuple(sorted(block.partition.items())) in written
+    # Without a partition clause nothing is asked of a block, so all are replaced.
     return lambda block: _matches(block, wanted)
 
 
@@ -147,6 +149,7 @@ def _without_rows(
 def _check_condition(
     scope: Scope, target: RowTarget, statement: Delete, condition: str, written: Sequence[Block]
 ) -> None:
+    # To replace rows by none is to delete them.
     if not written:
         return
     columns = [TargetColumn(field.name) for field in target.snapshot.schema.fields]

@@ -135,6 +135,7 @@ class Merge(RowChange, Statement):
 
     def source_query(self) -> str:
         """Return a query of only the source's rows, as SQL."""
+        # The source's query has nothing of the target.
         return self._query("", (), ()).source_query()
 
     def staged(
@@ -176,6 +177,8 @@ class Merge(RowChange, Statement):
 
     def pieces(self) -> Pieces:
         """Return the pieces of its text."""
+        # Without an alias, conditions may qualify the source's columns by its schema, too. It is
+        # replaced by a query that has only the name.
         return Pieces(self, self.source.parts if self.source.alias is None else ())
 
     def _query(
@@ -330,6 +333,7 @@ class MergeQuery:
     def _only_target(self, rows: str) -> str:
         """Return the rows with the changes of those only in the target."""
         missing = f"{self._private_name('source')} is null"
+        # The target's names come back in a level of their own, so that its alias can qualify them.
         named = [f"{self._old(n)} as {quote_name(c.name)}" for n, c in self._places()]
         rows = f"select *,\n  {_lines(named)}\nfrom (\n{rows}\n)"
         kinds = {clause.when for clause in self.statement.clauses}
@@ -634,6 +638,7 @@ def _blocks_to_search(scope: Scope, target: RowTarget, statement: Merge) -> Sequ
         if (field := schema.find(pair.column)) and pruning.is_ordered(field.type)
     ]
     alias = statement.source.shown_name
+    # With pairs there is an alias: the second check is for its type.
     if not pairs or alias is None:
         return target.blocks
     asked = ", ".join(f"min({sql}), max({sql})" for _, sql in pairs)
@@ -644,6 +649,7 @@ def _blocks_to_search(scope: Scope, target: RowTarget, statement: Merge) -> Sequ
             return target.blocks
         rows = scope.session.query(query)
     blocks: Sequence[Block] = target.blocks
+    # A source without keys has NULL for both bounds, which reaches no block.
     values = told_rows(rows)[0]
     for place, (field, _) in enumerate(pairs):
         low, high = 2 * place, 2 * place + 1

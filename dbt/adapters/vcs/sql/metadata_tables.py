@@ -130,6 +130,7 @@ def _snapshots(overlay: Overlay) -> Iterator[Row]:
         key = (item.relation, item.snapshot)
         commits.pop(key, None)
         yield _snapshot_row(repository, *key, item.commit, names.get(key, []))
+    # What is left has a name, and is in no commit of this branch's history.
     for key, commit in commits.items():
         yield _snapshot_row(repository, *key, commit, names[key])
 
@@ -179,6 +180,7 @@ def _lineage(overlay: Overlay) -> Iterator[Row]:
     for item in appearances(repository, overlay.base):
         origin = repository.objects.snapshot(item.snapshot).origin
         run = repository.objects.commit(item.commit).run
+        # A version that read nothing is shown as well.
         inputs: tuple[Input | None, ...] = origin.inputs or (None,)
         for read in inputs:
             yield (
@@ -209,6 +211,7 @@ def _stale(overlay: Overlay) -> Iterator[Row]:
             yield str(item.relation), node, str(moved.relation), moved.read, moved.shown, False
         for relation in item.through:
             yield str(item.relation), node, str(relation), None, None, True
+    # A table whose version can't be read is one row, and the others are shown.
     for name in damaged:
         yield name, None, None, None, None, None
 
@@ -235,11 +238,14 @@ def _runs(overlay: Overlay) -> Iterator[Row]:
 def _conflicts(overlay: Overlay) -> Iterator[Row]:
     repository = overlay.repository
     for merge in open_merges(repository):
+        # Decision 13: conflicts are tables on the merge's own branch; those of whole relations are
+        # in its record.
         begun = (merge.target, merge.source, merge.theirs, merge.branch)
         for name, table in tables_of(repository, merge).items():
             yield (*begun, str(name), "rows", None, len(table.rows), table.open)
         for name, message in merge.whole.items():
             is_open = name not in merge.choices
+            # A conflict about a schema as a whole has no identifier.
             shown = str(name) if name.identifier else f"schema {name.schema}"
             yield (*begun, shown, "relation", message, 1, int(is_open))
 

@@ -70,6 +70,7 @@ def optimize(scope: Scope, statement: Optimize) -> Outcome:
     rewrites = rewrite_table(
         scope.overlay.repository, before, scope.engine, cluster_by=statement.cluster_by
     )
+    # Nothing is stored where no block is worth a rewrite.
     after = put_optimized(scope.overlay, name, rewrites, scope.made_by()) or before
     row = [str(name), *(str(number) for number in (before.block_count, after.block_count))]
     gone = sum(tombstone.rows for item in rewrites for tombstone in item.tombstones)

@@ -108,6 +108,7 @@ def unset_properties(scope: Scope, statement: UnsetProperties) -> Outcome:
         properties = scope.overlay.snapshot(entry.snapshot).properties
     else:
         properties = scope.overlay.view(entry.view).properties
+    # The comment is no property here, but in Spark.
     missing = [key for key in statement.keys if key not in properties and key != _COMMENT]
     if missing and not statement.if_exists:
         raise InputError(f"{name} has no property '{missing[0]}'; use unset ... if exists.")
@@ -140,6 +141,7 @@ def _alter_properties(
         comment, properties = _comment_and_properties(
             snapshot.comment, snapshot.properties, given, removed
         )
+        # What changes nothing makes no version.
         if (comment, properties) != (snapshot.comment, snapshot.properties):
             version = msgspec.structs.replace(
                 snapshot,
@@ -153,6 +155,8 @@ def _alter_properties(
         comment, properties = _comment_and_properties(
             view.comment, view.properties, given, removed
         )
+        # Decision 3: a view with the same contents is the same object, so nothing has to be
+        # compared.
         changed_view = msgspec.structs.replace(view, comment=comment, properties=properties)
         scope.overlay.put_view(name, changed_view)
 

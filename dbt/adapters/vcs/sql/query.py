@@ -27,6 +27,7 @@ def query(scope: Scope, statement: Query) -> Outcome:
 @handles(SparkCommand)
 def spark_command(scope: Scope, statement: SparkCommand) -> Outcome:
     """Run a statement that changes no branch in Spark."""
+    # Keywords and columns are among the mentions: only what exists can be shown.
     known = [name for name in scope.reads(statement.mentions) if _is_known(scope, name)]
     if known and tokenize(statement.text)[0].word == "analyze":
         # Manifests already hold the statistics of every version.
@@ -38,6 +39,7 @@ def spark_command(scope: Scope, statement: SparkCommand) -> Outcome:
 def _count_rows(scope: Scope, statement: Query) -> ArrowRows | None:
     """Return the rows of a count that the manifests know; None for any other query."""
     wanted = _whole_count(statement)
+    # A temporary view hides the table of its name.
     if wanted is None or scope.is_temporary(wanted.read.name):
         return None
     if scope.called() or any(map(scope.temporaries.function, scope.calls)):
@@ -58,6 +60,7 @@ def _is_known(scope: Scope, name: RelationName) -> bool:
 
 
 _COUNTS: Final = ("select count ( * )", "select count ( 1 )")
+# Spark's name for the column of either form.
 _SPARKS_NAME: Final = "count(1)"
 
 

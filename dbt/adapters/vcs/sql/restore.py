@@ -100,7 +100,6 @@ def restore_table(scope: Scope, statement: RestoreTable) -> Outcome:
 
 @reads("undrop")
 def _read_undrop(cursor: TokenCursor) -> UndropTable:
-    """Read what follows `undrop`."""
     cursor.expect("table")
     target = cursor.target()
     cursor.end()

@@ -130,7 +130,6 @@ def create_schema(scope: Scope, statement: CreateSchema) -> Outcome:
 
 @reads("drop schema", "drop database", "drop namespace")
 def _read_drop_schema(cursor: TokenCursor) -> DropSchema:
-    """Read what follows `drop schema`."""
     if_exists = read_if_exists(cursor)
     name = cursor.schema()
     mode = cursor.take_any("cascade", "restrict")
@@ -157,6 +156,7 @@ def drop_schema(scope: Scope, statement: DropSchema) -> Outcome:
             f"The schema {schema} holds {len(entries)} relations. "
             f"To drop them with it: drop schema {schema} cascade."
         )
+    # Else the session's catalog would still show them.
     for identifier in entries:
         name = RelationName(schema, identifier)
         if scope.mounts.is_shown(name):
@@ -204,7 +204,6 @@ def set_schema_properties(scope: Scope, statement: SetSchemaProperties) -> Outco
 
 @reads("comment on schema", "comment on database", "comment on namespace")
 def _read_comment_on_schema(cursor: TokenCursor) -> CommentOnSchema:
-    """Read what follows `comment on schema`."""
     name = cursor.schema()
     cursor.expect("is")
     comment = read_comment_value(cursor)
@@ -228,6 +227,7 @@ def comment_on_schema(scope: Scope, statement: CommentOnSchema) -> Outcome:
 @reads("use")
 def read_use(cursor: TokenCursor) -> Use:
     """Read what follows `use`."""
+    # `use schema` alone is about a schema of that name.
     if cursor.token.word in SCHEMA_WORDS and cursor.ahead().kind is not Kind.END:
         cursor.index += 1
     schema = cursor.schema()

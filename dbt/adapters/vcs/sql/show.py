@@ -139,6 +139,7 @@ def show_tables(scope: Scope, statement: ShowTables) -> Outcome:
     """
     schema = (statement.schema or scope.schema).lower()
     temporary = scope.temporaries.views()
+    # This schema is Spark's and in no tree.
     if schema == GLOBAL_TEMPORARY:
         shared = [name.removeprefix(f"{schema}.") for name in temporary if is_global(name)]
         values = [[schema, name, True] for name in like(shared, statement.pattern)]
@@ -181,6 +182,7 @@ def show_partitions(scope: Scope, statement: ShowPartitions) -> Outcome:
         if item.value_sql is None:
             raise InputError(f"show partitions needs a value: partition ({item.name} = ...).")
     wanted = partition_values(scope, snapshot, statement.partition)
+    # A partition exists as long as a block of the version is in it, whatever folders there are.
     found = {
         "/".join(folder_of_text(names[id], block.partition[id]) for id in snapshot.partition_by)
         for block in Version.of(scope.overlay.repository, snapshot).blocks
@@ -206,6 +208,7 @@ def show_table_properties(scope: Scope, statement: ShowTableProperties) -> Outco
     if statement.key is None:
         values = [[key, shown[key]] for key in sorted(shown)]
     else:
+        # Spark's own words for it.
         none = f"Table {CATALOG}.{name} does not have property: {statement.key}"
         values = [[statement.key, shown.get(statement.key, none)]]
     return Outcome(rows=Listing.of(["key", "value"], values))
@@ -235,6 +238,7 @@ def _columns_of_view(
     try:
         with scope.shown([name]):
             return [(c.name, c.type, c.comment) for c in scope.session.relation_columns(name)]
+    # What the view reads may be gone or have other columns by now.
     except (EngineError, NotFoundError, InputError) as error:
         scope.warnings.append(
             f"{name} can't be read any more: {error} Its columns are shown as they were when it "

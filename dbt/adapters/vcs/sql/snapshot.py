@@ -89,6 +89,7 @@ def create_snapshot(scope: Scope, statement: CreateSnapshot) -> Outcome:
         InputError: The table has a snapshot with that name, or the relation is a view.
         NotFoundError: There is no such table or version.
     """
+    # A name exists at once, so no commit refuses it later.
     author = _author(scope)
     repository = scope.overlay.repository
     relation = scope.name(statement.table.name)

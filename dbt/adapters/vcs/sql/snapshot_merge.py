@@ -110,7 +110,6 @@ def _read_snapshot(cursor: TokenCursor) -> NoReturn:
 
 @reads("snapshot merge")
 def _read_merge(cursor: TokenCursor) -> SnapshotMerge:
-    """Read what follows `snapshot merge`."""
     target, source = _read_sides(cursor)
     return SnapshotMerge(target=target, source=source, **read_clauses(cursor, _MERGE))
 
@@ -160,6 +159,7 @@ def _mode(cursor: TokenCursor) -> ConflictMode | None:
     if cursor.take("when", "conflict"):
         for mode in get_args(ConflictMode):
             if cursor.take(mode):
+                # `get_args` is typed as Any.
                 return mode  # type: ignore[no-any-return]
         cursor.fail("fail, skip, accept, cell, cell_skip or cell_accept")
     return None
@@ -182,6 +182,7 @@ def _keys(cursor: TokenCursor) -> tuple[tuple[str, ...], ...] | str | None:
     """Read the keys, or the query for them."""
     if not cursor.take("keys"):
         return None
+    # In a key, `map` and `reduce` are functions.
     if cursor.token.word == "(" and cursor.ahead().word in QUERY_WORDS - {"map", "reduce"}:
         start = cursor.token.end
         cursor.skip_group()
@@ -210,8 +211,8 @@ _PICK: Final[Clauses] = {**_MERGE, "where": read_where, "keys": _keys, "between"
 _SHOWN = 5
 
 
+# The characters of a row that an error shows: a value may have megabytes.
 _LONGEST = 500
-"""Characters of a row that an error shows; a value may have megabytes."""
 
 
 @handles(SnapshotMerge)
@@ -290,6 +291,7 @@ def _version(scope: Scope, table: TableAt) -> SnapshotId:
 
 def _answer(scope: Scope, work: TableMerge, found: tuple[SnapshotId, Merged] | Clash) -> Outcome:
     if isinstance(found, Clash):
+        # Definitions that don't agree are an error in a dry run, too: no rows were counted.
         if not (work.dry_run and found.rows is not None):
             raise _error(work.name, found)
         return _row(work, "rewrite", 0, 0, 0, found.count)
@@ -337,8 +339,8 @@ def _brief(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
+# The values that one query computes: each is a column of its own.
 _AT_A_TIME: Final = 200
-"""How many values one query computes; each is a column of its own."""
 
 
 def picked_rows(scope: Scope, work: TableMerge, statement: SnapshotPick) -> Pick:
@@ -369,6 +371,7 @@ def _by_keys(scope: Scope, work: TableMerge, keys: Sequence[Sequence[str]]) -> K
     # in a query.
     for first in range(0, len(texts), _AT_A_TIME):
         some = enumerate(texts[first : first + _AT_A_TIME])
+        # The line break keeps a comment at the end of a value from hiding the parenthesis.
         query = "select " + ", ".join(f"({text}\n) as k{number}" for number, text in some)
         values += (column[0] for column in _rows(scope, query).columns)
     by_column = [values[place :: len(columns)] for place in range(len(columns))]
@@ -380,6 +383,7 @@ def _by_query(scope: Scope, work: TableMerge, query: str) -> Keys:
     columns = _telling(scope, work)
     rows = _rows(scope, query)
     _check_count(work, columns, rows.num_columns)
+    # Decision 25: picked keys stay arrays where they need no conversion to the column's type.
     if all(map(_is_exact, columns, rows.columns)):
         return rows
     found = [_exact(scope, work, *pair) for pair in zip(columns, rows.columns, strict=True)]
@@ -460,6 +464,7 @@ def _exactly(
 def _zone(scope: Scope, column: Field) -> tzinfo:
     """Return the session's time zone if the column needs it."""
     if not pa.types.is_temporal(arrow_type(column.type)):
+        # Other columns don't ask the session for its setting: that may start an engine.
         return timezone.utc
     return zone_named(zone_of(scope.session))
 

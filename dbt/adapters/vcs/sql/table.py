@@ -230,11 +230,11 @@ def refuse_location(location: str | None, options: Mapping[str, str]) -> None:
 
 @reads("drop table", "drop view")
 def _read_drop(cursor: TokenCursor) -> DropRelation:
-    """Read what follows `drop table` or `drop view`."""
     kind: RelationKind = "table" if cursor.last.word == "table" else "view"
     if_exists = read_if_exists(cursor)
     target = cursor.target()
     if kind == "table":
+        # `purge` is about Spark's trash. Here files belong to versions, so it changes nothing.
         cursor.take("purge")
     cursor.end()
     return DropRelation(kind=kind, target=target, if_exists=if_exists)

@@ -44,6 +44,7 @@ def _mounted_reads(scope: Scope, reads: Iterable[Reference]) -> Mapping[Referenc
     for read in reads:
         if metadata_tables.is_meant(scope, read):
             name = read.name.identifier.lower()
+            # Mounted once, so that all mentions show the same moment.
             if name not in tables:
                 tables[name] = metadata_tables.mount(scope, read)
             found[read] = tables[name]

@@ -172,7 +172,7 @@ def alter_view_as(scope: Scope, statement: AlterViewAs) -> Outcome:
 
 @reads("create [or replace] [global] temporary view", "create [or replace] [global] temp view")
 def _read_temporary_view(cursor: TokenCursor) -> CreateTemporaryView:
-    """Read what follows `create temporary view`."""
+    # The cursor is behind `view`: `global` is two words before it.
     replace, global_ = is_replacing(cursor), cursor.ahead(-3).word == "global"
     read_if_not_exists(cursor)
     target = cursor.target()
@@ -234,6 +234,7 @@ def stored_view(scope: Scope, name: RelationName, query: Query) -> View:
     if str(name) in reads:
         raise InputError(f"The view {name} would read itself. Give it another name.")
     return View(
+        # The view may be read where another schema is the current one.
         text=qualified(query, scope.schema, scope.temporaries.views(), calls),
         columns=(),
         reads=reads,
@@ -277,6 +278,7 @@ def _put(
             [name], overlay=scope.overlay, session=scope.session, externals=scope.externals
         )
     except VcsError:
+        # A statement that fails leaves the branch as it was.
         scope.overlay.put(name, Absent if before is None else before)
         raise
     return Outcome()

@@ -278,11 +278,9 @@ def _is_harmless_call(tokens: Sequence[Token], index: int, parts: list[str]) -> 
 
 
 def _names_columns(tokens: Sequence[Token], index: int) -> bool:
-    """Return whether a name before a parenthesis is an alias or a common table expression's.
-
-    No call follows `as` or a closing parenthesis. `with t (a) as (select` and
-    `select stack(2, 1, 2) as (a, b)` differ only in what follows.
-    """
+    """Return whether a name before a parenthesis is an alias or a common table expression's."""
+    # No call follows `as` or a closing parenthesis. `with t (a) as (select` and
+    # `select stack(2, 1, 2) as (a, b)` differ only in what follows.
     before = tokens[index - 1].word if index else ""
     if before in ("as", ")"):
         return True
@@ -305,11 +303,9 @@ def _called(tokens: Sequence[Token], index: int) -> str | None:
 
 
 def _is_glued(tokens: Sequence[Token], index: int) -> bool:
-    """Return whether white space before a token would make one number two tokens.
-
-    `1.e3` is a number, `1. e3` is one with a name; `1e-3` is a number, `1e - 3` takes 3 from the
-    column `1e`.
-    """
+    """Return whether white space before a token would make one number two tokens."""
+    # `1.e3` is a number, `1. e3` is one with a name. `1e-3` is a number, `1e - 3` takes 3 from
+    # the column `1e`.
     if index < 1 or tokens[index - 1].end != tokens[index].start:
         return False
     before, token = tokens[index - 1], tokens[index]
@@ -331,5 +327,6 @@ def _spelled(place: Meant, others: set[str]) -> str:
 
 def _exact(token: Token) -> str:
     if token.kind is Kind.QUOTED:
+        # A token has no quotes, and without them a quoted name would be a keyword here.
         return f"`{token.text.replace('`', '``')}`"
     return token.text

@@ -501,6 +501,7 @@ def read_clauses(cursor: TokenCursor, readers: Clauses) -> dict[str, Any]:
     values: dict[str, Any] = {}
     while not cursor.done:
         start = cursor.token
+        # A generator: no other reader is called once one has moved the cursor.
         read = ((name, reader(cursor)) for name, reader in readers.items())
         # The value of a clause may be 0.
         name, value = next((item for item in read if cursor.token is not start), ("", None))
@@ -544,6 +545,7 @@ def _at_clause(cursor: TokenCursor) -> bool:
     if word in ("columns", "keys"):
         return following.word == "("
     if word == "limit":
+        # To the lexer a number is a word.
         return following.kind is Kind.WORD
     return following.word in _BEHIND.get(word, ())
 

@@ -300,12 +300,10 @@ def column_of(
 
 
 def _depends_on_settings(token: Token) -> bool:
-    r"""Return whether a setting of the session changes what Spark takes a string literal for.
-
-    `ansi.doubleQuotedIdentifiers` makes names of those in double quotes,
-    `parser.escapedStringLiterals` makes `\n` two characters, and
-    `legacy.consecutiveStringLiterals.enabled` drops the doubled quotes inside.
-    """
+    """Return whether a setting of the session changes what Spark takes a string literal for."""
+    # `ansi.doubleQuotedIdentifiers` makes names of those in double quotes,
+    # `parser.escapedStringLiterals` makes `\n` two characters, and
+    # `legacy.consecutiveStringLiterals.enabled` drops the doubled quotes inside.
     if token.kind is not Kind.STRING or token.text[0] in "rR$":
         return False
     return token.text[0] == '"' or "\\" in token.text or "'" in token.text[1:-1]

@@ -104,6 +104,7 @@ class TokenCursor:
 
     def string(self) -> str:
         """Read one or more adjacent string literals, and return their value."""
+        # Spark joins literals that follow each other.
         value = self.literal()
         while self.token.kind is Kind.STRING:
             value += self.literal()
@@ -190,6 +191,8 @@ class TokenCursor:
         """Read a relation of any catalog and the version asked for, and return its name."""
         first = self.index
         parts = self.parts()
+        # Read a second time to find the end of the version: of another catalog's relation only
+        # that is returned.
         self.index = read_relation(self._padded, first, {}, alias_allowed=False).next
         return parts
 
@@ -304,6 +307,7 @@ def read_expression(cursor: TokenCursor, stop: Callable[[], bool]) -> Slice:
     """
     start, cases = cursor.token.start, 0
     following = cursor.ahead()
+    # `from`, `values` and the like may be columns; what follows tells.
     is_column = following.kind is Kind.END or following.word in _AFTER_A_COLUMN
     if cursor.token.word in _QUERIES and not is_column:
         cursor.fail("an expression")
@@ -331,5 +335,6 @@ def _begins_clause(cursor: TokenCursor, start: int) -> bool:
         return False
     before = cursor.last
     if before.kind is Kind.SYMBOL:
+        # Behind an operator comes an operand, so the word is a column.
         return before.word in (")", "]")
     return before.word not in BEFORE_AN_OPERAND

@@ -39,8 +39,8 @@ def _cut(text: str, length: int) -> str:
 # Pieces of the user's text appear unchanged in the generated one, in any order and with other
 # text between them. So a token is found again by its neighbours.
 _MAX_TOKENS: Final = 20_000
+# So many tokens in a row identify a place, though each of them may occur anywhere.
 _ENOUGH: Final = 3
-"""The number of tokens in a row that identify a place, though each may occur anywhere."""
 
 
 def own_place(written: str, sent: str, offset: int) -> int | None:

@@ -62,6 +62,7 @@ _TOKEN: Final = re.compile(
 )
 
 
+# As in Spark, a hint (`/*+`) doesn't open a nested comment.
 _COMMENT_EDGE: Final = re.compile(r"/\*(?!\+)|\*/")
 
 
@@ -112,10 +113,7 @@ def padded(tokens: Sequence[Token]) -> list[Token]:
 
 
 def _comment_end(text: str, start: int) -> int:
-    """Return the offset after a bracketed comment, which may have nested ones.
-
-    A hint (`/*+`) doesn't open a nested comment.
-    """
+    """Return the offset after a bracketed comment, which may have nested ones."""
     depth, position = 1, start + 2
     while depth:
         edge = _COMMENT_EDGE.search(text, position)
@@ -156,6 +154,7 @@ _NAMED: Final = {
 def decode(literal: str) -> str:
     """Return the value of a string literal, given with its quotes, as Spark reads it."""
     if literal[0] in "rR":
+        # Raw texts have no escapes, and no doubled quotes either.
         return literal[2:-1]
     if literal[0] == "$":
         edge = literal.index("$", 1) + 1

@@ -347,6 +347,7 @@ def _read_timestamp(tokens: Sequence[Token], index: int) -> tuple[At, int]:
         if rest in (["as", "timestamp", ")"], ["as", "date", ")"]):
             index, length = index + 2, 4
     behind = [token.word for token in tokens[index + length : index + length + 2]]
+    # An operator behind the text makes it an expression, which Spark would have to compute first.
     computed = behind[0] in ("+", "-", "*", "/", "%", ":") or behind == ["|", "|"]
     if tokens[index].kind is not Kind.STRING or computed:
         raise UnsupportedError(

@@ -159,6 +159,7 @@ def read(text: str, timestamp: Callable[[], str] = instant) -> Read:
         return Read(SparkCommand(text=text, mentions=found.reads, diffs=found.diffs), calls)
     try:
         return Read(_statement(TokenCursor(text, tokens, timestamp=timestamp)), calls)
+    # A relation of another catalog is Spark's business, but the statement may read the branch.
     except ForeignError:
         return Read(_for_engine(text, tokens, reads_or_mentions(tokens)), calls)
 
@@ -173,6 +174,7 @@ def for_spark(text: str) -> SparkCommand:
     tokens = _single(text, tokenize(text))
     text = text[: tokens[-2].end]
     first = next((i for i, token in enumerate(tokens) if token.word == "as"), None)
+    # Of `alter view v as <query>`, only the query reads.
     if tokens[0].word == "alter" and first is not None:
         found = scan(tokens[first + 1 : -1])
         return SparkCommand(text=text, mentions=found.reads, diffs=found.diffs)
@@ -263,11 +265,8 @@ def _for_engine(text: str, tokens: Sequence[Token], found: Found) -> SparkComman
 
 
 def _read_query(cursor: TokenCursor) -> Statement:
-    """Read a statement that begins with a query's first word.
-
-    `with` may stand before a statement that changes rows, `from s` before an insert. The text
-    of a query is the whole statement, comments before its first word included.
-    """
+    """Read a statement that begins with a query's first word."""
+    # `with` may stand before a statement that changes rows, `from s` before an insert.
     verb = _verb(cursor) if cursor.at("with") or cursor.at("from") else None
     reader = None if verb is None else reader_of(cursor.tokens[verb:])
     if verb is not None and reader is not None:

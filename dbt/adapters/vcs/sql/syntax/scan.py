@@ -94,10 +94,7 @@ def scan(tokens: Sequence[Token], expect: Expect = Expect.QUERY) -> Found:
 
 
 def _closing(tokens: Sequence[Token]) -> dict[int, int]:
-    """Return the index of the closing token of each opening parenthesis.
-
-    One that is never closed extends to the end.
-    """
+    """Return the index of the closing token of each opening parenthesis."""
     closing: dict[int, int] = {}
     open_: list[int] = []
     for index, token in enumerate(tokens):
@@ -106,6 +103,7 @@ def _closing(tokens: Sequence[Token]) -> dict[int, int]:
                 open_.append(index)
             elif token.word == ")" and open_:
                 closing[open_.pop()] = index
+    # One that is never closed extends to the end: Spark reports it.
     closing.update((index, len(tokens)) for index in open_)
     return closing
 
@@ -266,6 +264,7 @@ class _Level:
 
     def _from(self) -> None:
         if (
+            # `is [not] distinct from` compares.
             self.tokens[self.index - 1].word == "distinct"
             and self.tokens[self.index - 2].word
             in (
@@ -321,6 +320,7 @@ class _Level:
         self._go(Expect.QUERY, in_from=False)
 
     def _lateral(self, following: Token) -> None:
+        # `lateral view explode(a) t as x, y`: commas separate columns from here on.
         if following.word == "view":
             self._end_from()
         else:
@@ -365,10 +365,12 @@ class _Level:
         while is_name(tokens[index]):
             name = tokens[index].text.lower()
             body = self._common_table_body(index + 1)
+            # A text that is cut short is Spark's to refuse.
             if body not in self.closing:
                 break
             seen = self.hidden | {name}
             end = self.closing[body]
+            # A recursive query reads its own rows by its own name.
             hidden = seen if recursive else self.hidden
             self.inner.append(_Part(body + 1, end, Expect.QUERY, hidden))
             self.hidden = seen
@@ -397,6 +399,7 @@ _ACTIONS: Final[dict[str, Callable[[_Level], None]]] = {
     "from": _Level._from,
     "join": _Level._join,
     "lateral": _Level._lateral_view,
+    # In Hive's `from s select a, b` the relations come first.
     "select": _Level._end_from,
     "insert": _Level._end_from,
     "when": _Level._when,

@@ -85,6 +85,7 @@ def renames(replacements: Mapping[PlaceT, str], text: str) -> list[Edit]:
         elif read.alias_at is not None:
             edits.append(Edit(read.alias_at, read.alias_at, alias))
         edits.append(Edit(read.start, read.end, new))
+        # An alias of the user's hides the longer names already.
         if not read.aliased and read.name.schema is not None:
             names.update(longer_names((CATALOG, read.name.schema, read.name.identifier)))
     return [*edits, *shortened(text, names)]

@@ -65,6 +65,7 @@ class FrameRows:
                 batches = (file.get_batch(n) for n in range(file.num_record_batches))
                 yield from _parts(batches, file.schema)
         else:
+            # A chunk of a table may be larger than a part.
             yield from _parts(self._source.to_batches(max_chunksize=_ROWS), self._source.schema)
 
 
@@ -216,6 +217,7 @@ def _with_far_dates(batch: pa.RecordBatch) -> pa.RecordBatch:
     for place, field in enumerate(batch.schema):
         if pa.types.is_date(field.type) or pa.types.is_timestamp(field.type):
             column = batch.column(place)
+            # The bounds tell it without a look at each value in Python.
             bounds = python_value(pc.min_max(column)).values()
             if any(isinstance(bound, FarMoment) for bound in bounds):
                 near = column.cast(pa.string()).to_pylist()

@@ -38,12 +38,12 @@ Codes = npt.NDArray[np.int64]
 # Numbers of several columns are multiplied; above this they are made dense, or they overflow.
 _LARGEST: Final = 2**62
 
+# Values lie close together if they fill one of so many places between the least and the greatest,
+# at least.
 _SPREAD: Final = 32
-"""Values lie close together if they fill one of so many places between the least and the greatest,
-at least."""
 
+# But not if there are more places than that: a byte for each has to fit into memory.
 _FARTHEST: Final = 2**27
-"""But not if there are more places than that: a byte for each has to fit into memory."""
 
 _DIGITS: Final = 18
 """Decimals of up to so many digits fit 64 bits."""

@@ -195,9 +195,11 @@ def _integer(text: str, wanted: pa.DataType) -> int:
 
 def _decimal(text: str, wanted: pa.DataType) -> Decimal:
     number = _number(text)
+    # Zero fits, however many zeros it is written with.
     if not number:
         return Decimal(0)
     sign, digits, exponent = number.as_tuple()
+    # It is a letter for NaN and infinities, which `_NUMBER` doesn't match.
     assert isinstance(exponent, int)
     # Zeros at the end need no digit of the type: 1.50 fits decimal(2,1).
     shown = "".join(map(str, digits)).lstrip("0")

@@ -60,6 +60,7 @@ class Limits(NamedTuple):
 LIMITS: Final = Limits(rows=5_000_000, bytes=256 * 2**20, memory=2 * 2**30)
 """Up to here a diff takes seconds; Spark would take longer."""
 
+# Decision 45 has the measurements.
 MERGE_LIMITS: Final = Limits(rows=3_000_000, bytes=256 * 2**20, memory=3 * 2**29)
 """Up to here a merge is as fast column by column as in SQL, or faster."""
 
@@ -67,17 +68,17 @@ CONDITION_LIMITS: Final = Limits(rows=10_000_000, bytes=512 * 2**20, memory=4 * 
 """The most rows of which some are picked by a condition, which only Arrow computes."""
 
 
+# Bytes of memory that a row takes besides its values: places, groups, marks, and their copies.
 _ROW: Final = 400
-"""Bytes of memory that a row takes besides its values: places, groups, marks, and their copies."""
 
+# Bytes of a value: itself, and its number among the values of the column.
 _VALUE: Final = 24
-"""Bytes of a value: itself, and its number among the values of the column."""
 
+# Bytes of a character of a text, of which there are up to three copies for a moment.
 _CHARACTER: Final = 2.5
-"""Bytes of a character of a text, of which there are up to three copies for a moment."""
 
+# How many times its size in a file a row takes at least.
 _STORED: Final = 3
-"""How many times its size in a file a row takes at least."""
 
 
 def memory_of(pieces: Iterable[Piece]) -> int:

@@ -112,6 +112,7 @@ def put_segments(
     first output, or to the first if no rows were left to write.
     """
     refs: list[SegmentRef] = []
+    # A change may consist of deletions only, which need a segment, too.
     for start in range(0, max(len(blocks), 1 if tombstones or derivations else 0), MAX_BLOCKS):
         part = tuple(blocks[start : start + MAX_BLOCKS])
         paths = {block.path for block in part}
@@ -152,6 +153,7 @@ def _reduced(objects: ObjectStore, ref: SegmentRef, edit: BlockEdit) -> SegmentR
         if targets:
             left.append(msgspec.structs.replace(tombstone, targets=targets))
     rest = msgspec.structs.replace(segment, blocks=blocks, tombstones=tuple(left))
+    # Kept by its id, so that a comparison of the two versions skips it.
     if rest == segment:
         return ref
     return put_segment(objects, rest) if blocks or left else None

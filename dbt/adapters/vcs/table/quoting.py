@@ -24,6 +24,7 @@ def quoted_relation(name: RelationName) -> str:
 
 def literal(text: str) -> str:
     """Return a string literal."""
+    # Backslashes first, or those that escape quotes would be doubled.
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 

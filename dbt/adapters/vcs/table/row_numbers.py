@@ -25,14 +25,14 @@ from dbt.adapters.vcs.core.errors import DamagedError
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
 
+# Up to so many places for each number, marks that are all read cost less than sorting.
 _DENSE: Final = 8
-"""Up to so many places for each number, marks that are all read cost less than sorting."""
 
+# Up to so many places for each number, marks cost less if only those of the numbers are read.
 _NEAR: Final = 64
-"""Up to so many places for each number, marks cost less if only those of the numbers are read."""
 
+# Nor are more places than that marked: a mark is a byte.
 _MARKED: Final = 2**28
-"""Nor are more places than that marked: a mark is a byte."""
 
 
 def distinct(numbers: Numbers) -> Numbers:

@@ -265,6 +265,7 @@ class _Showing:
             id = pinned(self.overlay, lambda: self.session, relation, read.at).snapshot
             version = Version.of(self.overlay.repository, self.overlay.snapshot(id))
             mounted[read] = self.session.mount_version(version.mount())
+            # Not under the name alone, as the query may also read what the branch shows.
             self.inputs[f"{relation}@{id}"] = Input(
                 relation=str(relation), snapshot=id, pinned=True
             )

@@ -56,6 +56,7 @@ class Overlay:
     @property
     def changes(self) -> TreeChanges:
         """What a commit of this overlay would change."""
+        # Copies, so that later changes of the overlay don't reach a commit.
         return TreeChanges(relations=dict(self.relations), schemas=dict(self.schemas))
 
     @property
@@ -200,6 +201,7 @@ class Overlay:
     def drop_schema(self, schema: str) -> None:
         """Drop a schema and everything in it."""
         for identifier in self.entries(schema):
+            # Each by itself, or `entry` would still find it in the tree below.
             self.put(RelationName(schema, identifier), Absent)
         self.schemas[schema] = Absent
 

@@ -77,6 +77,7 @@ def find_version(repository: Repository, relation: RelationName, version: str) -
         reason = _unknown_version(repository, relation, version, error)
     else:
         try:
+            # The messages name the commit in any case.
             where = "at this version" if version == commit else f"at {version!r}"
             return TableVersion(_shown_at(repository, relation, commit, where), commit)
         except InputError as error:

@@ -204,6 +204,7 @@ class _Walk:
         self.calls: dict[RelationName, None] = {}
 
     def view(self, name: str) -> None:
+        # A frame's view has no text to follow: what it reads was noted when it was made.
         self.relations.update(dict.fromkeys(self._frames.get(name, ())))
         if self._is_new("view", name):
             self._read(self._session.temporary_view(name))

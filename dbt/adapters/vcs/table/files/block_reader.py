@@ -41,8 +41,8 @@ _NOTHING: Final = (np.empty(0, np.int64), np.empty(0, np.int64))
 _READ_WHOLE: Final = 4 * 2**20
 """A file up to this size is read at once, a larger one column by column."""
 
+# Bytes of opened files that are kept, so that the next column needs no new look at them.
 _KEPT: Final = 128 * 2**20
-"""Bytes of opened files that are kept, so that the next column needs no new look at them."""
 
 _OPEN: Final = 32 * 1024
 """Bytes of an opened file besides its contents and its footer."""
@@ -50,9 +50,9 @@ _OPEN: Final = 32 * 1024
 _FOOTER_FACTOR: Final = 8
 """How many times its stored size a footer takes in memory."""
 
+# Bytes of deleted rows' positions that are kept, so that the next block needs no new look at its
+# tombstones. One tombstone with more is kept while no other one is read.
 _KEPT_DELETIONS: Final = 256 * 2**20
-"""Bytes of deleted rows' positions that are kept, so that the next block needs no new look at its
-tombstones. One tombstone with more is kept while no other one is read."""
 
 _ROW: Final = 16
 _TARGET: Final = 512
@@ -61,8 +61,8 @@ _TARGET: Final = 512
 BATCH_ROWS: Final = 64 * 1024
 """Rows that are held at once where a block is streamed."""
 
+# Rows from which reading columns in threads of their own costs less than starting them.
 _THREADED_ROWS: Final = 32 * 1024
-"""Rows from which reading columns in threads of their own costs less than starting them."""
 
 OPTIONS: Final[Mapping[str, Any]] = {
     # As nanoseconds, Arrow's default for the times of older writers, years end in 2262.

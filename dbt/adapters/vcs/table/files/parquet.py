@@ -24,14 +24,14 @@ _ROW_GROUP: Final = 1_000_000
 _MIN_ROW_GROUP: Final = 16_384
 """Rows of a row group, but for the last."""
 
+# In a file of many rows. Changed rows are in the order of the table: bounds tell groups apart.
 _ROW_GROUPS: Final = 8
-"""In a file of many rows. Changed rows are in the order of the table: bounds tell groups apart."""
 
 _TOMBSTONE_ROW_GROUP: Final = 100_000
 
 _MAX_ROWS: Final = 1_000_000
+# In memory; a file on disk is smaller as a rule.
 _MAX_BYTES: Final = 256 * 1024 * 1024
-"""In memory; a file on disk is smaller as a rule."""
 
 
 def arrow_schema(schema: Schema) -> pa.Schema:
@@ -166,6 +166,7 @@ def _partitions(rows: pa.Table, by: Sequence[str]) -> Iterator[tuple[str, pa.Tab
 
 def _folder_names(column: pa.ChunkedArray, id: str) -> pa.Array:
     # NULL has a folder of its own.
+    # Encoded, so that each distinct value is spelled once.
     codes = column.combine_chunks().dictionary_encode(null_encoding="encode")
     names = [partition_folder(id, value) for value in python_values(codes.dictionary)]
     return pa.array(names, pa.string()).take(codes.indices)

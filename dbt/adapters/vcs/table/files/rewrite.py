@@ -137,6 +137,7 @@ def _written(
             sink = pa.BufferOutputStream()
             writer = open_writer(sink, numbered(rows.schema), folder, measured)
         writer.write_table(rows, row_group_size=rows.num_rows)
+        # Row groups are compressed as they are written, so this is about the file's size.
         if sink.tell() >= target_bytes:
             yield finish()
     if writer is not None:

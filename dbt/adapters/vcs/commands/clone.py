@@ -75,6 +75,7 @@ def clone_from_snapshot(
                 f"{new} already exists on {branch!r}. Drop it first, use another name, or "
                 "use --replace."
             )
+        # Raises for a view: only a table is replaced by a table.
         overlay.require_table(new)
     version, commit = find_version(repository, old, branch if at is None else at)
     # Before the commit names it: a collection that is under way spares what is held.

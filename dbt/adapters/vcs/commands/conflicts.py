@@ -233,6 +233,7 @@ def _next_steps(report: OpenMergeReport) -> Iterator[Block]:
         return
     for item in report.relations:
         if item.whole and not item.resolved:
+            # `resolve` takes the bare name of a schema.
             name = item.relation.removeprefix("schema ")
             yield line(
                 f"{item.relation} conflicts as a whole ({item.what}); choose a side: "

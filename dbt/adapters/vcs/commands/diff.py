@@ -43,6 +43,7 @@ from dbt.adapters.vcs.workspace.points import Point, TableText, find_points, fin
 if TYPE_CHECKING:
     from dbt.adapters.vcs.changes.diffs.difference import RowTable, ShapedRows
 
+# As many as `each` has threads, so that their shares of the limits add up to the whole.
 _AT_ONCE: Final = 16
 
 
@@ -181,6 +182,7 @@ def read_ends(repository: Repository, words: Sequence[str], branch: str) -> Ends
     has_versions = any("@" in word for word in tables)
     if not revisions and (len(tables) == 2 or (len(tables) == 1 and has_versions)):
         own = tables[0].partition("@")[0]
+        # One table is compared with what the branch shows under its name.
         return Ends(tables[0], (*tables, own)[1], tables=True)
     if len(revisions) > 2 or len(tables) > 1 or has_versions:
         raise InputError(
@@ -441,6 +443,7 @@ def row_diff_report(
         else:
             shaped = in_process_first(
                 lambda: difference.parts(shape, limits=limits),
+                # Decision 45: DuckDB computes what is too much for this process.
                 lambda: ComputedRows(difference, shape),
             )
             counts = shaped.counts
@@ -453,6 +456,7 @@ def row_diff_report(
     return DiffReport(
         before=ends.before,
         after=ends.after,
+        # A three-way diff has rows where both sides changed in the same way.
         is_equal=relation.how == "equal" and not shaped.count,
         relations=(relation,),
         heads=tuple(shaped.schema.names),
@@ -523,6 +527,7 @@ def diff_command(
         # Exit code 2 for every error, since 1 says that something differs.
         raise Failure(str(error)) from error
     if output is None and not report.heads:
+        # --shape and --limit would do nothing, without a word.
         check_only("a diff without rows", "points", "columns")
     texts = {"--summary": diff_summary_text, "--schema": diff_schema_text}
     items = report.rows if report.heads else report.relations

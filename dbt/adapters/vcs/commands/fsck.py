@@ -428,6 +428,7 @@ def fsck_command(
 
     wanted = DataCheck(
         percent=100.0 if sample is None else sample,
+        # Another sample each time, so that nightly samples read about everything in the end.
         seed=random.randrange(_SEEDS) if seed is None else seed,
         progress=session.progress.show,
     )

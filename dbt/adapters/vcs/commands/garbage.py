@@ -96,6 +96,7 @@ def find_garbage(
     files = [info for info in repository.blobs.walk("data") if info.path not in kept.files]
     old = [info for info in objects if info.modified_at < before]
     done = [info for info in files if info.modified_at < before]
+    # A pin holds for a day: whoever wrote it has named the versions by then, or has died.
     pins = _old_pins(repository, before)
     young = len(objects) - len(old) + len(files) - len(done)
     stale = (info for info in repository.blobs.walk(FOLDER) if is_stale(info.path, kept))
@@ -241,6 +242,7 @@ def check_listings(repository: Repository, known: Listed, now: Micros) -> SeenRe
         for space, names in earlier.items():
             if not _keeps(space):
                 continue
+            # Logs are never deleted, so the names of refs only become more.
             missing = sorted(set(names) - listed.get(space, set()))
             # Pins are deleted when nobody can need them any more.
             if space != PINS and missing:

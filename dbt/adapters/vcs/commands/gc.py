@@ -266,6 +266,7 @@ def _report(
     room: Sequence[BlobInfo] = (),
 ) -> GcReport:
     """Return what was deleted, or would be if `gone` is None; `room` was deleted before."""
+    # What was deleted to make room is gone when the sweep comes to it, so it counts by itself.
     files, objects, metadata = (
         [info for info in infos if gone is None or info.path in gone]
         + [info for info in room if info.path.startswith(folders)]

@@ -87,6 +87,7 @@ class MergeRequest:
         if work.run is None:
             return None
         # Decision 31: a run must come out as if it had started after what was published meanwhile.
+        # Forced, it lands all the same, and its commit names the stale tables.
         return ReadSetCheck(repository, OnStale.WARN if self.force else self.on_stale)
 
 
@@ -400,6 +401,7 @@ def _decisions(repository: Repository, merge: OpenMerge) -> dict[RelationName, D
         )
     found = {name: Decisions(whole=choice) for name, choice in merge.choices.items()}
     for name, table in conflicts.tables_of(repository, merge).items():
+        # Columns are chosen for the relation as a whole, and its rows one by one besides.
         found[name] = replace(found.get(name, Decisions()), rows=decided_rows(table))
     return found
 

@@ -190,6 +190,7 @@ def _render(value: Any, place: str) -> Any:
     from jinja2 import StrictUndefined, TemplateError
     from jinja2.sandbox import SandboxedEnvironment
 
+    # Strict, since a misspelt name should be an error and no empty text.
     environment = SandboxedEnvironment(undefined=StrictUndefined)
     environment.globals["env_var"] = partial(_env_var, place)
     # dbt's filters; here every value becomes a text afterwards.
@@ -198,6 +199,7 @@ def _render(value: Any, place: str) -> Any:
     try:
         return environment.from_string(value).render()
     except TemplateError as error:
+        # Without the cause: its traceback would show the text, which may hold a secret.
         raise InputError(
             f"The {place} can't be rendered: {error.message}. Outside dbt, only env_var() is "
             "supported there. Use --repository instead."

@@ -222,6 +222,7 @@ class _Plan:
     @property
     def is_needed(self) -> bool:
         found = self.history.changes()
+        # A redaction may change logs and nothing else.
         return bool(self.moves or found.commits or found.snapshots or self.logs)
 
 
@@ -251,6 +252,7 @@ def _plan_of(
         if history.snapshots[id] != id:
             names = ", ".join(sorted(map(str, reached.names.get(id, ()))))
             tables[names or request.relation] = tables.get(names or request.relation, 0) + 1
+    # Values in the condition are often what is to be forgotten, so they are looked for as well.
     texts = tuple(dict.fromkeys((*texts_in(request.where), *request.redact)))
     report = PurgeReport(
         relation=str(parse_relation(request.relation)),

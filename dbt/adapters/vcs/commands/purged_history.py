@@ -249,6 +249,7 @@ def _check_whole(objects: ObjectStore, commits: Iterable[CommitId]) -> None:
 
 
 def _check_files(objects: ObjectStore, version: SnapshotId) -> None:
+    # Manifests only: they outlive the files, and they are what is rewritten.
     for ref in objects.snapshot(version).segments:
         objects.segment(ref.id)
 

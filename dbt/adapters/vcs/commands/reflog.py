@@ -65,6 +65,7 @@ def read_reflog(
     ago = -1
     commit: CommitId | None = None
     for ref in islice(repository.refs.moves(space, bare), limit):
+        # As in revisions, a move that changed only the state has no position of its own.
         if ago < 0 or ref.move.commit != commit:
             ago, commit = ago + 1, ref.move.commit
         yield _entry(ago, ref)

@@ -203,6 +203,7 @@ def _summary(repository: Repository, known: Known) -> RememberedResult:
 def _rows(repository: Repository, result: Result) -> tuple[int | None, bool]:
     """Return the number of rows, and whether the version is still held."""
     if result.rows is not None:
+        # An answer has its rows in itself.
         return count_rows(result.rows), True
     # Columns, and a statement that changed nothing, have no version that could be collected.
     if not result.version:

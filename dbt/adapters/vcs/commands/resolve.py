@@ -62,6 +62,7 @@ def resolve(
     _check(chosen)
     if relation is None and chosen.key:
         raise InputError("A key needs its relation; give both.")
+    # A relation may conflict as a whole, in its columns, and in its rows as well.
     names = (
         list(dict.fromkeys([*merge.whole, *conflicts.tables_of(repository, merge)]))
         if relation is None

@@ -246,6 +246,7 @@ def _text_change(before: Result, after: Result) -> str:
         old, new = tokenize(before.statement)[:-1], tokenize(after.statement)[:-1]
     except InputError:
         return "its text or a config is another"
+    # Not strict: one text may be the beginning of the other.
     pairs = zip(old, new, strict=False)
     at = next(
         (place for place, (left, right) in enumerate(pairs) if left.text != right.text),

@@ -96,6 +96,7 @@ def discard_expired(repository: Repository, *, author: str) -> list[RunSummary]:
         now = repository.clock()
         if not run_branch.is_expired(repository, run, now, keep):
             continue
+        # Before it is discarded, since its branch tells its age.
         summary = summarize_run(repository, run, now)
         try:
             run_branch.discard(repository, run, author=author)
@@ -220,6 +221,7 @@ def runs_publish(
         session.repository,
         run.name,
         session.bound(run.target),
+        # Decision 31: what a run did is known to its own process only, so nothing is healed here.
         MergeRequest(policy=session.policy(None), force=force, on_stale=session.rules.on_stale),
         author=session.author,
         engine=session.engine,

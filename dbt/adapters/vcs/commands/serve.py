@@ -16,6 +16,7 @@ from dbt.adapters.vcs.commands.verb import Option, verb
 from dbt.adapters.vcs.core.errors import InputError
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
+# As Python imports them, not as pip installs them.
 _EXTRA = ("fastavro", "prometheus_client", "pyroaring", "starlette", "uvicorn")
 
 

@@ -100,6 +100,7 @@ def show_commit(repository: Repository, revision: str) -> CommitDetail:
     commit = repository.objects.commit(id)
     branch = named_branch(repository, revision)
     work = run_of(branch) if branch is not None else None
+    # Decision 5: a run's branch has a commit for each node, and who names it means the whole run.
     since = work.fork if work else next(iter(commit.parents), None)
     return CommitDetail(
         id=id,

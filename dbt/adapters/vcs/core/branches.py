@@ -118,6 +118,7 @@ class Tag(NamedTuple):
     ref: Ref
 
 
+# A port: `maintenance` imports this module, since a purge moves names itself.
 class RefGate(Protocol):
     """Lets moves of names pass unless a purge is running."""
 
@@ -379,7 +380,7 @@ class Names:
         return f"There is no {self._word} {name!r}{self._of}. {hint}"
 
     def _check_removable(self, ref: Ref, what: str) -> None:
-        """Raise if a ref is protected; each attempt asks, as the protection may just have come."""
+        # Each attempt asks, as the protection may just have come.
         if is_protected(ref):
             named = " ".join(shlex.quote(part) for part in (*self._parent, ref.name))
             raise ProtectedError(

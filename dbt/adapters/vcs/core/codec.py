@@ -121,7 +121,7 @@ def decoded_size(data: bytes) -> int:
 
 
 def _parsed(decoder: msgspec.json.Decoder[Any], data: bytes) -> Any:
-    """Parse JSON without garbage collection: it would scan many new blocks repeatedly."""
+    # Garbage collection would scan the many new blocks again and again.
     if len(data) < _LARGE or not gc.isenabled():
         return decoder.decode(data)
     gc.disable()

@@ -65,6 +65,7 @@ class Repository(CommitGraph):
         self.default_branch = header.default_branch
         self.id = header.id
         self.header = header
+        # Decision 36: whoever moves a name that leads to history waits for a purge.
         self.maintenance = gate = Maintenance(blobs, self.objects, self.refs, clock)
         self.snapshots = SnapshotNames(self.objects, self.refs, clock, gate)
         self._heads = Names(self.objects, self.refs, clock, "heads", gate=gate)
@@ -142,6 +143,7 @@ class Repository(CommitGraph):
         Raises:
             FormatError: It has an older one, whose writers don't see what is being deleted.
         """
+        # Decision 41: writers of older formats don't read the lists of condemned names.
         if self.header.format < FORMAT_VERSION:
             raise FormatError(
                 f"{verb} needs format {FORMAT_VERSION}, and the repository {self.uri} has format "

@@ -203,6 +203,7 @@ class Resolver:
         revision = parse_revision(text, self._clock())
         if revision.selector is not None:
             start = self._selected_commit(revision.name, revision.selector)
+        # It has no steps, so it was looked up above.
         elif revision.name == text:
             raise NotFoundError(self._unknown(text))
         else:

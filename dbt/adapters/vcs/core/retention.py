@@ -356,6 +356,7 @@ def consumed_versions(repository: Repository, names: NamedRoots) -> set[Snapshot
     """
     read = repository.objects
     shown = {version for id in names.live for version in versions_of(read, read.commit(id).tree)}
+    # Decision 32: the next build compares what its inputs show with these versions.
     consumptions = (read.snapshot(id).consumption for id in shown | names.versions)
     inputs = {item.snapshot for found in consumptions if found for item in found.inputs}
     return {SnapshotId(id) for id in inputs if id and read.with_prefix("snapshot", id)}
@@ -443,8 +444,7 @@ class _Found:
         return self._repository.refs.read_all(space, self._on_damage, names)
 
     def _time(self, space: Space, ref: Ref) -> Micros:
-        """Return when a move was made: a slow clock makes none older than its file."""
-        # A fast clock only makes a move look younger, which keeps more.
+        # A slow clock makes no move older than its file. A fast one only keeps more.
         return max(ref.move.at, self._seen.written.get((space, ref.name, ref.seq), Micros(0)))
 
     def _moves(self, space: Space, last: Ref) -> list[Ref]:
@@ -474,6 +474,7 @@ def listed_refs(repository: Repository) -> Listed:
 
 def _named_in(repository: Repository, ref: Ref) -> set[CommitId]:
     """Return the commits that a branch's state names."""
+    # A state may hold ids of other objects, too, so the store is asked for commits.
     ids = {value for value in ref.move.state.values() if OBJECT_ID.fullmatch(value)}
     return {CommitId(id) for id in ids if repository.objects.with_prefix("commit", id)}
 

@@ -132,6 +132,7 @@ def _merge_schema(schema: str, refs: Sides[SchemaRef], load: LoadSchema) -> Tree
     loaded = [_relations(ref, load) for ref in (refs.base, refs.ours, refs.theirs)]
     relations: dict[RelationName, Entry | AbsentType] = {}
     conflicts: dict[RelationName, Sides[Entry]] = {}
+    # What will be in the schema. It isn't dropped with relations that the other side added.
     left = set(loaded[1])
     # If theirs equals base, ours is kept: most of a large schema needs no look.
     for identifier in _differing(loaded[0], loaded[2]):

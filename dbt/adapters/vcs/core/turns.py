@@ -85,7 +85,7 @@ class Turn:
                 self._blobs.delete(self._ticket)
 
     def _queue(self) -> None:
-        """Put the ticket up, also if somebody who waited too long took it down."""
+        # Before each attempt: somebody who waited too long may have taken it down.
         self._is_up = True
         # On a full disk a writer goes on without one.
         with suppress(StorageError):

@@ -167,8 +167,6 @@ def collated(name: str) -> str | None:
 
 
 class _Parser:
-    """Reads one text."""
-
     def __init__(self, text: str) -> None:
         self._text = text
         self._tokens = self._split(text)
@@ -180,7 +178,6 @@ class _Parser:
         return found
 
     def _split(self, text: str) -> list[str]:
-        """Return the tokens in reverse order, so that `pop` takes the next one."""
         found: list[str] = []
         start, text = 0, text.rstrip()
         while start < len(text):
@@ -189,6 +186,7 @@ class _Parser:
                 raise self._error()
             found.append(match[1])
             start = match.end()
+        # In reverse order, so that `pop` takes the next one.
         return found[::-1]
 
     def _type(self) -> Type:
@@ -270,7 +268,6 @@ class _Parser:
         return next((unit for unit in UNITS if self._take(unit)), None)
 
     def _take(self, *words: str) -> bool:
-        """Take the next tokens if they are these words."""
         ahead = self._tokens[-len(words) :][::-1]
         if [token.lower() for token in ahead] != list(words):
             return False

@@ -56,6 +56,7 @@ class RelationName(NamedTuple):
     @classmethod
     def of(cls, text: str) -> RelationName:
         """Return the name that a text is; the opposite of `str`."""
+        # Neither part holds a dot (`tree_changes.check_name`).
         schema, _, identifier = text.partition(".")
         return cls(schema, identifier)
 
@@ -112,6 +113,7 @@ class ViewEntry(Value, frozen=True, kw_only=True, tag_field="kind", tag="view"):
 class FunctionEntry(Value, frozen=True, kw_only=True, tag_field="kind", tag="function"):
     """A function, at one version; it shares the names of a schema with tables and views."""
 
+    # Decision 15: no namespace of their own, since dbt caches relations by name alone.
     noun: ClassVar[str] = "function"
 
     function: FunctionId
@@ -358,6 +360,7 @@ class RefMove(Value, frozen=True, kw_only=True):
     host: str = ""
     pid: int = 0
     version: str = ""
+    # A search would stop before a lost move, and the next writer fill the gap: the chain shows it.
     previous: str = ""
     digest: str = ""
 

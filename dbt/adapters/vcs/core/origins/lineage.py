@@ -233,6 +233,7 @@ def is_at_or_before(
     """Return whether all that one table has consumed is in the history of what another has."""
     if first is None or second is None:
         return first is None
+    # Decision 32: this decides which side a merge takes as a whole.
     later = {item.relation: item for item in second.inputs}
     return all(
         item.relation in later and _is_reached(objects, item, later[item.relation])

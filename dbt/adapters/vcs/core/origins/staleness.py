@@ -227,8 +227,6 @@ def name_of(item: Input) -> RelationName:
 
 
 class _Finder:
-    """Reads what versions were made from."""
-
     def __init__(self, repository: Repository, on_damage: OnDamage | None) -> None:
         self._objects = repository.objects
         self._on_damage = on_damage
@@ -312,10 +310,10 @@ class _Finder:
         return found
 
     def _past(self, id: SnapshotId) -> Snapshot | None:
-        """Return a version that the tree need not show, so that it may be collected."""
         try:
             return self._objects.snapshot(id)
         except DamagedError:
+            # No tree need show it, so it may have been collected.
             return None
 
 

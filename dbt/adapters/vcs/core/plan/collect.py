@@ -299,6 +299,7 @@ def newly_named(objects: ObjectStore, before: TreeId, after: TreeId) -> set[str]
     for id in old - new:
         with suppress(DamagedError):
             known.update(files_of(objects.segment(id)))
+    # A write that replaces some blocks of a segment names the others in a new segment.
     return _files(objects, new - old) - known
 
 

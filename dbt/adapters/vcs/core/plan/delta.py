@@ -91,6 +91,7 @@ class Delta(NamedTuple):
         """Rows added, before any cancel out by value."""
         new, old = self._holes()
         return (
+            # Of an added block a deletion takes rows back, of a common one it removes rows.
             sum(block.rows for block in self.added)
             + sum(item.rows for item in self.restored if item.block not in old)
             - sum(item.rows for item in self.deleted if item.block in new)
@@ -234,6 +235,7 @@ def known_changes(
         key: Field ids of the key by which rows are paired; none for a table without one.
         compared: Field ids of the columns that are compared.
     """
+    # Decision 29: one row may be among the deletions of both sides.
     if delta.may_delete_twice:
         return None
     come = _Changed.of(delta.added, delta.deleted, delta.updates)

@@ -200,6 +200,7 @@ class _Merger:
         merged = {
             id: field for id in ids if (field := self._column(id, base, ours, theirs)) is not None
         }
+        # Between them, the sides dropped all columns.
         if not merged and self._prefer is not None:
             merged = {field.id: field for field in self._preferred(ours, theirs).fields}
         if not merged:
@@ -238,6 +239,7 @@ class _Merger:
             default=self.value(
                 "default", name, old.default if old else None, our.default, their.default
             ),
+            # Settled when the column was added, so both sides have the same.
             initial=our.initial,
         )
 
@@ -425,7 +427,7 @@ def _merged_order(order: list[str], other: Sequence[str]) -> list[str]:
 
 
 def _nullable(old: Field | None, our: Field, their: Field) -> bool:
-    """Return whether a column is nullable; if both added it, either side suffices."""
+    # Of a column that both added, the rows of either side may be NULL.
     if old is None:
         return our.nullable or their.nullable
     # It has two values, so sides that both changed it agree: there is no conflict.

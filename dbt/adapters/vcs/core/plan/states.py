@@ -272,7 +272,6 @@ def _deletions_of(item: Derivation) -> dict[DeletionKey, int]:
 
 
 def _with_change(whole: Mapping[K, V], before: Mapping[K, V], after: Mapping[K, V]) -> dict[K, V]:
-    """Return a mapping with part of it changed."""
     kept = {key: value for key, value in whole.items() if key not in before or key in after}
     return {**kept, **{key: value for key, value in after.items() if key not in before}}
 
@@ -296,7 +295,6 @@ def _replace(
 
 
 def _forget_shared(states: list[State]) -> None:
-    """Remove the blocks and deletions that all states have."""
     blocks = set.intersection(*(set(state.blocks) for state in states))
     deletions = set.intersection(*(set(state.deletions) for state in states))
     for state in states:

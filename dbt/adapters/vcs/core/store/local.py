@@ -330,7 +330,6 @@ def _sync(path: Path | str) -> None:
 
 
 def _sync_folder(path: Path) -> None:
-    """Sync the names in a folder, if the system supports that."""
     # Windows doesn't open folders.
     if os.name == "nt":
         return

@@ -260,7 +260,7 @@ class RefStore:
         return sorted(unquote(folder) for folder in self._blobs.folders(f"refs/{space}"))
 
     def _check_store(self) -> None:
-        """Probe the store before the first move of this process: an upgrade can change it."""
+        # Before the first move of each process, and not once for ever: an upgrade can change it.
         # A process id, not a flag: a fork copies this object, and each process has to ask.
         if self._checked_by == os.getpid():
             return

@@ -196,6 +196,7 @@ def count_changes(
 
 def _net(change: Delta, signed: SignedRows, comparison: VersionComparison) -> NetChanges:
     """Return the net changes; columns are read as far as they are needed."""
+    # Decision 29: an update says which columns it set, and rows are told apart soonest by these.
     likely = {id for update in (*change.updates, *change.undone) for id in update.columns}
     return net_changes(
         signed.columns, signed.sign, comparison.compared, comparison.key, likely=likely
@@ -248,6 +249,7 @@ class ShapedRows:
         self._shape = shape
         self._whole: pa.Table | None = None
         if shape == "wide":
+            # Of no changes: only the columns are wanted now.
             self.schema, self.count = found.wide(slice(0, 0)).schema, len(found.net.before)
         elif shape == "changes":
             self.schema, self.count = found.changes(slice(0, 0)).schema, found.rows.num_rows
@@ -363,6 +365,7 @@ class Difference:
         known = self._scan("changes")
         if known is not None:
             return known_counts(known.delta, known.scan.changes)
+        # `count_changes` compares all columns, by their ids.
         if self.columns or needs_names(self.before, self.after):
             return self.in_process(limits=limits).counts
         before, after = matched(self.before, self.after)

@@ -43,6 +43,8 @@ def matched(
             schema=Schema(fields=tuple(fields)),
             primary_key=tuple(ids[id] for id in before.primary_key),
         ),
+        # Without retired ids: a column of the other table may have one by chance, and would count
+        # as dropped.
         msgspec.structs.replace(after, schema=Schema(fields=after.schema.fields)),
     )
 

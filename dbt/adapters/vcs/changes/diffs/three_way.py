@@ -149,6 +149,7 @@ class ThreeWay:
                 "wide" if plan.key else "signed",
                 unique=bool(plan.key)
                 and is_unique(self.base, side, comparison)
+                # A row that both versions delete may come twice, and a join would pair each.
                 and not change.may_delete_twice,
             )
             for side, comparison, change in self._sides(plan)
@@ -166,6 +167,7 @@ class ThreeWay:
 
     @property
     def _name(self) -> str:
+        # A name by content: asked again, the rows are still mounted.
         sides = [msgspec.json.encode(side) for side in self._versions]
         told = repr((sides, self.columns, "three_way"))
         return f"__vcs_diff_{hashlib.sha256(told.encode()).hexdigest()[:32]}"

@@ -215,6 +215,7 @@ class CatalogTarget:
     @property
     def digest(self) -> str:
         """A digest of what it is besides its name: another one is another catalog."""
+        # Properties in another order make the same catalog.
         told = json.dumps([dict(self.properties), self.namespace], sort_keys=True)
         return hashlib.sha256(told.encode()).hexdigest()[:16]
 

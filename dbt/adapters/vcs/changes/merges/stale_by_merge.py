@@ -143,6 +143,7 @@ def check_fresh(repository: Repository, plan: MergePlan) -> None:
     Raises:
         ConflictError: It does; the message names the tables and what to do.
     """
+    # A requirement has to be certain, so no table is left out.
     stale = stale_after(repository, plan, most=None).tables
     if not stale:
         return
@@ -246,6 +247,8 @@ class ReadSetCheck:
         again = {*healed.tables, *healed.earlier}
         found = skewed_by(self._repository, healed.plan)
         stale = [item for item in found if str(item.relation) not in again]
+        # Theirs are the tables of the run. Those of others are only reported: to them, this run
+        # came first or last.
         own = [item for item in stale if item.is_theirs]
         if own and self._on_stale is not OnStale.WARN:
             raise ConflictError(refusal(healed.plan, own, self._on_stale))

@@ -298,6 +298,7 @@ def _is_checked(work: TableMerge, outcome: MergeOutcome) -> bool:
 
 def _is_verbatim(work: TableMerge, outcome: MergeOutcome) -> bool:
     """Return whether every row of a merge is a row of ours or of theirs."""
+    # Neither side has checked a row of the base, a row given by hand, or one mixed of columns.
     others = (Choice.BASE, Choice.CUSTOM)
     is_mixed = work.mode.is_by_cell or any(item.choice in others for item in work.decisions)
     return not is_mixed or outcome.repair is None

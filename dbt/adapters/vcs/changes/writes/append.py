@@ -78,6 +78,7 @@ def write_query(
             folder=folder_of(snapshot.table),
             partition_by=[names[id] for id in snapshot.partition_by],
             cluster_by=[names[id] for id in snapshot.cluster_by],
+            # Decision 1: files call a column by its id, and the statement by its name.
             ids=[field.id for field in fields],
         ),
         columns=[Column(name=f.name, type=f.type, default=f.default) for f in fields],
@@ -94,6 +95,7 @@ def put_appended(
     scope: Scope, name: RelationName, snapshot: Snapshot, blocks: Sequence[Block]
 ) -> Outcome:
     """Store a version of a table with more blocks, if there are any."""
+    # History shows changes only.
     if blocks:
         added = put_segments(scope.overlay.repository.objects, blocks)
         version = msgspec.structs.replace(snapshot, segments=(*snapshot.segments, *added))

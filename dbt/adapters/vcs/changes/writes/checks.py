@@ -79,6 +79,7 @@ def check_rows(
     for constraint, expression in added.items():
         _check_expression(sessions(), name, version.schema, constraint, expression)
     kept = {key: value for key, value in checks.items() if key not in added}
+    # Nobody has checked the old rows against a constraint that is new.
     refuse_broken(repository, name, version, {}, added, sessions)
     if before is not None:
         refuse_broken(repository, name, version, {"before": before}, kept, sessions)
@@ -242,6 +243,8 @@ def check_merged(
             ) from error
     if not merged.lacks_key_check:
         return version
+    # Rows of the side that enforces the key are distinct already. Without such a side all rows are
+    # checked.
     before = sides[merged.enforcing[0]] if merged.enforcing else None
     broken = broken_key(repository, name, version, before, sessions)
     if broken and is_dbts_key(version):
@@ -334,6 +337,7 @@ def _null_rows(
         stats, gone = block.stats.get(field.id), deleted.get(block.path)
         count = 0 if stats is not None and not stats.nulls else files.nulls(block, field, gone)
         total += count
+        # The error names a few rows. The others are only counted, mostly from statistics.
         if count and len(named) < SHOWN and is_readable(field):
             for batch in files.batches(block, [*telling, field], gone):
                 named += _rows_of_nulls(batch, telling)
@@ -495,6 +499,7 @@ def _false_rows(
         deleted = files.deletions(version.tombstones, [block.path]).get(block.path)
         for batch in files.batches(block, fields, deleted):
             rows = pa.Table.from_batches([batch]).rename_columns([f.name for f in fields])
+            # The negation of NULL is NULL, which a filter leaves out: NULL violates nothing.
             broken = rows.filter(~holds).slice(0, most - len(found))
             found += zip(*(python_values(column) for column in broken.columns), strict=True)
             if len(found) >= most:

@@ -125,6 +125,7 @@ def put_optimized(
         item
         for item in rewrites
         if there.issuperset(item.inputs)
+        # The outputs still have rows that others deleted from the inputs meanwhile.
         and carried_out(contents.tombstones, item.inputs) == item.tombstones
     ]
     if not usable:
@@ -133,6 +134,7 @@ def put_optimized(
     derivations = [
         derivation
         for item in usable
+        # An input may be the output of an earlier compaction. Put together, the two still cancel.
         for derivation in composed(
             Derivation(
                 outputs=tuple(block.path for block in item.outputs),

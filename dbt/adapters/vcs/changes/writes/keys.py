@@ -172,6 +172,7 @@ class _Check:
         self._repository = repository
         self._version = Version.of(repository, version)
         change = delta(before, version, self._version.read)
+        # A row whose deletion is undone may meet another one that has got its key since.
         fresh = {block.path for block in change.added} | {item.block for item in change.restored}
         # All segments are read for the list of blocks, so not without need.
         blocks = self._version.blocks if fresh else ()

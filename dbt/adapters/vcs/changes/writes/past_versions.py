@@ -102,10 +102,12 @@ def put_back(
     """
     repository = overlay.repository
     versions = [past.entry.snapshot] if isinstance(past.entry, TableEntry) else []
+    # First of all: nothing else may keep the version, and a collection could delete its files.
     hold(repository, past.commit, versions, author=author, known=overlay.base, dry_run=dry_run)
     if not overlay.has_schema(name.schema) and past.commit is not None:
         ref = repository.tree(past.commit).schema_ref(name.schema)
         overlay.put_schema(name.schema, comment=ref.comment, properties=dict(ref.properties))
+    # Within a commit a name keeps its history, even if it was dropped in between.
     entry, now = past.entry, overlay.entry(name) or overlay.before(name)
     # It continues the table's history instead of going back in it: later merges find their base.
     if isinstance(entry, TableEntry) and isinstance(now, TableEntry):

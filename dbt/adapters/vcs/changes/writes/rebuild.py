@@ -70,6 +70,7 @@ def put_rebuilt(
             return _put(scope, name, version, version.rows)
         result = rewritten(scope, target, stage)
     _discard(scope, version)
+    # History shows changes only: the table keeps the version that it had.
     if not result.is_changed and _definition(version) == _definition(before[1]):
         scope.overlay.put(name, TableEntry(snapshot=before[0]))
         return Outcome(affected=0)

@@ -174,6 +174,7 @@ def _number(kind: str, type_: pa.DataType, text: str) -> pa.Scalar | None:
     if kind in FLOATS:
         return pa.scalar(float(text), pa.float64())
     if kind in INTEGERS and _WHOLE.fullmatch(text):
+        # An int64 for all types: a constant beyond the column's range is compared, not refused.
         return pa.scalar(int(Decimal(text)), pa.int64())
     return pa.scalar(Decimal(text), type_) if kind == "decimal" else None
 

@@ -198,6 +198,8 @@ def in_files(blobs: Blobs, stage: Stage, folder: str) -> Iterator[Stage]:
 
 def _declared(type_: str, clauses: Mapping[int, bool]) -> str:
     """Return the type of what the clauses of a merge give a column."""
+    # One `case` over the clauses' values would cast them to a common type, which may hold less
+    # than the column's. In a struct each has the column's type.
     if sum(clauses.values()) < 2:
         return type_
     fields = (f"{clause_name(number)}:{type_}" for number, gives in clauses.items() if gives)

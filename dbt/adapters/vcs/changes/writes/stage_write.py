@@ -139,6 +139,7 @@ def chosen(
             continue
         lost = deleted[block.path] + before.get(block.path, 0)
         small = block.bytes < MIN_BYTES or lost > block.rows * MAX_DELETED
+        # Whatever the mode says: nothing of the block is left to write or to mark.
         if lost >= block.rows:
             gone.append(block.path)
         elif mode == "copy_on_write" or (mode == "auto" and small):
@@ -186,6 +187,7 @@ def rewritten(
         if key is not None:
             _refuse_repeated(target, changes, key)
         affected, deleted, inserted = changes.affected(), changes.deletions(), changes.inserted()
+        # History shows changes only, though Spark counts rows that were set to what they were.
         if not deleted and not inserted:
             return Rewritten(snapshot.segments, affected, False)
         choice = chosen(target.blocks, deleted, target.deleted, write_mode(snapshot))
@@ -229,6 +231,7 @@ def _small(blobs: Blobs, snapshot: Snapshot, stage: Stage) -> Changes | None:
     """Return the changes of a stage that can be applied in this process, else None."""
     small = stage.rows <= MAX_STAGED_IN_PROCESS and stage.bytes <= MAX_BYTES_IN_PROCESS
     if small and can_write(snapshot.schema, snapshot.partition_by):
+        # Values may take far more memory than their compressed files.
         with suppress(TooLargeError):
             return SmallChanges(blobs, stage)
     return None
@@ -300,6 +303,7 @@ class SmallChanges:
         several = counts.filter(pc.greater(counts.column("count_all"), 1))
         if not several.num_rows:
             return []
+        # Sorted, so that the same rows are named however often the statement is run.
         some = several.sort_by([(name, "ascending") for name in _PLACE]).slice(0, limit)
         found = []
         for file, position in zip(
@@ -400,6 +404,7 @@ class SmallChanges:
         if not choice.holed:
             return ()
         rows = self._going
+        # Decision 9: a tombstone names only blocks that stay in the table.
         holed = pa.array(sorted(choice.holed))
         rows = _filtered(rows, pc.is_in(rows.column(FILE_COLUMN), holed))
         images = self._renamed(rows, self._stage.old)

@@ -99,6 +99,7 @@ def _check(target: RowTarget, rows: pa.Table, key: Sequence[Field]) -> None:
             f"MiB). Nothing was changed. Use a statement: merge into {target.name}."
         )
     ids = [field.id for field in key]
+    # Arrow hashes bits: with a single zero and a single NaN, equal keys have one hash.
     counted = pa.table([plain(rows.column(id)) for id in ids], names=ids)
     counted = counted.group_by(ids).aggregate([([], "count_all")])
     several = counted.filter(pc.greater(counted.column("count_all"), 1)).slice(0, _SHOWN)
@@ -173,6 +174,7 @@ def _met(files: Files, target: RowTarget, rows: pa.Table, key: Sequence[Field]) 
         nearest = pc.index_in(plain(old.column(0)), value_set=first)
         # A copy, since what Arrow gives can't be written to.
         left = np.asarray(pc.is_valid(nearest), dtype=np.bool_).copy()
+        # The file still has the rows that tombstones delete.
         left[gone.get(block.path, [])] = False
         positions = np.flatnonzero(left)
         if not len(positions):

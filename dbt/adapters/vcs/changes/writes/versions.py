@@ -72,6 +72,8 @@ def changed(
     entry = scope.overlay.require(name)
     assert isinstance(entry, TableEntry)
     repository = scope.overlay.repository
+    # Equal segments mean equal rows to all who compare versions, so a change of the definition
+    # alone must not join them.
     is_kept = version.segments == snapshot.segments
     version = msgspec.structs.replace(
         version,

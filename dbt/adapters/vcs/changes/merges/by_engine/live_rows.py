@@ -225,6 +225,7 @@ class StreamedRows:
         if self.places is None:
             for batch in self.files.images(tombstone, blocks.keys(), self.fields):
                 paths = batch.column(0)
+                # The dictionary may have blocks that are not asked for, of which no row comes.
                 of_path = np.array([blocks.get(path, 0) for path in paths.dictionary.to_pylist()])
                 yield self._told(batch, of_path[paths.indices.to_numpy()].astype(np.int32))
             return
@@ -244,6 +245,7 @@ class StreamedRows:
     def _some(
         self, block: str, positions: Positions, live: npt.NDArray[np.int32], values: pa.Table
     ) -> pa.Table:
+        # A path is long, and the same in all rows.
         same = pa.DictionaryArray.from_arrays(np.zeros(len(live), np.int32), pa.array([block]))
         return self._with_states([same, pa.array(positions)], live, values.columns)
 

@@ -51,11 +51,13 @@ class OpenMerge:
     def state(self) -> dict[str, str]:
         """What the branch's reference log stores of this merge."""
         return {
+            # This key marks the branch as one of an open merge.
             "merge": self.source,
             "theirs": self.theirs,
             "target": self.target,
             "mode": str(self.mode or ""),
             **self.terms.state,
+            # The log of a branch has texts only.
             "whole": json.dumps({str(name): text for name, text in self.whole.items()}),
             "choices": json.dumps({str(name): item.value for name, item in self.choices.items()}),
         }

@@ -80,6 +80,8 @@ class Policy:
         Raises:
             InputError: The table's property is not a mode.
         """
+        # The most specific setting wins: the command, `relations` in `vcs.yml`, the model's
+        # config, `on_conflict` in `vcs.yml`.
         if self.override is not None:
             return self.override
         if name in self.relations:

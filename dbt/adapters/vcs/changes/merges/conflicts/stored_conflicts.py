@@ -149,6 +149,8 @@ def keep(
             state=merge.state,
             # Relations that conflict as a whole have no conflict table.
             allow_empty=True,
+            # If a purge has replaced this commit meanwhile, its rows are in new files, and nothing
+            # lands.
             read=(merge.theirs,),
         )
     )
@@ -279,6 +281,7 @@ def _meant(table: ConflictTable, key: Mapping[str, Given], *, again: bool) -> Po
     """Return the rows with a key; without a key the open rows, or all of them."""
     if not key:
         word = table.rows.column(RESOLUTION)
+        # Only open ones, so that a choice for all of them undoes none that was made before.
         is_open = pc.is_null(word).to_numpy(zero_copy_only=False)
         return np.flatnonzero(is_open | again)
     fits = pa.array([True] * len(table.rows), pa.bool_())

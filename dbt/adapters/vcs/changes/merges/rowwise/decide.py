@@ -162,6 +162,7 @@ def decide(groups: Groups, decided: Positions, read: ReadAt, *, mode: Mode) -> V
         # A row that one side deleted has no columns to merge, and remains a conflict.
         candidates, rows = candidates[both], [side[both] for side in rows]
         merged = _merged_cells(read, *rows, mode=mode)
+        # With a side to prefer, columns that clash are settled as well.
         settled = ~merged.clashes if mode.side is None else np.ones(len(candidates), np.bool_)
         new = settled & ~merged.like_ours & ~merged.like_theirs
         made = [source[new] for source in merged.sources]

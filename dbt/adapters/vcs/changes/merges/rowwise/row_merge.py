@@ -294,6 +294,7 @@ def _check_picked(base: Snapshot | None, ours: Snapshot, theirs: Snapshot) -> No
         SchemaConflictError: It did, and the table still has the column.
     """
     lost = [field for field in ours.schema.fields if theirs.schema.by_id(field.id) is None]
+    # Only a column that theirs once had. One that ours added since is NULL in the rows of theirs.
     known = set(theirs.schema.retired)
     if base is not None:
         known |= {field.id for field in base.schema.fields}

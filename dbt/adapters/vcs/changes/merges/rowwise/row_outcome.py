@@ -89,6 +89,7 @@ class MergeOutcome:
         fields = self.definition.schema.fields
         mended: tuple[tuple[int, pa.Table], ...] = ()
         if self.repair is not None:
+            # These rows are in no file yet, and in a dry run they never will be.
             mended = (-1, self.repair.deleted), (1, self.repair.inserted)
         sign = np.concatenate([signed.sign, *(np.full(x.num_rows, s) for s, x in mended)])
 
@@ -176,6 +177,7 @@ class MergeOutcome:
     def forget(self, *writes: WriteId) -> None:
         """Delete the files of versions that were put and aren't wanted any more, and `fits`."""
         folders = [f"data/{self.ours.table}/w={write}" for write in writes]
+        # `fits` is empty where no side had to be fitted.
         for table, write in zip((self.ours.table, self.theirs.table), self.fits, strict=False):
             folders.append(f"data/{table}/w={write}")
         for folder in folders:
@@ -257,6 +259,7 @@ def _same_rows(wanted: pa.Table, read: pa.Table) -> bool:
         for one, other in zip(wanted.columns, read.columns, strict=True)
     ]
     content = group_ids(columns, 2 * wanted.num_rows)
+    # Equal rows cancel, whatever their order.
     return not sums(content, np.repeat([1, -1], wanted.num_rows)).any()
 
 

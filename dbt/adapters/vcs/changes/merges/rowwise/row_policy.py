@@ -229,6 +229,7 @@ def key_table(keys: Keys, fields: Sequence[Field]) -> pa.Table:
         InputError: A key has the wrong number of values, or a value of the wrong type.
         UnsupportedError: Arrow has no such type.
     """
+    # Decision 25: picked keys may be many, and stay arrays.
     if isinstance(keys, pa.Table):
         return _typed_keys(keys, fields)
     for key in keys:
@@ -240,6 +241,7 @@ def key_table(keys: Keys, fields: Sequence[Field]) -> pa.Table:
         type_ = arrow_type(item.type)
         try:
             columns.append(arrow_array([key[place] for key in keys], type_))
+        # For some values Arrow raises Python's own errors.
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
             raise InputError(
                 f"The values of column '{item.name}' in a key must be {item.type}: {error}."

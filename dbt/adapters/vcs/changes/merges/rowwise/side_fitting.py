@@ -210,6 +210,8 @@ class Fitting:
         found = []
         for new in self.definition.schema.fields:
             own = self.side.schema.by_id(new.id)
+            # Files are laid out by the partition columns, so one that the side lacks is written,
+            # too.
             if own or new.id in self.definition.partition_by:
                 found.append((own or new, new))
         return found

@@ -84,6 +84,7 @@ def connect(
             owner=f"{opened.id}@{branch}",
         )
 
+    # The settings of a session that is given are its own, and aren't known here.
     context = None
     if given is None:
         server = (settings or {}).get(REMOTE, "")
@@ -239,6 +240,7 @@ class Client:
         """
         relation = relation_of_text(name, self._connection.schema)
         request = WriteRequest(mode=mode, on=tuple(on))
+        # Before the rows are read: a stream gives them once.
         self._workspace.line.check_open()
         told = message or f"{mode} {'into' if mode == 'merge' else 'to'} {relation}"
         with rows_of(rows) as found:

@@ -80,6 +80,7 @@ class Cursor:
         """Return up to `size` rows not fetched yet; the first call computes only these."""
         if self._rows is None and self._position == 0 and self._outcome.rows is not None:
             rows = [_shown(row) for row in self._outcome.rows.fetch(size)]
+            # These are all, and needn't be computed a second time.
             if len(rows) < size:
                 self._rows = rows
             self._position = len(rows)

@@ -62,6 +62,7 @@ class VcsCredentials(Credentials):
     method: str = "session"
     host: str | None = None
     port: int | None = None
+    # A log that shows the profile must not show it.
     token: str | None = field(default=None, repr=False)
     user: str | None = None
     use_ssl: bool = False

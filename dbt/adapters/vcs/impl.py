@@ -90,6 +90,7 @@ class VcsConfig(SparkConfig):
     rebuild: str | None = None
     reuse: bool | str | None = None
     partitions: list[Any] | None = None
+    # dbt-spark declares a text here, and dbt documents a list.
     merge_update_columns: list[str] | str | None = None  # type: ignore[assignment]
 
 
@@ -274,6 +275,7 @@ class VcsAdapter(SparkAdapter):
         """Return when rows of tables were last written, read only from the branch's manifests."""
         with self._reading("freshness") as overlay:
             externals = self.environment.externals()
+            # One moment for all, or sources of one load would differ in age.
             now = datetime_of(overlay.repository.clock())
             times = {
                 source: datetime_of(loaded_at(overlay, self._name_of(source), externals))
@@ -317,6 +319,7 @@ class VcsAdapter(SparkAdapter):
                 lambda inner, overlay, origin: load_seed(
                     inner, overlay, origin, name, table, time_zone=zone, reuse=reuse
                 ),
+                # Decision 31: a run keeps the rows of a seed, and can load them again.
                 repeatable=True,
             )
         return f"-- {len(table.rows)} rows loaded through Arrow"
@@ -360,6 +363,7 @@ class VcsAdapter(SparkAdapter):
                 lambda inner, overlay, origin: run_python_model(
                     inner, overlay, origin, compiled_code, model=model, reads=reads, reuse=reuse
                 ),
+                # Decision 31: a Python model is repeated only if its config says so.
                 repeatable=is_declared_repeatable(parsed_model),
             )
         return self.connections.response_of(outcome)

@@ -146,6 +146,7 @@ def adopt(scope: Scope, name: RelationName, added: AddedSnapshot) -> None:
     if not change or _was_made(repository, entry.snapshot, base_id, change):
         return
     before = overlay.before(name)
+    # What others did to the table, without what this commit did to its columns.
     shown = before.snapshot if added.base and isinstance(before, TableEntry) else base_id
     follows = change.is_upsert or (change.operation == "append" and not added.replaces)
     # Appends, and upserts by value, mean the same on top of what others added.
@@ -210,6 +211,7 @@ def _apply(scope: Scope, name: RelationName, change: _Change) -> None:
     """Make a change to the version that the scope's overlay shows."""
     repository, now = scope.overlay.repository, scope.overlay.require_table(name)
     blocks = client_blocks(repository, now, change.new, change.folder, change.numbers)
+    # Iceberg is told that columns are optional, so clients don't check this.
     refuse_null(repository.blobs, blocks, now.schema)
     found = _by_values(repository, Version.of(repository, now), blocks, change)
     # A file that was written again has its rows at the same positions, under another path.

@@ -230,6 +230,7 @@ class _Reader(ClientPaths):
                 return
             if self._blobs.size(path) > _PACKED:
                 raise ValueError(f"it has more than {_PACKED >> 20} MiB")
+            # Nothing else is decoded: a file that anybody wrote may be meant to do harm.
             for record, size in client_records(self._blobs.get(path), _NEEDED):
                 self._left -= size
                 if self._left < 0:

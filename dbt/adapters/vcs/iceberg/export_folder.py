@@ -134,6 +134,7 @@ class ExportFolder:
         self._blobs.replace_all({path: json.dumps(told).encode()})
 
     def _record(self, catalog: str, digest: str) -> str:
+        # With the digest of its settings: a name may mean another catalog by now.
         return f"{self.path}/{REGISTERED}/{catalog}-{digest}.json"
 
     def _in_catalogs(self) -> set[str]:

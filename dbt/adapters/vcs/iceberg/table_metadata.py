@@ -262,12 +262,14 @@ def _metadata(
         # Decision 21: times of commits grow along every history, so they are the numbers.
         "last-sequence-number": history.last_sequence,
         "last-updated-ms": last,
+        # Decision 20: numbers are hashes, and this is only the largest one in use.
         "last-column-id": max(n for schema in schemas.all for n in all_numbers(schema)),
         "current-schema-id": schemas.number(snapshot),
         "schemas": schemas.all,
         "default-spec-id": default.number,
         "partition-specs": [{"spec-id": spec.number, "fields": spec.json} for spec in specs],
         "last-partition-id": max(parts, default=_LAST_PARTITION),
+        # Specification: 0 is the order of tables that have none.
         "default-sort-order-id": 0,
         "sort-orders": [{"order-id": 0, "fields": []}],
         "properties": _properties(history, relation),

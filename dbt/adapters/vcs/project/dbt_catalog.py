@@ -296,6 +296,7 @@ def loaded_at(overlay: Overlay, name: RelationName, externals: Externals) -> Mic
 
 def _written_at(overlay: Overlay, id: SnapshotId) -> Micros:
     snapshot = overlay.snapshot(id)
+    # A clone is as old as the rows that it took.
     while snapshot.operation in _KEEPS_ROWS and snapshot.parents:
         snapshot = overlay.snapshot(snapshot.parents[0])
     if snapshot.operation != RESTORE:

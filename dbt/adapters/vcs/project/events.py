@@ -78,6 +78,8 @@ class RunListener:
 
     def _about_to_run(self) -> None:
         try:
+            # An internal name of dbt. Where a release lacks it nothing is checked, and builds
+            # still run.
             self._check(getattr(_running_task(), "_flattened_nodes", None) or ())
         except VcsError as error:
             raise DbtRuntimeError(str(error)) from error

@@ -164,6 +164,7 @@ def current_invocation(config: AdapterRequiredConfig) -> Invocation:
 
 def _is_dry(flags: Any) -> bool:
     macro, given = getattr(flags, "MACRO", None), getattr(flags, "ARGS", None)
+    # dbt takes the name of the macro's package in front, too.
     is_known = isinstance(macro, str) and macro.rpartition(".")[2] in _DRY
     return is_known and isinstance(given, Mapping) and bool(given.get("dry_run"))
 

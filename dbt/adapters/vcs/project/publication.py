@@ -259,6 +259,7 @@ class RunHealer:
         if replays or others:
             self._count(plan)
         overlay = self._overlay(plan, made)
+        # In the order of the run, since a step may read what one before it makes.
         seen = {replay.step.id: self._carry_again(plan, overlay, replay) for replay in replays}
         # Tests come last, so that they see everything that was computed again.
         self._make(plan, overlay, others)
@@ -502,6 +503,7 @@ class WorkspaceCarry:
                         connection.execute(f"use {quoted(schema)}", overlay, origin=origin)
                     outcome = connection.execute(text, overlay, origin=origin, reuse=reuse)
                 inputs.update(((item.relation, item.version), item) for item in outcome.inputs)
+                # Now, because the next statement may change what they are computed from.
                 rows = () if outcome.rows is None else tuple(outcome.rows.fetch())
                 if columns is not None and (view := _temporary_view(text)) is not None:
                     shown = connection.execute(

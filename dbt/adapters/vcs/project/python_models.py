@@ -180,6 +180,7 @@ def _target_of(code: str, schema: str) -> RelationName:
 
 
 def _namespace_of(code: str, model: str, frames: Frames) -> dict[str, Any]:
+    # Not `__main__`: what a file does as a script is no part of the model.
     namespace: dict[str, Any] = {"__name__": f"dbt.{model}", "spark": frames.handle}
     place = _place(model)
     # So that a traceback can quote the lines.

@@ -306,6 +306,7 @@ class RunLife:
         """
         self.is_ended = True
         self.postponed.leave_out()
+        # Decision 8: the record was completed, so a retry leaves out nothing.
         if can_go_on:
             self._keep_failed("it was interrupted", "Run: dbt retry")
             return
@@ -451,6 +452,7 @@ class RunLife:
 
     def _step(self, name: str) -> NodeStep:
         with self._lock:
+            # The batches of a microbatch model run in parallel, and share one step.
             if name not in self._steps:
                 self._steps[name] = NodeStep(self._modes.reuse(name, self.line.branch))
             return self._steps[name]

@@ -170,6 +170,7 @@ def read_tokens(path: Path) -> TokenList:
         digest, name, grant = _token(item, place)
         # A token may have several roles, each on branches of its own.
         held = bearers.get(digest)
+        # The name is the author of commits, so a token has one.
         if held is not None and held.name != name:
             raise InputError(f"The {place} has the sha256 of another name. Give each its own.")
         grants = () if held is None else held.grants

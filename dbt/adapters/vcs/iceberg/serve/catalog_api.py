@@ -305,6 +305,7 @@ def load_table(api: CatalogApi, request: Request) -> Response:
     if history not in ("all", "refs"):
         raise bad_request(f"snapshots={history!r}; expected all or refs.")
     found = lookup(api.view(request), namespace, name, TableEntry)
+    # Answered from the tree, because the document would have to be made.
     if request.method == "HEAD":
         return Response(status_code=204)
     # DuckDB writes manifests into a folder that it expects to be there.

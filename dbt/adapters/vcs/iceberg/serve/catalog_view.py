@@ -203,6 +203,7 @@ class AllBranches:
             for branch in self._repository.branches()
             if run_of(branch) is None
             and open_merge_of(branch) is None
+            # A token for some branches learns no names of others.
             and self._bearer.reads(branch.name)
         ]
 

@@ -97,6 +97,7 @@ class Documents:
             UnsupportedError: Iceberg has no form for something in it.
         """
         same = self.maker.key(commit, relation, entry, tags=tags)
+        # The document of who may write names the folder of the branch's clients.
         key = (entry.noun, same, history, branch or "")
         now = self._seconds()
         held = self._bodies.get(key)
@@ -116,6 +117,7 @@ class Documents:
         metadata = document.metadata
         if isinstance(entry, TableEntry) and history == "refs":
             metadata = _of_refs(metadata)
+        # A view has no files, so it comes without the settings and credentials of the store.
         config = self.config if isinstance(entry, TableEntry) else {}
         data = msgspec.json.encode(
             {"metadata-location": document.location, "metadata": metadata, "config": config}

@@ -240,6 +240,7 @@ def _given_view(
         relation=relation,
         sql=sql,
         catalog=version.get("default-catalog") or None,
+        # In the catalog of all branches the level before is the branch.
         schema=namespace[-1].lower(),
         columns=columns,
         properties=properties,

@@ -427,6 +427,7 @@ def rename_column(scope: Scope, statement: RenameColumn) -> Outcome:
     """
     name = scope.name(statement.target.name)
     snapshot = scope.overlay.require_table(name)
+    # A check constraint is kept as text, which would still have the old name.
     check_unnamed(name, snapshot, statement.column, "renamed")
     schema = snapshot.schema.rename(statement.column, statement.new)
     properties = dict(snapshot.properties)
@@ -461,6 +462,7 @@ def drop_columns(scope: Scope, statement: DropColumns) -> Outcome:
         check_unnamed(name, snapshot, column, "dropped")
     if found:
         schema = snapshot.schema.drop(found)
+        # Spark can't write a table that has partition columns only.
         if {field.id for field in schema.fields} <= {*snapshot.partition_by}:
             raise InputError(
                 f"Only partition columns would be left in {name}. Keep another column, "

@@ -416,6 +416,8 @@ def create_table(scope: Scope, statement: CreateTable) -> Outcome:
         properties=properties,
         origin=scope.made_by(),
     )
+    # Where rows violate dbt's `unique_key`, the key is given up with a warning, since dbt allows
+    # that.
     key_ids = check_keys(
         scope.overlay.repository, name, version, None, scope.engine, scope.warnings
     )

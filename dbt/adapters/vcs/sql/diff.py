@@ -248,6 +248,7 @@ def _difference(
                 "it reads."
             )
     old, new = (side and TableText(scope.name(side.name), side.at) for side in (before, after))
+    # Only the first version may be missing, which the line above hides from the type checker.
     assert new is not None
     found = find_difference(
         scope.overlay, old, new, columns, shape, lambda: zone_of(scope.session)

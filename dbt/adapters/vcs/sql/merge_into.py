@@ -316,6 +316,7 @@ class MergeQuery:
 
     def _marked_source(self) -> str:
         """Return the source's rows with a marker column that is null without a match."""
+        # The user's own columns may all be NULL in a row, so the marker is a column of its own.
         rows = f"select *, true as {self._private_name('source')} from "
         rows += self._pieces.piece(self.statement.source.place)
         return f"({rows}) as {self._source_name()}"

@@ -55,6 +55,7 @@ def is_meant(scope: Scope, read: Reference) -> bool:
     """Return whether a name in a statement is one of these relations."""
     if (read.name.schema or "").lower() != SCHEMA or scope.overlay.has_schema(SCHEMA):
         return False
+    # A source outside of the repository may have such a name, too.
     return scope.name(read.name) not in scope.externals
 
 
@@ -89,6 +90,7 @@ def table_of(overlay: Overlay, name: str) -> pa.Table:
         raise NotFoundError(f"There is no {SCHEMA}.{name}. {hint}There is: {known}.")
     rows = list(found.rows(overlay))
     columns = [
+        # A relation without rows has no values to tell types from.
         pa.array([row[index] for row in rows], type)
         for index, type in enumerate(found.columns.values())
     ]
@@ -220,6 +222,7 @@ def _runs(overlay: Overlay) -> Iterator[Row]:
     repository = overlay.repository
     now = repository.clock()
     for run in runs(repository):
+        # A run that was killed couldn't record how it ended.
         status = "abandoned" if run.is_abandoned(now) else str(run.status)
         yield (
             run.invocation,

@@ -39,6 +39,7 @@ def read_optimize(cursor: TokenCursor) -> Optimize:
     Raises:
         UnsupportedError: It has `where` or `zorder by`.
     """
+    # `optimize table` alone is about a table of that name.
     if cursor.at("table") and is_name(cursor.ahead()):
         cursor.index += 1
     target = cursor.target()

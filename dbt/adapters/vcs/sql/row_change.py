@@ -382,6 +382,7 @@ def row_target(scope: Scope, named: Target) -> RowTarget:
         raise UnsupportedError(
             f"{named.name} is a temporary view, whose rows can't be changed. Name a table."
         )
+    # A relation of the branch comes before a source of the same name.
     if scope.overlay.entry(name) is None and name in scope.externals:
         raise UnsupportedError(
             f"{name} stands for files outside the repository, whose rows can't be changed. Copy "

@@ -96,6 +96,7 @@ def create_snapshot(scope: Scope, statement: CreateSnapshot) -> Outcome:
     if repository.snapshots.find(relation, statement.name) and statement.if_not_exists:
         return Outcome()
     version: SnapshotId
+    # What the branch shows now may be in no commit yet. The name then remembers the last one.
     commit: CommitId | None = scope.overlay.base
     if statement.table.at is None:
         scope.overlay.require_table(relation)
@@ -145,6 +146,7 @@ def read_show_snapshots(cursor: TokenCursor) -> ShowSnapshots:
     """Read what follows `show snapshots`."""
     listed = ShowSnapshots()
     if cursor.take_any("for", "in", "from", "on"):
+        # A schema may be called `table`.
         if cursor.at("table") and is_name(cursor.ahead()):
             cursor.index += 1
             listed = ShowSnapshots(target=cursor.target())

@@ -122,6 +122,7 @@ def create_table_like(scope: Scope, statement: CreateTableLike) -> Outcome:
 
 def _shape_of(scope: Scope, name: Name) -> tuple[list[Field], tuple[str, ...]]:
     """Return the columns of a relation, and the names of its partition columns."""
+    # A temporary view hides a relation of its name.
     temporary = scope.temporaries.view(name)
     if temporary is not None:
         return _fields(scope.columns_of_temporary(temporary)), ()
@@ -221,6 +222,7 @@ def refuse_location(location: str | None, options: Mapping[str, str]) -> None:
     Raises:
         UnsupportedError: It has a location of its own.
     """
+    # Spark takes options in any case.
     if location is not None or "path" in map(str.lower, options):
         raise UnsupportedError(
             "A versioned table has no location of its own: its files are in the repository. "

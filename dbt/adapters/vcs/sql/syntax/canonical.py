@@ -148,6 +148,7 @@ def canonical(text: str, places: Mapping[int, Meant]) -> str:
     others: set[str] = set()
     end = 0
     for token in tokens:
+        # A part of a name that is written elsewhere, too, may say there which column is meant.
         if token.start in places:
             end = places[token.start].end
         if token.start >= end:
@@ -223,6 +224,7 @@ def variation_in(
         if _is_harmless_call(tokens, index, parts):
             continue
         name = Name.of(parts)
+        # The dots between the parts are tokens as well.
         start = tokens[index - 2 * len(parts) + 2].start
         if start not in places and not (name is not None and is_known(name)):
             return ".".join(parts)

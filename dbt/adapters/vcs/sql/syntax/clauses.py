@@ -28,6 +28,7 @@ SCHEMA_WORDS: Final = ("schema", "database", "namespace")
 
 def is_replacing(cursor: TokenCursor) -> bool:
     """Return whether a statement begins with `create or replace`."""
+    # The cursor is behind the first words by now.
     return cursor.tokens[1].word == "or"
 
 

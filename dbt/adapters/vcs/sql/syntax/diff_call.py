@@ -57,10 +57,12 @@ def read_diff(tokens: Sequence[Token], index: int) -> tuple[DiffReference, int]:
     behind = ","
     while behind != ")":
         name = None
+        # To the lexer, `=>` is two symbols.
         if tokens[index + 1].word == "=" and tokens[index + 2].word == ">":
             name = given.option(tokens[index])
             index += 3
         literal, behind = tokens[index], tokens[index + 1].word
+        # What a statement reads has to be known before it runs, so nothing here is computed.
         if literal.kind is not Kind.STRING or behind not in (",", ")"):
             _fail(f"found {literal.text!r}, which is not one string literal")
         given.take(name, literal)

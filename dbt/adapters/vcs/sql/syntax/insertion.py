@@ -160,6 +160,7 @@ def _header(cursor: TokenCursor) -> _Header:
 def _is_column_list(cursor: TokenCursor) -> bool:
     """Return whether a parenthesis opens a list of columns, not a query."""
     first, second = cursor.ahead(1), cursor.ahead(2)
+    # A column may have the name of such a word; a comma or a parenthesis behind it tells.
     return is_name(first) and (first.word not in QUERY_WORDS or (second.word in (",", ")")))
 
 
@@ -212,6 +213,7 @@ def _begins_a_query(first: Token, second: Token) -> bool:
 def _check_query(cursor: TokenCursor, prefix: Sequence[Token], rest: Sequence[Token]) -> None:
     if not rest:
         cursor.fail("a query or `values`")
+    # Hive's `from s insert into t select ...`: the query is in two pieces around the insert.
     if any(token.word == "from" for token in _outer(prefix)):
         if any(token.word == "insert" for token in _outer(rest)):
             raise UnsupportedError(

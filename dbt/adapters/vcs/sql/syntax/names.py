@@ -300,6 +300,7 @@ def read_version(tokens: Sequence[Token], index: int) -> tuple[At | None, int]:
         return _read_braces(tokens, index)
     first = index + 1 if tokens[index].word == "for" else index
     word = tokens[first].word
+    # `version` and `timestamp` without these may be aliases.
     if tokens[first + 1].word == "as" and tokens[first + 2].word == "of":
         if word in _VERSION:
             return _read_version_number(tokens, first + 3)
@@ -384,6 +385,7 @@ def _skip_alias(tokens: Sequence[Token], index: int) -> tuple[bool, int]:
     token = tokens[index]
     if token.word == "as" and is_name(tokens[index + 1]):
         return True, index + 2
+    # In backquotes, any word is an alias.
     if token.kind is Kind.QUOTED or (token.kind is Kind.WORD and token.word not in _NO_ALIAS):
         return True, index + 1
     return False, index

@@ -154,6 +154,7 @@ def read(text: str, timestamp: Callable[[], str] = instant) -> Read:
     # What is stored, such as a view, must not end with dbt's comment or a semicolon.
     text = text[: tokens[-2].end]
     if _sets_variable(tokens):
+        # The value may be a query; what is set is no relation.
         behind = next((n for n, token in enumerate(tokens, 1) if token.word == "="), len(tokens))
         found = scan(tokens[behind:-1])
         return Read(SparkCommand(text=text, mentions=found.reads, diffs=found.diffs), calls)

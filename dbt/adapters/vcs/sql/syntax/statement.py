@@ -20,6 +20,7 @@ class Statement:
         writes_rows: True if it computes rows and writes them, which may take long.
     """
 
+    # A base without slots would give each statement a `__dict__`.
     __slots__ = ()
 
     changes: ClassVar[bool] = False
@@ -111,6 +112,7 @@ def shortened(text: str, names: Mapping[tuple[str, ...], str]) -> list[Edit]:
                 break
             index += 2
         index += 1
+        # In `f(x).s.t` these are fields of a value.
         if before == ".":
             continue
         # In `s.t.*` the chain has no part left for the column; just `s.t` is a relation.

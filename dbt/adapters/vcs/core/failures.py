@@ -58,6 +58,7 @@ def _storage_error(error: Exception, verb: str, path: str, uri: str) -> StorageE
             "this machine has no role. Set them there, or use --storage-option NAME=VALUE."
         )
     if code in _FULL:
+        # A kind of its own, since a collection goes on where a disk is full.
         return NoSpaceError(
             f"No space left to {verb} {path} in {uri}. Free some space, then try again; "
             "nothing that was committed before is touched."

@@ -464,6 +464,7 @@ class Maintenance:
             made = self._objects.commit(id)
             self._require("commit", made.parents)
             waiting += made.parents
+            # What it adds to its first parent. Parents that were made here are looked at, too.
             for parent in made.parents[:1]:
                 self._check_tree(self._objects.commit(parent).tree, made.tree)
 

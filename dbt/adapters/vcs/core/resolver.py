@@ -107,6 +107,7 @@ def parse_revision(text: str, now: Micros) -> Revision:
     steps: list[Step] = []
     for position, part in enumerate(_STEPS.findall(found["steps"])):
         if part.startswith("@"):
+            # A log is that of a name, so nothing after a step has one.
             if position:
                 raise InputError(
                     f"In the revision {text!r} {part} must stand right after the name. {_HINT}"

@@ -105,6 +105,8 @@ def introductions(
     """
     objects = repository.objects
     tree = repository.tree(head)
+    # By commit: the relations whose version it shows, too. Children come before parents, so all
+    # that lead to a commit are known when it is reached.
     followed = {head: {name for name in names if tree.entry(name) is not None}}
     found: dict[RelationName, Introduction] = {}
     for id, commit in islice(repository.log(head), limit):

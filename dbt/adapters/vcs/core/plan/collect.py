@@ -109,6 +109,7 @@ def needed(
         if marking.is_new("commit", id) and (commit := marking.get(read.commit, id)) is not None:
             marking.tree(commit.tree)
             commits += commit.parents
+    # Their trees and versions are marked by now, and only the files are left.
     for id in roots.whole:
         commit = marking.get(read.commit, id)
         for relation, version in marking.shown(commit.tree) if commit else ():

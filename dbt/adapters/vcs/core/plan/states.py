@@ -373,6 +373,7 @@ def signed_pieces(delta: Delta) -> tuple[SignedPiece, ...]:
         pieces += [
             SignedPiece(Piece(item.block, item.rows, image=item.path), sign)
             for item in images
+            # The others are left out by position when their block is read.
             if item.block not in whole
         ]
     return tuple(pieces)
@@ -391,6 +392,7 @@ def touched_pieces(triple: Triple, infos: Mapping[str, Block]) -> tuple[Touched,
     for path in _paths(triple):
         block = next(s.blocks[path] for s in (base, ours, theirs) if path in s.blocks)
         states = [
+            # A side changed a block if one of it and base has none, or deletes other rows of it.
             (path in state.blocks, part.get(path, set()))
             for state, part in zip((base, ours, theirs), holes, strict=True)
         ]
@@ -405,6 +407,7 @@ def touched_pieces(triple: Triple, infos: Mapping[str, Block]) -> tuple[Touched,
     deletions = {**base.deletions, **ours.deletions, **theirs.deletions}
     for key, rows in deletions.items():
         image, path = key
+        # A block that differs is read as a whole, and its deletions with it.
         if path not in whole:
             had = key in base.deletions
             piece = Piece(path, rows, image=image, info=infos.get(path))

@@ -248,6 +248,7 @@ class ObjectStore:
         try:
             return read_object(self._blobs, kind, id)
         except NotFoundError as error:
+            # Only for the message: what a collection let go of is no damage.
             self._condemned.refresh()
             if path in self._condemned:
                 raise DamagedError(

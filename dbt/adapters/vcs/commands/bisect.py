@@ -124,8 +124,6 @@ class _Ends:
 
 
 class _Bisection:
-    """One bisection."""
-
     def __init__(self, repository: Repository, probes: Probes, ends: _Ends, tell: Tell) -> None:
         self._repository = repository
         self._probes = probes
@@ -205,6 +203,8 @@ class _Bisection:
         # Published on a target that had moved, the run's own steps need not show what broke.
         if self._mark_at(fork, len(steps)) is not Mark.GOOD:
             return []
+        # Decision 33: a run that ended well broke it only together with what others had
+        # published.
         if self._mark_at(head, len(steps)) is not Mark.BAD:
             return []
         # The steps of a run are a line: its first parents.

@@ -209,6 +209,7 @@ def undelete_branch(repository: Repository, name: str, *, author: str) -> Branch
     if repository.find_branch(name) is not None:
         raise InputError(f"The branch {name!r} exists. Only a deleted branch can be undeleted.")
     moves = repository.refs.log("heads", name)
+    # A deletion is a move without a commit: the one before has what is to come back.
     last = next((ref for ref in moves if ref.move.commit is not None), None)
     if last is None or last.move.commit is None:
         # Raises, and names near matches.
@@ -266,6 +267,7 @@ def _runs_to_follow(repository: Repository, name: str) -> list[RunBranch]:
             f"dbt-vcs branch unprotect {name}"
         )
     if run_of(branch) is not None or open_merge_of(branch) is not None:
+        # Raises, since their names begin with a reserved prefix.
         check_unreserved("branch", name)
     # Its branch is `merges/<target>`, named after this one.
     if any(merge.target == name for merge in open_merges(repository)):
@@ -276,6 +278,7 @@ def _runs_to_follow(repository: Repository, name: str) -> list[RunBranch]:
     found = [run for run in runs(repository) if run.target == name]
     now = repository.clock()
     for run in found:
+        # A run whose process is gone publishes nothing by itself, so it may follow.
         if run.status is Status.OPEN and not run.is_abandoned(now):
             raise ConflictError(
                 f"The run {run.invocation} for {name!r} is still running ({run.owner}). Wait for "

@@ -21,6 +21,7 @@ from dbt.adapters.vcs.core.store.opening import HEADER_PATH, check_vacant, open_
 from dbt.adapters.vcs.core.store.refs import FORWARDS
 from dbt.adapters.vcs.table.files.file_check import whole_bytes
 
+# Without pins, which keep what is being restored at the source.
 _LOGS: Final = ("refs/heads", "refs/tags", "refs/snapshots", "refs/options")
 _AT_ONCE: Final = 64 * 2**20
 """Bytes that are in memory at the same time."""
@@ -122,10 +123,7 @@ def _check_target(repository: Repository, target: Blobs) -> bool:
 
 
 def _new_moves(source: Blobs, target: Blobs) -> dict[str, bytes]:
-    """Return the moves that the target lacks, by path; each log without gaps.
-
-    Pins are left out: they keep what is being restored at the source.
-    """
+    """Return the moves that the target lacks, by path; each log without gaps."""
     paths = [info.path for folder in _LOGS for info in source.walk(folder)]
     there = {info.path for folder in _LOGS for info in target.walk(folder)}
     for path in sorted(there):

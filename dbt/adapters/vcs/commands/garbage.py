@@ -117,15 +117,13 @@ def find_garbage(
 
 
 def _old_pins(repository: Repository, before: Micros) -> Iterator[BlobInfo]:
-    """Yield the moves of pins of which even the last is old, the last one first.
-
-    A purge moves pins, too, though whoever held them is long gone. A log that lacks its beginning
-    can't be read: it goes as a whole, and one of which a part is left has lost its end.
-    """
+    """Yield the moves of pins of which even the last is old, the last one first."""
     logs: dict[str, list[BlobInfo]] = {}
     for info in repository.blobs.walk(f"refs/{PINS}"):
         logs.setdefault(info.path.rpartition("/")[0], []).append(info)
     for moves in logs.values():
+        # A purge moves pins, too, though whoever held them is long gone. A log that lacks its
+        # beginning can't be read, so a log is deleted as a whole, and from its end.
         if all(info.modified_at < before for info in moves):
             yield from sorted(moves, key=lambda info: info.path, reverse=True)
 
@@ -151,13 +149,11 @@ def find_names(repository: Repository, horizon: Micros, seen: SeenRefs) -> Named
 
 
 def _is_known(repository: Repository, id: SnapshotId) -> bool:
-    """Return whether a version that an export names is in the repository.
-
-    An export needs nothing that the repository itself has let go of, as after a purge.
-    """
+    """Return whether a version that an export names is in the repository."""
     try:
         repository.objects.snapshot(id)
     except DamagedError:
+        # An export needs nothing that the repository itself has let go of, as after a purge.
         return False
     return True
 
@@ -341,16 +337,14 @@ def old_results(
 
 
 def _is_held(result: Result, objects: ObjectStore, kept: Needed) -> bool:
-    """Return whether the version of a result can be taken after the collection.
-
-    The rows of a table's version may be kept by another version that has the same segments: one
-    that was made from it in the same node, or that was taken from it on another branch.
-    """
+    """Return whether the version of a result can be taken after the collection."""
     if result.kind != "table":
         return (result.kind, result.version) in kept.objects
     if result.version in kept.whole:
         return True
     if ("snapshot", result.version) not in kept.objects:
         return False
+    # Another version may keep the rows, which has the same segments: one that was made from it in
+    # the same node, or that was taken from it on another branch.
     segments = objects.snapshot(SnapshotId(result.version)).segments
     return all(ref.id in kept.whole for ref in segments)

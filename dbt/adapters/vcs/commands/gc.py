@@ -114,6 +114,7 @@ def collect(
     found = read_retention(repository)
     if dry_run:
         if days is not None:
+            # The horizon stays: what was released before is not kept again by a longer retention.
             found = Retention(keep=_kept_for(days), horizon=found.horizon)
         # The store's time is read from a file that is written, and a dry run writes none.
         now = repository.clock()
@@ -182,9 +183,6 @@ def _make_room(
 ) -> Iterator[BlobInfo]:
     """Write something; on a full disk delete garbage for it, one file at a time, and yield it.
 
-    These files are deleted before any list names them. Only a disk tells that it is full, and
-    its deletions are done when they return.
-
     Raises:
         NoSpaceError: There is no garbage left, and still no space.
     """
@@ -209,20 +207,20 @@ def _make_room(
             )
             is_old = _is_old(repository, info.path, garbage.before)
             if is_old and not is_kept(info.path, kept):
+                # On no list yet: only a disk tells that it is full, and its deletions are done
+                # when they return.
                 repository.blobs.delete(info.path)
                 yield info
 
 
 def _write_down(repository: Repository, garbage: Garbage, author: str) -> bool:
-    """Write down what was seen and what may be gone; False if the disk is full.
-
-    A full disk is what a collection is needed for, and it is safe without: the next one compares
-    its listings with an older record, and messages name an older horizon.
-    """
+    """Write down what was seen and what may be gone; False if the disk is full."""
     try:
         record(repository, garbage.seen.listed, author=author)
         change_retention(repository, author=author, action="collect", horizon=garbage.horizon)
     except NoSpaceError:
+        # A full disk is what a collection is needed for, and it is safe without: the next one
+        # compares its listings with an older record, and messages name an older horizon.
         return False
     return True
 
@@ -295,10 +293,8 @@ def _report(
 
 
 def _forget(repository: Repository, garbage: Garbage, lease: Lease) -> None:
-    """Delete results; whoever is taking one of them computes instead.
-
-    No list names them: one that is stored again and lost to a late request is computed again.
-    """
+    """Delete results; whoever is taking one of them computes instead."""
+    # No list names them: one that is stored again and lost to a late request is computed again.
     results = Results(repository.blobs)
     for start in range(0, len(garbage.results), _BATCH):
         lease.check()
@@ -336,12 +332,12 @@ def _sweep(repository: Repository, garbage: Garbage, lease: Lease) -> tuple[list
 def _delete(repository: Repository, path: str, before: Micros, lease: Lease) -> bool | None:
     """Delete a file unless it is young: a writer that found it there has renewed it.
 
-    The client repeats no request to delete. Here the file is looked at again first.
-
     Returns:
         True if it was deleted, False if no request was sent, None if one may be under way.
     """
     is_sent = False
+    # The client repeats no request to delete, since the age of the file is looked at again before
+    # each.
     for pause in (*_PAUSES, None):
         if not _is_old(repository, path, before):
             return None if is_sent else False

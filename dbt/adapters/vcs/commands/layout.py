@@ -395,7 +395,7 @@ class GridColumn(NamedTuple):
     """Properties of a column.
 
     Attributes:
-        width: Width of its _widest cell, including the head.
+        width: Width of its widest cell, including the head.
         is_whole: True if no cell may be shortened.
         is_first: True if it is shown before others.
     """
@@ -455,7 +455,7 @@ def fit(columns: Sequence[GridColumn], room: int) -> Fit | None:
 
 
 def _widths(columns: Sequence[GridColumn], room: int) -> tuple[int, ...] | None:
-    """Return a width for each column, shortening the _widest first; None if they can't fit."""
+    """Return a width for each column, shortening the widest first; None if they can't fit."""
     room -= _GAP_WIDTH * (len(columns) - 1)
     if sum(column.least for column in columns) > room:
         return None
@@ -507,7 +507,7 @@ def _all_printable(texts: Sequence[str]) -> Sequence[str]:
 
 
 def _widest(texts: Sequence[str]) -> int:
-    """Return the width of the _widest printable text, or 0 if there is none."""
+    """Return the width of the widest printable text, or 0 if there is none."""
     measure = len if "".join(texts).isascii() else cell_width
     return max(map(measure, texts), default=0)
 
@@ -526,7 +526,7 @@ def shortened(text: str, room: int) -> str:
 
 
 def _padded(text: str, width: int, *, right: bool = False) -> str:
-    """Return a printable text _padded with blanks to a width, on the left if `right` is set."""
+    """Return a printable text padded with blanks to a width, on the left if `right` is set."""
     blanks = " " * (width - cell_width(text))
     return blanks + text if right else text + blanks
 

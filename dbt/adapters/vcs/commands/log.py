@@ -116,7 +116,6 @@ def _entry(id: CommitId, commit: Commit, names: tuple[str, ...]) -> LogEntry:
 
 
 def _log_text(entries: Iterable[LogEntry], now: datetime) -> Iterator[Block]:
-    """Yield one line per commit."""
     for item in entries:
         names = Span(f" ({', '.join(item.names)})", "name") if item.names else Span("")
         reused = f", {item.reused:,} of {item.nodes:,} reused" if item.reused else ""

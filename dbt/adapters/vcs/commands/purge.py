@@ -241,6 +241,7 @@ def _plan_of(
     history = History(objects, files.segment, request.redact)
     if not dry_run:
         history.put = objects.put
+    # Each behind what it names, and versions before commits, so that every new id is known.
     for id in reached.snapshots:
         history.rewrite_snapshot(id, has_files=id in versions)
     for commit in reached.commits:
@@ -339,10 +340,6 @@ def _check_open(
 def _redacted_logs(blobs: Blobs, history: History) -> tuple[dict[str, bytes], dict[str, str]]:
     """Return the files of logs without the texts to redact, and their digests by the old ones.
 
-    Only the file of a move is written again. The move behind it goes on naming the digest of the
-    old file, which leads to the new one, so that nothing else changes: neither for processes that
-    remember the old file, nor for those that append to the log meanwhile.
-
     Raises:
         DamagedError: A move is not the one that was written.
     """
@@ -354,6 +351,9 @@ def _redacted_logs(blobs: Blobs, history: History) -> tuple[dict[str, bytes], di
         new = redacted(move, history.redacted)
         if new != move:
             files[info.path] = encode_record(new)
+            # Only this file is written again. The move behind it goes on naming the digest of the
+            # old file, which leads to the new one, so nothing changes for processes that remember
+            # the old file or append to the log meanwhile.
             digests[digest_of(old)] = digest_of(files[info.path])
     return files, digests
 

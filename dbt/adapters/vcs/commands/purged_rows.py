@@ -273,13 +273,11 @@ def _fields_as_named(
 def _readings(
     fields: Sequence[Field], needed: frozenset[str], *, is_conflict: bool
 ) -> Iterator[tuple[Field, ...]]:
-    """Yield the columns by which a condition can be read in a version; none if it lacks some.
-
-    The rows of a waiting merge hold several rows of the table each: one for each side.
-    """
+    """Yield the columns by which a condition can be read in a version; none if it lacks some."""
     if not is_conflict:
         views = [tuple(fields)]
     else:
+        # A row of a waiting merge holds several rows of the table: one for each side.
         by_name = {field.name: field for field in fields}
         columns = [name[5:] for name in by_name if name.startswith("base_")]
         views = [

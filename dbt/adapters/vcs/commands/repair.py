@@ -157,6 +157,7 @@ def _damages_of(
     problem = next(RefStore(repository.blobs).check(space, name), None)
     if problem is not None:
         yield Damage(where=where, what=problem, help=(COPY, back))
+        # What it shows can't be read from a damaged log.
         return
     last = RefStore(repository.blobs).read(space, name)
     if last is None or last.move.commit is None:
@@ -182,6 +183,7 @@ def _last_whole(repository: Repository, log: LogRepair, look_at: FileLook) -> in
     """Return the number of the last move that shows a whole commit, or is a deletion."""
     for number in sorted(log.moves, reverse=True):
         commit = log.moves[number].commit
+        # What is deleted shows nothing that could be damaged.
         if commit is None or not _broken_relations(repository, commit, look_at):
             return number
     return None
@@ -236,7 +238,6 @@ class Broken(NamedTuple):
 
 
 def _size_look(blobs: Blobs) -> FileLook:
-    """Return a look at the sizes of files."""
     return lambda file: wrong_size(file, size_of(blobs, file.path))
 
 

@@ -268,7 +268,6 @@ _BY_CHOICE: Final = ("it depends on the moment", "it may give another result", "
 
 
 def _reasons_text(reasons: ReuseReasons, now: datetime) -> Iterator[Block]:
-    """Yield why a node's results were computed."""
     yield line(Span(reasons.node, "name"))
     if reasons.last is not None:
         yield from _last_text(reasons.last, now)
@@ -336,7 +335,6 @@ def _results_text(results: Sequence[RememberedResult], now: datetime) -> Iterato
 
 
 def _figures_text(figures: ReuseFigures, now: datetime) -> Iterator[Block]:
-    """Yield what is remembered, and what it saved."""
     if not figures.results:
         yield line("Nothing is remembered.")
     else:

@@ -123,7 +123,6 @@ def _params(own: list[inspect.Parameter], prints_json: bool = True) -> list[clic
 
 
 def _param(parameter: inspect.Parameter) -> click.Parameter:
-    """Return a parameter of a function as click's."""
     kind, more = parameter.annotation, Option()
     if get_origin(kind) is Annotated:
         kind, said = get_args(kind)

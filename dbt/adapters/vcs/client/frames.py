@@ -165,6 +165,7 @@ def write_output(
     """
     schema, count = table.schema, 0
     if format == "csv":
+        # Before a header is written.
         _check_flat(schema)
     with _WRITERS[format](sink, schema) as write:
         for batch in _limited(table, limit):

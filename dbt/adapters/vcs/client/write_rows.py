@@ -109,6 +109,7 @@ def write_rows(scope: Scope, name: RelationName, rows: RowSource, request: Write
     check_writable(name, snapshot)
     if request.mode == "merge":
         return _merged(scope, name, rows, request)
+    # One by one, so that only one part is in memory.
     parts = (fitted_rows(name, part, snapshot.schema) for part in rows.parts())
     repository = scope.overlay.repository
     blocks = arrow_blocks(repository, name, snapshot, parts)

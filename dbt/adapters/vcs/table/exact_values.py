@@ -50,6 +50,7 @@ Given: TypeAlias = str | pa.Scalar
 
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,9})?")
 _NO_NUMBER: Final = re.compile(r"nan|[+-]?inf(inity)?", re.IGNORECASE)
+# Dates are days in 32 bits, and reach the year 5881580: seven digits.
 _MOMENT: Final = re.compile(
     r"(?P<year>[+-]?[0-9]{4,7})(?P<day>-[0-9]{2}-[0-9]{2})"
     r"([T ](?P<time>[0-9]{2}:[0-9]{2}(:[0-9]{2})?)(\.(?P<fraction>[0-9]+))?"

@@ -84,7 +84,7 @@ def date_text(days: int) -> str:
     cycles, rest = divmod(days, _CYCLE_DAYS)
     near = _EPOCH + timedelta(days=rest)
     year = near.year + cycles * _CYCLE_YEARS
-    # Spark writes a plus before years after 9999, and none before the year 0.
+    # Spark writes years after 9999 with a plus, and the year 0 without a sign.
     sign = "-" if year < 0 else "+" if year not in _PYTHON_YEARS and year else ""
     return f"{sign}{abs(year):04}-{near:%m-%d}"
 

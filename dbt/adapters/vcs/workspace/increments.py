@@ -208,6 +208,7 @@ def _last_read(
     if not isinstance(entry, TableEntry):
         return None
     consumption = overlay.snapshot(entry.snapshot).consumption
+    # A clone, or a table that was renamed, may only find its input by lineage.
     table = overlay.snapshot(shown).table
     return last_read(overlay.repository.objects, consumption, reader, relation, table)
 

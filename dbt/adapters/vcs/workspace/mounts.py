@@ -289,6 +289,7 @@ def _text_of(view: View, text: str) -> str:
     if view.aliased:
         return text
     names = ", ".join(quoted(column.name) for column in view.columns)
+    # On lines of its own, as the text may end in a comment.
     return f"select {names} from (\n{text}\n)"
 
 

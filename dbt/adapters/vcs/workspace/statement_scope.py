@@ -150,7 +150,7 @@ class Scope:
 
     def note(self, item: Input) -> None:
         """Record an input; several versions of one relation are several inputs."""
-        # What was read keeps an insert from following others' rows (`rebased`).
+        # An insert that read its own table can't follow others' inserts (`rebased`).
         self.overlay.read.add(item.relation)
         if item.snapshot is not None:
             # Decision 36: a landing checks that no purge has replaced these.

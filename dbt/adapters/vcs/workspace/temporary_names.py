@@ -198,6 +198,7 @@ class _Walk:
         self._session = session
         self._frames = frames
         self._seen: set[tuple[str, str]] = set()
+        # Once for the whole walk: each is a call to the engine.
         self._views = session.temporary_views()
         self._functions = session.temporary_functions()
         self.relations: dict[RelationName, None] = {}

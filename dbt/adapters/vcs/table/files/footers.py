@@ -426,6 +426,7 @@ def raised(text: str) -> str | None:
     if len(text) <= TEXT_LENGTH:
         return text
     head = text[:TEXT_LENGTH]
+    # Raise the last character that can be raised: this bounds every text that begins so.
     while head:
         point = ord(head[-1]) + 1
         # Surrogates are no characters.

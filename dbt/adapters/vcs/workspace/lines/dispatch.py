@@ -131,6 +131,7 @@ def _outcome_of(
     kept = conflict_edits.merge_kept_by(scope) if statement.changes else None
 
     def carry() -> tuple[Statement, Outcome]:
+        # Only where it is carried out: a result that is taken needs no engine.
         settled = _settled(scope, statement)
         if kept is not None:
             return settled, conflict_edits.edit_conflicts(scope, kept, settled)

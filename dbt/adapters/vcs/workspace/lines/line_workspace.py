@@ -314,6 +314,7 @@ def landed_commit(
         result, landing, _ = _attempt(workspace, work, message)
         return result, landing
     with workspace.repository.turns.on(branch) as turn:
+        # Whoever lost a race goes before others, so that long work lands among short statements.
         for _ in turn.attempts(f"run the statement on the branch {branch!r}"):
             result, landing, is_done = _attempt(workspace, work, message)
             if is_done:

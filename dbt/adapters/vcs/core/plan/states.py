@@ -392,7 +392,7 @@ def touched_pieces(triple: Triple, infos: Mapping[str, Block]) -> tuple[Touched,
     for path in _paths(triple):
         block = next(s.blocks[path] for s in (base, ours, theirs) if path in s.blocks)
         states = [
-            # A side changed a block if one of it and base has none, or deletes other rows of it.
+            # A side changed a block that only it or only base has, or if it deletes other rows.
             (path in state.blocks, part.get(path, set()))
             for state, part in zip((base, ours, theirs), holes, strict=True)
         ]

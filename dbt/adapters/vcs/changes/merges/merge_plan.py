@@ -374,7 +374,7 @@ class _Relations:
             left, right = self._snapshot(one), self._snapshot(other)
             return left is not None and right is not None and is_same_table(left, right)
 
-        # Theirs first: if all are the same, ours stays as it is.
+        # Theirs first: where all are the same, ours stays as it is.
         if is_same(triple.theirs, triple.base) or is_same(triple.theirs, triple.ours):
             return "theirs"
         return "ours" if is_same(triple.ours, triple.base) else None

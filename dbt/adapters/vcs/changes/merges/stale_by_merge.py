@@ -247,8 +247,8 @@ class ReadSetCheck:
         again = {*healed.tables, *healed.earlier}
         found = skewed_by(self._repository, healed.plan)
         stale = [item for item in found if str(item.relation) not in again]
-        # Theirs are the tables of the run. Those of others are only reported: to them, this run
-        # came first or last.
+        # Decision 31: tables of others that become stale are only reported, as after a run that
+        # came last.
         own = [item for item in stale if item.is_theirs]
         if own and self._on_stale is not OnStale.WARN:
             raise ConflictError(refusal(healed.plan, own, self._on_stale))

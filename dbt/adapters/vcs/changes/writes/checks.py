@@ -337,7 +337,7 @@ def _null_rows(
         stats, gone = block.stats.get(field.id), deleted.get(block.path)
         count = 0 if stats is not None and not stats.nulls else files.nulls(block, field, gone)
         total += count
-        # The error names a few rows. The others are only counted, mostly from statistics.
+        # The error names a few rows. The others are only counted.
         if count and len(named) < SHOWN and is_readable(field):
             for batch in files.batches(block, [*telling, field], gone):
                 named += _rows_of_nulls(batch, telling)

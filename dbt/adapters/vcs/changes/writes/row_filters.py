@@ -48,7 +48,7 @@ _HELP: Final = (
     "=, <>, <=>, <, <=, >, >=, in, between, like, is null. For another condition use SQL."
 )
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
-# Spark refuses a pattern with such a backslash, and Arrow gives it a meaning.
+# Spark refuses a pattern with such a backslash. Arrow would drop the backslash.
 _ODD_ESCAPE: Final = re.compile(r"(?<!\\)(?:\\\\)*\\(?![\\%_])")
 
 
@@ -76,7 +76,7 @@ def named_by(filter: pc.Expression, fields: Iterable[Field]) -> tuple[Field, ...
     known = tuple(fields)
     _try(filter, known)
     return tuple(
-        # Arrow doesn't list the columns of an expression. One that it can't do without is one.
+        # Arrow doesn't list the columns of an expression: it reads those that it can't do without.
         field
         for field in known
         if _fails(filter, [item for item in known if item is not field])

@@ -376,7 +376,8 @@ class SmallChanges:
         return pa.concat_tables([self._updates_that_change, self._deletes])
 
     def _of(self, action: str) -> pa.Table:
-        # The action is NULL where no clause of a MERGE applies.
+        # A MERGE also stages rows to which no clause applies, to find those that matched several
+        # times. Their action is NULL.
         is_meant = pc.fill_null(pc.equal(self._rows.column(ACTION), action), False)
         return _filtered(self._rows, is_meant)
 

@@ -172,7 +172,6 @@ def _met(files: Files, target: RowTarget, rows: pa.Table, key: Sequence[Field]) 
     for block in blocks:
         old = files.columns(block.path, key, partition=block.partition, entry=block)
         nearest = pc.index_in(plain(old.column(0)), value_set=first)
-        # A copy, since what Arrow gives can't be written to.
         left = np.asarray(pc.is_valid(nearest), dtype=np.bool_).copy()
         # The file still has the rows that tombstones delete.
         left[gone.get(block.path, [])] = False

@@ -115,7 +115,7 @@ class RowPolicy:
     @property
     def given(self) -> int:
         """Number of keys whose row was given by hand."""
-        # `repr`, since values of other types than a key's can't always be hashed.
+        # Without a key the values of all columns count, and lists can't be hashed.
         last = {repr(item.key): item.choice for item in self.decisions}
         return sum(choice is Choice.CUSTOM for choice in last.values())
 

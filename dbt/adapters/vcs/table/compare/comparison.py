@@ -162,6 +162,7 @@ def own_parents(snapshot: Snapshot) -> tuple[SnapshotId, ...]:
     What it was taken from is none of them: the branch would have the same rows if it had computed
     them, and then the other branch would know nothing of it.
     """
+    # Decision 30: with the second parent as an ancestor, a merge could lose what a branch built.
     return snapshot.parents if taken_from(snapshot) is None else snapshot.parents[:1]
 
 

@@ -265,6 +265,7 @@ def open_writer(
     writer = pq.ParquetWriter(
         sink,
         schema,
+        # Spark's default.
         compression="snappy",
         # Spark's times have microseconds.
         coerce_timestamps="us",

@@ -396,6 +396,7 @@ def _line(repository: Repository, branch: str, author: str) -> Line:
     if repository.find_branch(branch) is not None:
         return BranchLine(repository, branch, author)
     try:
+        # Once: `main~1` must not move while the client is open.
         commit = repository.resolve(branch)
     except NotFoundError:
         # Most people mean a branch, so its error is the one to show.

@@ -112,6 +112,8 @@ class Handle:
     def __init__(self, environment: StatementRunner, connection: Connection) -> None:
         """Keeps dbt's connection, whose name says which node sends a statement."""
         self._environment = environment
+        # dbt renames a thread's connection from node to node, so its name is read at each
+        # statement.
         self._connection = connection
         self.inner: vcs.Connection = environment.workspace.connect(connection.name or "master")
 
@@ -254,5 +256,6 @@ def _literal(value: Any) -> str:
         return str(value)
     if isinstance(value, datetime):
         return f"timestamp '{value.isoformat(sep=' ')}'"
+    # A backslash in a literal of Spark's begins an escape.
     text = str(value).replace("\\", "\\\\").replace("'", "\\'")
     return f"'{text}'"

@@ -124,6 +124,7 @@ class VcsCredentials(Credentials):
                 f"database: {self.database} differs from schema: {self.schema}; "
                 "on Spark they are the same. Leave database out."
             )
+        # As in dbt-spark, whose relations have no database of their own.
         self.database = None
         self.spark_config = {str(key): _text(value) for key, value in self.spark_config.items()}
         self.storage_options = {str(k): _text(v) for k, v in self.storage_options.items()}
@@ -155,6 +156,7 @@ class VcsCredentials(Credentials):
     @property
     def unique_field(self) -> str:
         """What distinguishes one installation from another."""
+        # dbt sends a hash of it with its anonymous statistics.
         return self.repository
 
     def connection_info(self, *, with_aliases: bool = False) -> Iterable[tuple[str, Any]]:

@@ -101,6 +101,7 @@ class VcsAdapter(SparkAdapter):
     Column = VcsColumn
     ConnectionManager = VcsConnectionManager
     AdapterSpecificConfigs = VcsConfig
+    # dbt-spark enforces none of them. Here each write checks those that are marked so.
     CONSTRAINT_SUPPORT = {  # noqa: RUF012
         ConstraintType.check: ConstraintSupport.ENFORCED,
         ConstraintType.not_null: ConstraintSupport.ENFORCED,
@@ -207,6 +208,7 @@ class VcsAdapter(SparkAdapter):
         Without a schema, the session's is used.
         """
         schema = schema or self._schema
+        # Names are kept in lower case, as Spark compares them.
         name = RelationName(schema.lower(), (identifier or "").lower())
         with self._reading(f"relation {name}") as overlay:
             entry = overlay.entry(name)
@@ -396,6 +398,7 @@ class VcsAdapter(SparkAdapter):
 
     def _name_of(self, relation: BaseRelation) -> RelationName:
         """Return the name that a relation's text refers to in a statement."""
+        # Packages make temporary relations without a schema, whose text means the session's.
         schema = self._schema if _is_bare(relation) else str(relation.schema)
         return RelationName(schema.lower(), (relation.identifier or "").lower())
 

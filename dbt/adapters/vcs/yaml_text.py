@@ -30,6 +30,7 @@ def load_yaml(text: str, place: str) -> Any:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or "it does not parse"
+        # Without its cause, which repeats the text.
         raise InputError(f"{place}{line} is not valid YAML: {problem}.") from None
 
 

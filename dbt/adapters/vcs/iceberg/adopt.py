@@ -178,7 +178,6 @@ def adopt(scope: Scope, name: RelationName, added: AddedSnapshot) -> None:
 
 
 def _change(repository: Repository, base: Snapshot, added: AddedSnapshot) -> _Change:
-    """Return what a client's snapshot changes."""
     # Decision 23: with what the client saw. Compared with the head, files that others added since
     # would look as if the client had left them out.
     old = Version.of(repository, base)

@@ -462,7 +462,6 @@ def equality_deletions(
 
 
 def _fields(file: EqualityFile, version: Snapshot) -> tuple[Field, ...]:
-    """Return the columns that a file compares."""
     by_number = {field_number(field.id): field for field in version.schema.fields}
     unknown = [number for number in file.columns if number not in by_number]
     if unknown or not file.columns:

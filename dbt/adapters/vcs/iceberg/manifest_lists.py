@@ -225,8 +225,6 @@ class ManifestLists:
 
 
 class _Making:
-    """The making of one list."""
-
     def __init__(
         self,
         repository: Repository,
@@ -374,7 +372,6 @@ class _Making:
             yield manifest if is_old else stamped(manifest, self._number, self._shown.at)
 
     def _tombstones(self, version: Snapshot) -> list[Tombstone]:
-        """Return all tombstones of a version."""
         refs = [ref for ref in version.segments if ref.deleted]
         return [
             tombstone for ref in refs for tombstone in self._objects.segment(ref.id).tombstones

@@ -147,8 +147,6 @@ def format_version_of(snapshot: Snapshot, default: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """A version in the metadata."""
-
     shown: ShownVersion
     listed: ListedVersion
     snapshot: Snapshot

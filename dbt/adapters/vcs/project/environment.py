@@ -165,6 +165,7 @@ class Environment:
         # An operation sees what the run did before it was called.
         is_ahead = life is not None and life.line.has_changes
         if only_reads(verb, given):
+            # These read a revision, and what the run did so far is on its own branch only.
             shows = life.line.run.name if life is not None and is_ahead else target
             return prepare(shows if verb in READING else target)()
         work = prepare(target)

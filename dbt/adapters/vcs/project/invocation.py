@@ -109,6 +109,7 @@ class Invocation:
         what is committed. New files that git doesn't ignore count: dbt runs them.
         """
         head = self._git("rev-parse", "HEAD")
+        # This folder only: a project may be a part of a larger repository.
         changes = self._git("status", "--porcelain", "--", ".") if head else None
         return f"{head}-dirty" if changes else head
 

@@ -173,6 +173,7 @@ class Publication:
             run.target,
             Terms(message=f"dbt {invocation.command} --target {invocation.target}"),
             author=invocation.author,
+            # Most runs land without a merge, and need no session.
             sessions=lambda: self.workspace.open_session("publish"),
             validator=check,
         )
@@ -275,7 +276,6 @@ class RunHealer:
         )
 
     def _make(self, plan: MergePlan, overlay: Overlay, tables: Sequence[RecordedTable]) -> None:
-        """Make tables of others again."""
         for table in tables:
             origin = msgspec.structs.replace(self._origin, node=table.node)
             self._carry_out(plan, overlay, origin, table.statements, table.node or str(table.name))
@@ -438,7 +438,6 @@ def _healed_plan(
 
 
 def _node_record(node: NodeRun, overlay: Overlay, inputs: tuple[Input, ...]) -> NodeRun:
-    """Return the record of a node that was carried out again."""
     if node.inputs:
         return msgspec.structs.replace(node, inputs=inputs)
     entry = overlay.entry(relation_of(node.relation)) if node.relation else None

@@ -61,6 +61,8 @@ class ReuseModes:
         """
         node = self._node_of(name)
         kind = str(getattr(node, "resource_type", "")) if node is not None else ""
+        # dbt's own statements for a snapshot read the clock. Only the query that they wrap is
+        # searched.
         own_text = getattr(node, "compiled_code", None) if kind == "snapshot" else None
         mode, refusal = self._mode(node, name)
         return Reuse(
@@ -87,7 +89,6 @@ class ReuseModes:
         return self._said or own or "auto", None
 
     def _own_mode(self, node: Any, name: str) -> ReuseMode | None:
-        """Return the mode that a node's config says."""
         config = getattr(node, "config", None)
         asked = config.get("reuse") if config is not None else None
         return None if asked is None else mode_of(asked, f"reuse of {name}")

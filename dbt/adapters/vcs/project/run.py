@@ -181,6 +181,7 @@ class RunLife:
         overlay = self.workspace.begin()
         outcome = work(connection, overlay, origin)
         self.land(overlay, name)
+        # Without statements: work outside of nodes isn't carried out again.
         self._log.add(LoggedStep(id=name, origin=Origin(), writes=dict(overlay.relations)))
         return outcome
 

@@ -248,6 +248,7 @@ class Gate:
         if scope["path"] in _OPEN:
             return Bearer("-", ())
         kind, _, token = headers.get("authorization", "").partition(" ")
+        # RFC 9110: the name of a scheme ignores case.
         if kind.lower() != "bearer" or not token.strip():
             raise RestError(
                 401,

@@ -94,6 +94,7 @@ class BranchWriter:
     def workspace(self) -> Workspace:
         """A workspace of the branch that runs no query."""
         line = BranchLine(self.repository, self.branch, self.author)
+        # No request may start Spark in the server.
         return Workspace(self.repository, line, _no_engine, schema="default")
 
     def execute(self, overlay: Overlay, statement: Statement) -> None:

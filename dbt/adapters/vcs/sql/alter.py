@@ -230,6 +230,7 @@ def _alter_either(cursor: TokenCursor, kind: RelationKind, target: Target) -> St
         return RenameRelation(kind=kind, target=target, new=new)
     if cursor.take("set", "tblproperties"):
         properties = read_properties(cursor)
+        # Raises for a property that names no column.
         primary_key_of(properties)
         return SetProperties(kind=kind, target=target, properties=properties)
     if cursor.take("unset", "tblproperties"):
@@ -345,6 +346,7 @@ def _constraint(
     if cursor.take("drop", "constraint"):
         if_exists = read_if_exists(cursor)
         name = cursor.identifier("a constraint's name")
+        # Nothing depends on a check, so these words change nothing.
         cursor.take_any("restrict", "cascade")
         return DropConstraint(target=target, name=name, if_exists=if_exists)
     if cursor.take("add"):
@@ -487,6 +489,7 @@ def alter_column(scope: Scope, statement: AlterColumn) -> Outcome:
     name = scope.name(statement.target.name)
     snapshot = scope.overlay.require_table(name)
     field = snapshot.schema.field(statement.column)
+    # The type first: a new default has to fit the new one.
     if statement.type is not None and statement.type != field.type:
         field = _wider_field(name, field, statement.type)
     if statement.default is not None:

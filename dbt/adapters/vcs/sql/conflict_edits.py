@@ -36,6 +36,7 @@ _MOUNTED: Final = "__vcs_conflicts"
 def merge_kept_by(scope: Scope) -> OpenMerge | None:
     """Return the merge whose conflicts are on the statement's branch, or None."""
     name = scope.overlay.branch
+    # A tag or a commit has no name of a branch.
     if name is None or not name.startswith(PREFIX):
         return None
     branch = scope.overlay.repository.find_branch(name)

@@ -508,6 +508,7 @@ def _schema_of(
     if fields and len(partition_by) == len(fields):
         raise InputError("A table can't be partitioned by all of its columns. Leave one out.")
     for column in partition_by:
+        # Folders don't keep the values of every type.
         check_partition_type(by_name[column].name, by_name[column].type)
     ordered = [field for field in fields if field.name.lower() not in partition_by]
     ordered += [by_name[column] for column in partition_by]

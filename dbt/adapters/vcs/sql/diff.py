@@ -143,6 +143,7 @@ def snapshot_diff(scope: Scope, statement: SnapshotDiff) -> Outcome:
             names = ("kind", "column", "before", "after")
             changes = column_changes(difference.two.before, difference.two.after)
             columns = {name: [getattr(item, name) for item in changes] for name in names}
+            # Without a difference there are no values to tell types from.
             table = pa.table(columns, pa.schema([(name, pa.string()) for name in names]))
             return Outcome(rows=ArrowRows(table))
         case "summary":
@@ -384,6 +385,7 @@ class Shaped:
 
     @property
     def _two_way(self) -> TwoWayShape:
+        # With this shape there is `three`, and callers ask that one.
         assert self.shape != "three_way"
         return self.shape
 
@@ -477,6 +479,7 @@ def filtered(relation: str, where: str | None) -> str:
     """
     if where is None:
         return relation
+    # A text from a literal could close the parenthesis that it is put into.
     check_condition(where, "The condition of a difference")
     return f"(select * from {relation} {where_clause(where)})"
 

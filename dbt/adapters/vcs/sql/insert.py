@@ -59,6 +59,7 @@ def insert(scope: Scope, statement: Insert) -> Outcome:
         # Raises for a column that the table lacks, before any row is computed.
         snapshot.schema.field(column)
     reading = partial(scope.reading, statement.query)
+    # First of all: where partitions are replaced dynamically, the rows say which.
     blocks = write_query(scope, name, snapshot, statement.staged, reading)
     if not statement.overwrite and statement.replace_where is None:
         return put_appended(scope, name, snapshot, blocks)

@@ -605,6 +605,7 @@ def merge(scope: Scope, statement: Merge) -> Outcome:
     """
     target = row_target(scope, statement.target)
     source_columns: list[str] = []
+    # To ask for columns is an analysis by the engine.
     if statement.needs_source_columns:
         with reading(scope, statement):
             found = scope.session.columns_of(statement.source_query())

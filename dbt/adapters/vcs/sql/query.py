@@ -20,6 +20,8 @@ def query(scope: Scope, statement: Query) -> Outcome:
     counted = _count_rows(scope, statement)
     if counted is not None:
         return Outcome(rows=counted)
+    # Names have to hold only while the query is analysed: its rows are computed when they are
+    # fetched.
     with scope.shown(scope.reads(statement.reads)):
         return Outcome(rows=scope.session.query(statement.text))
 

@@ -358,6 +358,8 @@ def stage_of(
         target.name,
         target.snapshot,
         f"select {', '.join(names)} from (\n{query}\n)",
+        # Another connection may need another version under the same name, so names are held no
+        # longer than the analysis takes.
         analysing=lambda: reading(scope, statement),
         changing=frozenset(changing),
         givers=givers,

@@ -328,4 +328,5 @@ def _folder_value(scope: Scope, value_sql: str, type_: str) -> str | None:
     if type_ == "timestamp":
         value = f"to_utc_timestamp({value}, current_timezone())"
     found = scope.session.query(f"select cast({value} as string)").fetch()[0][0]
+    # Blocks have values as rows store them, `char` with its padding.
     return None if found is None else fitted(str(found), type_)

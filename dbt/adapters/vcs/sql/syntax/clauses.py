@@ -334,6 +334,7 @@ def _type(cursor: TokenCursor) -> Type:
         return Type(kind, units=_units(cursor))
     if kind == "string":
         return Type(kind, collation=_collation(cursor))
+    # Not `kind`: `timestamp_ltz` is one in any session.
     if word == "timestamp":
         without = cursor.take("without", "time", "zone")
         return Type("timestamp_ntz" if without else cursor.timestamp())
@@ -367,6 +368,7 @@ def _struct(cursor: TokenCursor) -> Type:
 
 def _field(cursor: TokenCursor) -> tuple[str, Type]:
     name = cursor.identifier("a field's name")
+    # Optional in Spark's grammar.
     cursor.take(":")
     type_ = _type(cursor)
     cursor.take("not", "null")

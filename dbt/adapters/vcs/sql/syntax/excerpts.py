@@ -69,6 +69,7 @@ def own_place(written: str, sent: str, offset: int) -> int | None:
     if index < len(other):
         found = _best(own, other, index)
         if found is not None:
+            # An offset in white space is moved to the token behind it.
             return own[found].start + max(offset - other[index].start, 0)
     if index == 0:
         return None

@@ -124,6 +124,7 @@ def _node(made: Made, next: tuple[LineageNode, ...]) -> LineageNode:
 
 
 def _leaf(item: Input) -> LineageNode:
+    # A table beyond the depth that was asked for: only its id is known here.
     if item.snapshot is not None:
         return LineageNode(relation=item.relation, kind="table", version=item.snapshot)
     if item.view is not None:

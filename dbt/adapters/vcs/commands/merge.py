@@ -279,6 +279,8 @@ def _report_of_landed(repository: Repository, landed: LandedWork) -> MergeReport
         how = "up_to_date"
     else:
         old, new = (entries_of(repository.tree(commit)) for commit in (before, after))
+        # What the target changed was made without the source, so it is looked at however many
+        # tables there are.
         stale = newly_stale(repository, old, new, changed_by_target(repository, plan))
     return _report(plan, how, before, after, changes, stale, dry_run=False)
 

@@ -77,7 +77,7 @@ def _profile_target(found: Mapping[Any, Any], place: str, project: Path) -> Prof
     method = str(_render(found.get("method", "session"), f"method in {place}"))
     # Before host and port, which belong to the method.
     check_method(method)
-    # The defaults are those that dbt gives these settings.
+    # As in the adapter's credentials, so that dbt and the command find one repository.
     repository = str(_render(found.get("repository", "./warehouse"), f"repository in {place}"))
     return ProfileTarget(
         repository=located(repository, project),

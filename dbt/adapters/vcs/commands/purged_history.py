@@ -166,6 +166,7 @@ def _sharing(versions: Mapping[SnapshotId, Snapshot], tables: set[TableId]) -> s
         for snapshot in versions.values()
         for parent in snapshot.parents
     }
+    # Until nothing is added, since a clone of a clone shares history as well.
     while more := {table for pair in shared if pair & tables for table in pair} - tables:
         tables = tables | more
     return tables

@@ -95,6 +95,7 @@ def iceberg_type(field: Field) -> Any:
 
 def name_mapping(schemas: Iterable[Schema]) -> list[dict[str, Any]]:
     """Return which columns the names in files without numbers stand for: names are field ids."""
+    # Of all versions: old files may have columns that were dropped since.
     fields = {field.id: field for schema in schemas for field in schema.fields}
     return [_name_entry(field_number(id), id, iceberg_type(fields[id])) for id in fields]
 
@@ -297,6 +298,7 @@ def _parsed_value(field: Field, text: str) -> Any:
     if type_.kind in TIMESTAMPS:
         head, point, fraction = text.partition(".")
         padded = head + point + fraction.ljust(6, "0") if point else head
+        # Texts of partitions are in UTC (decision 23).
         return micros_of(datetime.fromisoformat(padded).replace(tzinfo=timezone.utc))
     if type_.kind == "decimal":
         return Decimal(text).quantize(Decimal(1).scaleb(-type_.scale), context=_EXACT)

@@ -33,6 +33,7 @@ class ShownVersion(NamedTuple):
 def kept_since(repository: Repository) -> Micros:
     """Return the moment since which the rows of all commits are kept."""
     found = read_retention(repository)
+    # A retention that was made longer brings nothing back that was released before.
     return max(Micros(repository.clock() - found.keep), found.horizon)
 
 

@@ -58,6 +58,7 @@ def _metadata(
     repository: Repository, relation: RelationName, view: View, id: ViewId, at: int
 ) -> dict[str, Any]:
     fields = (
+        # Columns of a view have no ids, so their numbers are made from their names.
         Field(id=column.name, name=column.name, type=column.type, comment=column.comment)
         for column in view.columns
     )

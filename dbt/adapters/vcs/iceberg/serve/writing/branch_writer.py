@@ -289,6 +289,7 @@ def change_properties(
         require_schema(overlay, schema)
         info = overlay.schema_info(schema)
         present = dict(info.properties)
+        # Iceberg has the comment of a namespace among its properties.
         if info.comment is not None:
             present[_COMMENT] = info.comment
         missing = [key for key in removals if key not in present]

@@ -277,7 +277,11 @@ def redefine(
                 writer.execute(
                     overlay,
                     UnsetProperties(
-                        kind="table", target=target(relation), keys=keys, if_exists=True
+                        # Iceberg lets a client remove a property that isn't there.
+                        kind="table",
+                        target=target(relation),
+                        keys=keys,
+                        if_exists=True,
                     ),
                 )
 

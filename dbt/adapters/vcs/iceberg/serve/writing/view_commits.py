@@ -130,6 +130,7 @@ class ViewCommits:
     def _check(self, relation: RelationName, request: CommitRequest) -> None:
         there = view_uuid(self._repository, relation)
         for item in request.requirements:
+            # The protocol has one requirement of views.
             if item["type"] != "assert-view-uuid":
                 raise bad_request(f"There is no requirement {item['type']!r} of a view.")
             if item.get("uuid") != there:

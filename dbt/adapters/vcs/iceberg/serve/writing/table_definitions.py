@@ -277,10 +277,10 @@ def redefine(
                 writer.execute(
                     overlay,
                     UnsetProperties(
-                        # Iceberg lets a client remove a property that isn't there.
                         kind="table",
                         target=target(relation),
                         keys=keys,
+                        # Iceberg lets a client remove a property that isn't there.
                         if_exists=True,
                     ),
                 )

@@ -6,16 +6,19 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pyarrow as pa
 import pytest
 
 from dbt.adapters.vcs.core.errors import DamagedError, EngineError
+from dbt.adapters.vcs.core.model import Field, Tombstone
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.engines import local_session as local
 from dbt.adapters.vcs.engines.local_session import LocalSession
 from dbt.adapters.vcs.engines.port import Destination
 from dbt.adapters.vcs.table.files.block_reader import Files
+from dbt.adapters.vcs.table.files.parquet import write_tombstone
 
 DEEP = [[[0.0]], [[-0.0]], [[math.nan], []], [[-math.nan], []], [None], None]
 
@@ -69,6 +72,26 @@ def test_text_that_is_not_utf_8_is_text_as_any_other(session: LocalSession) -> N
         b"ok": 1,
         None: 1,
     }
+
+
+def test_only_targets_that_a_tombstone_lists_count() -> None:
+    blobs = MemoryBlobs()
+
+    def tombstone(write: str, *places: tuple[str, int]) -> Tombstone:
+        files, positions = zip(*places, strict=True)
+        rows = pa.table({FILE_COLUMN: files, POSITION_COLUMN: positions, "id": positions})
+        return write_tombstone(blobs, rows, folder=f"data/t/w={write}")
+
+    # The second block left the first tombstone's entry, whose file still has a row of it.
+    both = tombstone("1", ("data/t/w=0/a.parquet", 1), ("data/t/w=0/b.parquet", 2))
+    trimmed = msgspec.structs.replace(both, targets={"data/t/w=0/a.parquet": 1})
+    other = tombstone("2", ("data/t/w=0/b.parquet", 3))
+    field = Field(id="id", name="id", type="bigint")
+    files = {"data/t/w=0/a.parquet", "data/t/w=0/b.parquet"}
+    with LocalSession(blobs) as session:
+        relation, listed = session.mount_deleted([trimmed, other], files, [field])
+        found = session.query(f"select id from {relation} where {listed} order by id").fetch()
+    assert found == [(1,), (3,)]
 
 
 def test_an_error_of_a_reader_is_told_as_it_is(session: LocalSession) -> None:

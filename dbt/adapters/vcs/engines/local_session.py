@@ -130,11 +130,14 @@ class LocalSession:
         fields: Sequence[Field] = (),
     ) -> tuple[str, str]:
         """Return a relation of deleted rows, as `VersionMounts.mount_deleted`."""
+        wanted = set(files)
 
         def rows() -> Iterator[pa.RecordBatch]:
             reader = Files(self._blobs, tombstones, kept=_KEPT)
             for item in tombstones:
-                yield from reader.images(item, files, fields)
+                # Its file may have rows of blocks that only another entry still lists.
+                targets = [path for path in item.targets if path in wanted]
+                yield from reader.images(item, targets, fields)
 
         name = f"deleted_{len(self._streams)}"
         return self._mount(name, located_schema(fields), rows), "true"

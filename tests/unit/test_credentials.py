@@ -69,3 +69,8 @@ def test_a_wrong_address_is_dbts_own_error() -> None:
 def test_a_host_needs_the_method_of_a_server() -> None:
     with pytest.raises(DbtRuntimeError, match="needs method: connect"):
         load({"schema": "analytics", "host": "spark.example.com"})
+
+
+def test_secrets_are_never_shown() -> None:
+    options = {"spark_config": {"spark.a": "hidden"}, "storage_options": {"key": "hidden"}}
+    assert "hidden" not in repr(load({"schema": "s", "repository": "data", **options}))

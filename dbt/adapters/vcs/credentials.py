@@ -66,8 +66,9 @@ class VcsCredentials(Credentials):
     token: str | None = field(default=None, repr=False)
     user: str | None = None
     use_ssl: bool = False
-    spark_config: dict[str, Any] = field(default_factory=dict)
-    storage_options: dict[str, Any] = field(default_factory=dict)
+    # Both may hold secrets, as `token` does.
+    spark_config: dict[str, Any] = field(default_factory=dict, repr=False)
+    storage_options: dict[str, Any] = field(default_factory=dict, repr=False)
     database: str | None = None  # type: ignore[assignment]
     # Required, which is checked below: after a field with a default each needs one.
     schema: str = ""

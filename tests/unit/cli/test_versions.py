@@ -62,7 +62,7 @@ def test_stale_tables_are_listed_with_what_made_them_so(vcs: Call, warehouse: Wa
     assert vcs("stale").output == "Every table on main was made from what main shows.\n"
     raw = tables.entry([tables.block({1: "a"})])
     daily = tables.entry([], inputs={"shop.raw": raw}, node="model.shop.daily")
-    total = tables.entry([], inputs={"shop.daily": daily}, node="model.shop.total")
+    total = tables.entry([], inputs={"shop.daily": daily}, node="model.shop.total.v2")
     by_hand = tables.entry([tables.block({7: "x"})], inputs={"shop.raw": raw})
     tables.put(raw=raw, daily=daily, total=total, by_hand=by_hand)
     assert vcs("stale", "--select").output == "\n"
@@ -75,12 +75,12 @@ def test_stale_tables_are_listed_with_what_made_them_so(vcs: Call, warehouse: Wa
         f"  was made from shop.raw {old}, which is {new} now",
         "shop.daily  model.shop.daily",
         f"  was made from shop.raw {old}, which is {new} now",
-        "shop.total  model.shop.total",
+        "shop.total  model.shop.total.v2",
         "  was made from shop.daily, which is stale",
     ]
     assert vcs("stale", "main~1").output.startswith("Every table on main~1 was made")
     chosen = vcs("stale", "--select")
-    assert chosen.stdout == "daily total\n"
+    assert chosen.stdout == "daily total.v2\n"
     assert "shop.by_hand is stale, and no node of dbt made it" in chosen.stderr
     [_, found, _] = json.loads(vcs("stale", "--json").output)
     assert found["moved"] == [

@@ -374,3 +374,12 @@ def test_what_is_refused_says_the_next_step(text: str, error: type, words: str) 
         parse(text)
     assert type(caught.value) is error
     assert words in str(caught.value)
+
+
+def test_a_case_may_begin_with_a_parenthesis() -> None:
+    condition = "case (t.a) when 1 then true end"
+    parsed = parse(f"merge into t using u on true when matched and {condition} then delete")
+    assert isinstance(parsed, Merge)
+    (clause,) = parsed.clauses
+    assert clause.condition is not None
+    assert parsed.text[clause.condition.start : clause.condition.end] == condition

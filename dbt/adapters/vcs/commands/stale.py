@@ -79,7 +79,8 @@ def selection(stale: Sequence[StaleTable]) -> tuple[str, list[str]]:
     Returns:
         The names of dbt's nodes, separated by spaces, and the tables that no node made.
     """
-    names = [item.node.rpartition(".")[2] for item in stale if item.node]
+    # dbt's name of a version of a model has a dot: `model.shop.orders.v2`.
+    names = [item.node.split(".", 2)[2] for item in stale if item.node]
     return " ".join(names), [item.relation for item in stale if not item.node]
 
 

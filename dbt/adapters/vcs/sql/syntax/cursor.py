@@ -319,7 +319,7 @@ def read_expression(cursor: TokenCursor, stop: Callable[[], bool]) -> Slice:
             return False
         if cases == 0 and (stop() or _begins_clause(cursor, start)):
             return True
-        if cursor.at("case") and cursor.ahead().kind is not Kind.SYMBOL:
+        if cursor.at("case") and _is_case(cursor.ahead()):
             cases += 1
         elif cursor.at("end") and cases and before not in _GOES_ON:
             cases -= 1
@@ -327,6 +327,11 @@ def read_expression(cursor: TokenCursor, stop: Callable[[], bool]) -> Slice:
 
     cursor.sql_until(stops)
     return Slice(start, cursor.last.end)
+
+
+def _is_case(following: Token) -> bool:
+    """Return whether `case` begins an expression, and isn't a column of that name."""
+    return following.kind is not Kind.SYMBOL or following.word == "("
 
 
 def _begins_clause(cursor: TokenCursor, start: int) -> bool:

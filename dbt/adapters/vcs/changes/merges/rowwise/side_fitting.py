@@ -53,6 +53,7 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Destination, Rewriter, Rewriters, told_rows
 from dbt.adapters.vcs.sql.syntax.conditions import where_clause
 from dbt.adapters.vcs.table.compare.located import locate
+from dbt.adapters.vcs.table.equality import equal_rows
 from dbt.adapters.vcs.table.files.block_reader import Files, Positions
 from dbt.adapters.vcs.table.files.footers import WrittenFiles, read_blocks
 from dbt.adapters.vcs.table.files.parquet import can_write, write_rows, write_tombstone
@@ -449,8 +450,9 @@ def _converted(
         # Every value is a misfit, so the NULLs are never written.
         return pa.chunked_array([pa.nulls(len(column), type_)]), there
     found = _cast(column, type_)
-    same = pc.equal(_cast(found, column.type), column)
-    return found, pc.and_not(there, pc.fill_null(same, False))
+    # As in `table.equality`, where NaN equals NaN: Arrow says that it doesn't.
+    same = pa.array(equal_rows([_cast(found, column.type)], [column], len(column)))
+    return found, pc.and_not(there, same)
 
 
 def _cast(column: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:

@@ -94,7 +94,8 @@ def test_each_commit_shows_what_its_order_of_the_runs_gives(tmp_path: Path, kill
     if not killed:
         assert len(order) + refused == PROCESSES * RUNS
     assert len(order) > PROCESSES - killed
-    assert healed
+    # Of the few that are left, each may by chance begin after the others have ended.
+    assert healed or killed
 
 
 if __name__ == "__main__":

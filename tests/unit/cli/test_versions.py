@@ -9,6 +9,8 @@ from click.testing import CliRunner, _NamedTextIOWrapper
 
 from dbt.adapters.vcs.cli import main
 from dbt.adapters.vcs.commands.session import CommandSession
+from dbt.adapters.vcs.commands.stale import StaleTable, selection
+from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.retention import DAY, read_retention
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Warehouse
@@ -90,6 +92,16 @@ def test_stale_tables_are_listed_with_what_made_them_so(vcs: Call, warehouse: Wa
     tables.put(raw=None)
     assert f"shop.raw {old}, which is gone" in vcs("stale").output
     assert "nope" in vcs("stale", "nope", code=1).output
+
+
+def test_what_tables_take_up_is_a_line_each(vcs: Call, warehouse: Warehouse) -> None:
+    warehouse.put(a="1", b=warehouse.table("2", "3"))
+    *_, b, a, total = vcs("du").output.splitlines()
+    assert b.split() == ["shop.b", "20", "2", "200", "B", "0", "B"]
+    assert a.split() == ["shop.a", "10", "1", "100", "B", "0", "B"]
+    assert total == "2 tables, 300 B, of which 0 B are its own."
+    found = [json.loads(each) for each in vcs("du", "--jsonl").output.splitlines()]
+    assert [table["relation"] for table in found] == ["shop.b", "shop.a"]
 
 
 def test_lineage_and_blame(vcs: Call, warehouse: Warehouse) -> None:
@@ -182,3 +194,18 @@ def test_both_sides_against_their_base(vcs: Call, warehouse: Warehouse) -> None:
     tables.put("dev", t=tables.entry([tables.block({9: "z"})], key=True))
     wrong = vcs("diff", "main..dev", "shop.t", "--shape", "three_way", code=2)
     assert "have no common ancestor" in wrong.stderr
+
+
+@pytest.mark.parametrize(
+    ("node", "name"),
+    [
+        ("model.shop.orders", "orders"),
+        ("model.shop.orders.v2", "orders.v2"),
+        ("test.shop.unique_orders_id.1f2e3d4c5b", "unique_orders_id"),
+    ],
+)
+def test_a_node_is_selected_by_its_name(node: str, name: str) -> None:
+    stale = StaleTable(
+        relation="shop.t", snapshot=SnapshotId("1"), node=node, moved=(), through=()
+    )
+    assert selection([stale]) == (name, [])

@@ -257,5 +257,3 @@ _WRITERS: Final[Mapping[str, Callable[[IO[bytes], pa.Schema], AbstractContextMan
     "arrow": _arrow,
     "parquet": _parquet,
 }
-
-FORMATS: Final = tuple(_WRITERS)

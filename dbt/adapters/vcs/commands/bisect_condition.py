@@ -14,8 +14,13 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 import pyarrow as pa
 
 from dbt.adapters.vcs.client.lazy_table import LazyTable, open_table
-from dbt.adapters.vcs.commands.layout import listed
-from dbt.adapters.vcs.core.errors import DamagedError, EngineError, InputError, NotFoundError
+from dbt.adapters.vcs.core.errors import (
+    DamagedError,
+    EngineError,
+    InputError,
+    NotFoundError,
+    listed,
+)
 from dbt.adapters.vcs.core.graph import Mark
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import (

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeAlias
 
 import click
 
@@ -287,10 +287,13 @@ def _runs_to_follow(repository: Repository, name: str) -> list[RunBranch]:
     return found
 
 
+WithRuns: TypeAlias = Annotated[bool, Option("Include the branches of dbt runs.", "--all", "-a")]
+
+
 @verbs()
 def branch_command(
     *,
-    with_runs: Annotated[bool, Option("Include the branches of dbt runs.", "--all", "-a")] = False,
+    with_runs: WithRuns = False,
 ) -> None:
     """List, create, rename and delete branches.
 
@@ -302,7 +305,7 @@ def branch_command(
 def branch_list(
     session: CommandSession,
     *,
-    with_runs: Annotated[bool, Option("Include the branches of dbt runs.", "--all", "-a")] = False,
+    with_runs: WithRuns = False,
 ) -> None:
     """List branches by name.
 

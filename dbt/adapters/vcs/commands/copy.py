@@ -8,10 +8,16 @@ from itertools import groupby
 from typing import Annotated, Any, Final, cast
 
 from dbt.adapters.vcs.commands.fsck import DataCheck, batches, check_repository, needed_now
-from dbt.adapters.vcs.commands.layout import Block, counted, line, listed, size
+from dbt.adapters.vcs.commands.layout import Block, counted, line, size
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, verb
-from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError, RetryError
+from dbt.adapters.vcs.core.errors import (
+    DamagedError,
+    InputError,
+    NotFoundError,
+    RetryError,
+    listed,
+)
 from dbt.adapters.vcs.core.ids import Clock, system_clock
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import read_retention

@@ -20,12 +20,17 @@ from dbt.adapters.vcs.commands.diff_report import (
     diff_text,
 )
 from dbt.adapters.vcs.commands.failure import Failure
-from dbt.adapters.vcs.commands.layout import listed
 from dbt.adapters.vcs.commands.options import NameList
 from dbt.adapters.vcs.commands.output import RowSet
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, check_only, rows_limit, verb
-from dbt.adapters.vcs.core.errors import InputError, NotFoundError, UnsupportedError, VcsError
+from dbt.adapters.vcs.core.errors import (
+    InputError,
+    NotFoundError,
+    UnsupportedError,
+    VcsError,
+    listed,
+)
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.model.tree import AbsentType

@@ -10,6 +10,8 @@ from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import verb
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import RelationName, SegmentRef, Snapshot, TableEntry
+from dbt.adapters.vcs.core.origins.staleness import entries_of
+from dbt.adapters.vcs.core.plan.compaction import contents_of
 from dbt.adapters.vcs.core.repository import Repository
 
 
@@ -82,11 +84,9 @@ def disk_usage(repository: Repository, revision: str) -> Usage:
 
 
 def _tables(repository: Repository, commit: CommitId) -> Mapping[RelationName, Snapshot]:
-    tree = repository.tree(commit)
     return {
-        RelationName(schema, name): repository.objects.snapshot(entry.snapshot)
-        for schema in tree.schemas()
-        for name, entry in tree.relations(schema).items()
+        name: repository.objects.snapshot(entry.snapshot)
+        for name, entry in entries_of(repository.tree(commit)).items()
         if isinstance(entry, TableEntry)
     }
 
@@ -98,12 +98,9 @@ def _segments(tables: Iterable[Snapshot]) -> Iterator[SegmentRef]:
 
 def _files(repository: Repository, segments: Iterable[SegmentRef]) -> dict[str, int]:
     """Return the sizes of the files of segments, by path."""
-    sizes: dict[str, int] = {}
-    for ref in segments:
-        segment = repository.objects.segment(ref.id)
-        sizes |= {block.path: block.bytes for block in segment.blocks}
-        sizes |= {tombstone.path: tombstone.bytes for tombstone in segment.tombstones}
-    return sizes
+    contents = contents_of(repository.objects.segment(ref.id) for ref in segments)
+    sizes = {block.path: block.bytes for block in contents.blocks}
+    return sizes | {tombstone.path: tombstone.bytes for tombstone in contents.tombstones}
 
 
 def _beyond(files: Mapping[str, int], theirs: Mapping[str, int]) -> int:
@@ -119,7 +116,7 @@ def du_command(session: CommandSession, revision: str | None = None) -> None:
     history, and files that `dbt-vcs gc` would delete, aren't counted.
     """
     usage = disk_usage(session.repository, revision or session.branch)
-    session.show(usage, _usage_text(usage))
+    session.show(usage, _usage_text(usage), usage.tables)
 
 
 def _usage_text(usage: Usage) -> Iterator[Block]:

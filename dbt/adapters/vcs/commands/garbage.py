@@ -6,9 +6,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from dbt.adapters.vcs.commands.layout import listed
 from dbt.adapters.vcs.core.branches import ROOT
-from dbt.adapters.vcs.core.errors import DamagedError
+from dbt.adapters.vcs.core.errors import DamagedError, listed
 from dbt.adapters.vcs.core.ids import Micros, SnapshotId
 from dbt.adapters.vcs.core.maintenance import PINS
 from dbt.adapters.vcs.core.origins.results import Result, Results, StoredResult

@@ -205,8 +205,8 @@ def _make_room(
             kept = find_needed(
                 repository, garbage.horizon, find_names(repository, garbage.horizon, seen)
             )
-            is_old = _is_old(repository, info.path, garbage.before)
-            if is_old and not is_kept(info.path, kept):
+            # Its age last, since it takes a request to know.
+            if not is_kept(info.path, kept) and _is_old(repository, info.path, garbage.before):
                 # On no list yet: only a disk tells that it is full, and its deletions are done
                 # when they return.
                 repository.blobs.delete(info.path)

@@ -148,12 +148,6 @@ def counted(number: int, noun: str, nouns: str = "") -> str:
     return f"{number:,} {noun if number == 1 else nouns or f'{noun}s'}"
 
 
-def listed(items: Sequence[str], most: int, between: str = ", ") -> str:
-    """Return the first items of a list for a sentence, and how many there are besides."""
-    more = f" and {len(items) - most} more" if len(items) > most else ""
-    return f"{between.join(items[:most])}{more}"
-
-
 def size(number: int) -> str:
     """Return a number of bytes in the largest unit that leaves 1 or more: `1.5 MiB`."""
     value = float(number)

@@ -43,14 +43,14 @@ from dbt.adapters.vcs.changes.merges.stale_by_merge import (
 from dbt.adapters.vcs.changes.merges.table_merge import Merged, TableMerges
 from dbt.adapters.vcs.commands.conflicts import shown_name
 from dbt.adapters.vcs.commands.failure import ShownFailure
-from dbt.adapters.vcs.commands.layout import Block, Span, counted, line, listed, short
+from dbt.adapters.vcs.commands.layout import Block, Span, counted, line, short
 from dbt.adapters.vcs.commands.options import Pair
 from dbt.adapters.vcs.commands.output import changes_text
 from dbt.adapters.vcs.commands.revisions import named_branch, resolve_source
 from dbt.adapters.vcs.commands.session import CommandSession, sessions_of
 from dbt.adapters.vcs.commands.verb import DryRun, Message, Option, check_only, verb
 from dbt.adapters.vcs.core.branches import Protection
-from dbt.adapters.vcs.core.errors import ConflictError, InputError
+from dbt.adapters.vcs.core.errors import ConflictError, InputError, listed
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.origins.staleness import entries_of

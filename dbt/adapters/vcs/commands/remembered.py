@@ -9,7 +9,14 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
-from dbt.adapters.vcs.core.ids import FunctionId, Micros, SnapshotId, ViewId, datetime_of
+from dbt.adapters.vcs.core.ids import (
+    FunctionId,
+    Micros,
+    SnapshotId,
+    ViewId,
+    datetime_of,
+    node_name,
+)
 from dbt.adapters.vcs.core.model import Commit, NodeRun
 from dbt.adapters.vcs.core.model.tree import reused_nodes
 from dbt.adapters.vcs.core.origins.results import Result, ResultKind, Results, StoredResult
@@ -141,15 +148,7 @@ def known_results(repository: Repository) -> Iterator[Known]:
 
 def is_node(id: str, asked: str) -> bool:
     """Return whether a person means a node by a name: its unique id, or its name alone."""
-    return asked in (id, _node_name(id))
-
-
-def _node_name(id: str) -> str:
-    """Return the name in a node's unique id: `orders` for `model.shop.orders`."""
-    parts = id.split(".", 2)
-    name = parts[-1]
-    # The id of a generic test ends with a digest of its arguments.
-    return name.rpartition(".")[0] or name if parts[0] == "test" else name
+    return asked in (id, node_name(id))
 
 
 def _of_node(known: Iterable[Known], asked: str) -> list[Known]:

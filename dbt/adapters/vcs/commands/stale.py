@@ -9,7 +9,7 @@ from typing import Annotated
 from dbt.adapters.vcs.commands.layout import Block, Span, entry, line
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import verb
-from dbt.adapters.vcs.core.ids import SnapshotId
+from dbt.adapters.vcs.core.ids import SnapshotId, node_name
 from dbt.adapters.vcs.core.origins.staleness import OnDamage, stale_tables
 from dbt.adapters.vcs.core.repository import Repository
 
@@ -79,8 +79,7 @@ def selection(stale: Sequence[StaleTable]) -> tuple[str, list[str]]:
     Returns:
         The names of dbt's nodes, separated by spaces, and the tables that no node made.
     """
-    # dbt's name of a version of a model has a dot: `model.shop.orders.v2`.
-    names = [item.node.split(".", 2)[2] for item in stale if item.node]
+    names = [node_name(item.node) for item in stale if item.node]
     return " ".join(names), [item.relation for item in stale if not item.node]
 
 

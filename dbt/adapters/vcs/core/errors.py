@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class VcsError(Exception):
     """Root of every error that dbt-vcs raises.
@@ -56,3 +58,10 @@ class FormatError(VcsError):
 
 class EngineError(VcsError):
     """The engine that computes rows failed: the message quotes it."""
+
+
+def listed(items: Iterable[str], most: int, between: str = ", ") -> str:
+    """Return the first items of a list for a sentence, and how many there are besides."""
+    known = list(items)
+    more = f" and {len(known) - most} more" if len(known) > most else ""
+    return f"{between.join(known[:most])}{more}"

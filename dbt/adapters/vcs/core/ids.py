@@ -76,10 +76,18 @@ def short_sha(sha: str) -> str:
     return f"{digits[:12]}{dash}{mark}"
 
 
+def node_name(id: str) -> str:
+    """Return the name in the unique id of dbt's node: `orders.v2` for `model.shop.orders.v2`."""
+    parts = id.split(".", 2)
+    name = parts[-1]
+    # The id of a generic test ends with a digest of its arguments.
+    return name.rpartition(".")[0] or name if parts[0] == "test" else name
+
+
 _FIRST_NUMBER: Final = 1_000
 # Iceberg keeps the numbers from 2,147,483,447 on (`Integer.MAX_VALUE - 200`) for itself, and its
 # partition fields begin at 1,000; both ends have room left.
-_NUMBERS: Final = 2_147_483_447 - 1_000
+_END_NUMBER: Final = 2_147_483_447 - 1_000
 
 
 @lru_cache(maxsize=65_536)
@@ -99,4 +107,4 @@ def field_number(*path: str) -> int:
         distinct has to check.
     """
     digest = hashlib.sha256("\0".join(path).encode()).digest()
-    return _FIRST_NUMBER + int.from_bytes(digest[:8], "big") % (_NUMBERS - _FIRST_NUMBER)
+    return _FIRST_NUMBER + int.from_bytes(digest[:8], "big") % (_END_NUMBER - _FIRST_NUMBER)

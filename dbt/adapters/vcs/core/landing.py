@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from dbt.adapters.vcs.core.branches import Branch, Names
-from dbt.adapters.vcs.core.errors import ConflictError
+from dbt.adapters.vcs.core.errors import ConflictError, listed
 from dbt.adapters.vcs.core.graph import CommitGraph
 from dbt.adapters.vcs.core.ids import Clock, CommitId, Micros, TreeId
 from dbt.adapters.vcs.core.model import Absent, Commit, Run
@@ -206,15 +206,9 @@ def _conflict_message(branch: str, merge: TreeMerge) -> str:
     ]
     return (
         f"The branch {branch!r} moved since this work began, and both sides changed: "
-        f"{_list_text(found)}. Nothing was changed on {branch!r}. Build these again from its new "
-        "head, or merge it first and choose a side."
+        f"{listed(found, _SHOWN)}. Nothing was changed on {branch!r}. Build these again from its "
+        "new head, or merge it first and choose a side."
     )
-
-
-def _list_text(found: Iterable[str]) -> str:
-    items = list(found)
-    more = f" and {len(items) - _SHOWN} more" if len(items) > _SHOWN else ""
-    return ", ".join(items[:_SHOWN]) + more
 
 
 def _sides_text(triple: Sides[Any]) -> str:

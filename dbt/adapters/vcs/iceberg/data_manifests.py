@@ -148,15 +148,15 @@ def data_manifests(
 ) -> list[Record]:
     """Write a segment's manifests, one for each way in which its blocks are partitioned.
 
-    They belong to no version, since everything that lists them says which one added them; but
-    for a segment some of whose blocks were in other segments before.
+    They belong to no version, since everything that lists them says which one added them, except
+    those of a segment some of whose blocks were in other segments before.
 
     Args:
         files: The table's files.
         id: The segment.
         blocks: Its blocks.
         kept: Paths of the blocks that were there before.
-        before: The Iceberg snapshot before, if there are some.
+        before: The Iceberg snapshot before; None unless `kept` has some.
         rows: Numbers of first rows by path, which these keep in format version 3.
     """
     found = []

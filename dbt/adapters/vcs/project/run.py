@@ -11,7 +11,8 @@ import msgspec
 from dbt.adapters.events.logging import AdapterLogger
 
 from dbt.adapters.vcs.changes.merges.project_rules import Rules
-from dbt.adapters.vcs.core.errors import VcsError
+from dbt.adapters.vcs.core.errors import VcsError, listed
+from dbt.adapters.vcs.core.ids import node_name
 from dbt.adapters.vcs.core.model import NodeRun, Origin, Run, TableEntry
 from dbt.adapters.vcs.core.origins.results import Results
 from dbt.adapters.vcs.core.repository import Repository
@@ -523,18 +524,11 @@ def outdated_warning(outdated: Sequence[str]) -> str:
 
 
 def _names(ids: Sequence[str]) -> str:
-    names = [_name(id) for id in ids]
-    more = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+    return listed(map(node_name, ids), _SHOWN)
 
 
 def _build(ids: Sequence[str]) -> str:
-    return f"dbt build --select {' '.join(f'{_name(id)}+' for id in ids)}"
-
-
-def _name(id: str) -> str:
-    """Return the name that selects a node: `orders` for the id `model.shop.orders`."""
-    return id.split(".", 2)[-1]
+    return f"dbt build --select {' '.join(f'{node_name(id)}+' for id in ids)}"
 
 
 class PostponedOperations:

@@ -402,15 +402,7 @@ def _new_field(scope: Scope, name: RelationName, snapshot: Snapshot, column: Col
             "without it. Add it with a default; or add it as nullable, fill it (update ... set) "
             "and alter the column."
         )
-    return Field(
-        id="",
-        name=column.name,
-        type=column.type,
-        nullable=column.nullable,
-        comment=column.comment,
-        default=column.default,
-        initial=initial,
-    )
+    return column.field(initial)
 
 
 def _without_null_default(column: ColumnDef) -> ColumnDef:

@@ -393,7 +393,7 @@ def create_table(scope: Scope, statement: CreateTable) -> Outcome:
         for column in statement.columns:
             if column.default is not None:
                 check_default(scope.engine, column.name, column.default, column.type)
-        schema = _schema_of(_declared_fields(statement), statement, before)
+        schema = _schema_of([column.field() for column in statement.columns], statement, before)
     else:
         schema, segments = _written(scope, statement, statement.query, table, before)
     properties = settled(statement.properties)
@@ -442,20 +442,6 @@ def _check_storage(statement: CreateTable) -> None:
             f"The constraint {statement.constraints[0]} is not supported; versioned tables "
             "support NOT NULL, primary keys and checks. Leave it out, and test for it instead."
         )
-
-
-def _declared_fields(statement: CreateTable) -> list[Field]:
-    return [
-        Field(
-            id="",
-            name=column.name,
-            type=column.type,
-            nullable=column.nullable,
-            comment=column.comment,
-            default=column.default,
-        )
-        for column in statement.columns
-    ]
 
 
 def _written(

@@ -266,7 +266,7 @@ def show_table_extended(scope: Scope, statement: ShowTableExtended) -> Outcome:
     scope.session.ensure_schema(schema)
     found = [name for name in shown_versions(scope.overlay) if name.schema == schema]
     wanted = set(like([name.identifier for name in found], statement.pattern))
-    return _with_signs(scope, *(name for name in found if name.identifier in wanted))
+    return _with_placeholders(scope, *(name for name in found if name.identifier in wanted))
 
 
 def _engine_answer(scope: Scope, target: Target, *, clustered: bool = True) -> Outcome:
@@ -274,7 +274,7 @@ def _engine_answer(scope: Scope, target: Target, *, clustered: bool = True) -> O
     if scope.overlay.entry(name) is None and name in scope.externals:
         with scope.shown([name]):
             return Outcome(rows=scope.session.query(scope.text))
-    return _with_signs(scope, name, clustered=clustered)
+    return _with_placeholders(scope, name, clustered=clustered)
 
 
 def _with_size(scope: Scope, name: RelationName, answer: Outcome) -> Outcome:
@@ -290,7 +290,7 @@ def _with_size(scope: Scope, name: RelationName, answer: Outcome) -> Outcome:
     return Outcome(rows=Listing(answer.rows.columns, (*rows[:at], size, *rows[at:])))
 
 
-def _with_signs(scope: Scope, *names: RelationName, clustered: bool = True) -> Outcome:
+def _with_placeholders(scope: Scope, *names: RelationName, clustered: bool = True) -> Outcome:
     """Send the statement to the engine while the catalog shows complete placeholders."""
     found = {}
     for name in names:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Final, get_args
 
 import pyarrow as pa
 
@@ -16,7 +16,6 @@ from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Input
 from dbt.adapters.vcs.engines.port import Queries, VersionMounts, VersionReader
 from dbt.adapters.vcs.sql.syntax.clauses import (
-    DIFF_OUTPUTS,
     Clauses,
     read_clauses,
     read_names,
@@ -25,7 +24,7 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
 )
 from dbt.adapters.vcs.sql.syntax.conditions import check_condition, where_clause
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
-from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference, DiffShape, TwoWayShape
+from dbt.adapters.vcs.sql.syntax.diff_call import DiffOutput, DiffReference, DiffShape, TwoWayShape
 from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, decode, tokenize
 from dbt.adapters.vcs.sql.syntax.names import TableAt
 from dbt.adapters.vcs.sql.syntax.parser import reads
@@ -46,8 +45,6 @@ from dbt.adapters.vcs.workspace.statement_scope import (
     are_plain,
     handles,
 )
-
-DiffOutput: TypeAlias = Literal["rows", "count", "summary", "schema"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,20 +82,18 @@ def _columns(cursor: TokenCursor) -> tuple[str, ...] | None:
     return read_names(cursor) if cursor.take("columns") else None
 
 
-def _shape(cursor: TokenCursor) -> DiffShape | None:
-    if cursor.take("as"):
-        for shape in get_args(DiffShape):
-            if cursor.take(shape):
-                # `get_args` is typed as Any.
-                return shape  # type: ignore[no-any-return]
-        cursor.fail("wide, signed, changes or three_way")
-    return None
+def _shape(cursor: TokenCursor) -> str | None:
+    if not cursor.take("as"):
+        return None
+    return cursor.take_any(*get_args(DiffShape)) or cursor.fail(
+        "wide, signed, changes or three_way"
+    )
 
 
 def _output(cursor: TokenCursor) -> str | None:
     if not cursor.take("output"):
         return None
-    return cursor.take_any(*DIFF_OUTPUTS) or cursor.fail("rows, count, summary or schema")
+    return cursor.take_any(*get_args(DiffOutput)) or cursor.fail("rows, count, summary or schema")
 
 
 def _row_limit(cursor: TokenCursor) -> int | None:

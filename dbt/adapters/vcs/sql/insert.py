@@ -14,7 +14,7 @@ from dbt.adapters.vcs.changes.writes.stage import RowTarget, target_of
 from dbt.adapters.vcs.changes.writes.versions import changed
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Block, RelationName, SegmentRef, Snapshot
-from dbt.adapters.vcs.sql.row_change import Delete, TargetColumn, carry_out, reading
+from dbt.adapters.vcs.sql.row_change import Delete, carry_out, columns_of_target, reading
 from dbt.adapters.vcs.sql.syntax.clauses import (
     PartitionSpec,
     read_partition,
@@ -153,7 +153,7 @@ def _check_condition(
     # To replace rows by none is to delete them.
     if not written:
         return
-    columns = [TargetColumn(field.name) for field in target.snapshot.schema.fields]
+    columns = columns_of_target(target)
     query = statement.staged(target.located(scope.session, written), columns)
     with reading(scope, statement):
         counted = scope.session.query(f"select count(*) from (\n{query}\n)")

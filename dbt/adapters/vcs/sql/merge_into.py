@@ -10,9 +10,9 @@ be cast to the column's type by itself.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias, get_args
 
 from dbt.adapters.vcs.changes.writes import pruning
 from dbt.adapters.vcs.changes.writes.stage import ACTION, CLAUSE, MATCHED, RowTarget, clause_name
@@ -53,6 +53,8 @@ from dbt.adapters.vcs.sql.syntax.statement import (
 from dbt.adapters.vcs.table.quoting import quoted
 from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope, handles
 
+When: TypeAlias = Literal["matched", "not matched", "not matched by source"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergeSource:
@@ -86,7 +88,7 @@ class MergeClause:
         assignments: The values to set or insert, without `star`.
     """
 
-    when: Literal["matched", "not matched", "not matched by source"]
+    when: When
     action: Literal["update", "delete", "insert"]
     condition: Slice | None = None
     star: bool = False
@@ -135,8 +137,8 @@ class Merge(RowChange, Statement):
 
     def source_query(self) -> str:
         """Return a query of only the source's rows, as SQL."""
-        # The source's query has nothing of the target.
-        return self._query("", (), ()).source_query()
+        pieces = self.pieces()
+        return f"{pieces.prefix()}select * from {pieces.piece(self.source.place)}"
 
     def staged(
         self, located: str, columns: Sequence[TargetColumn], source_columns: Sequence[str] = ()
@@ -212,10 +214,9 @@ class MergeQuery:
     located: str
     columns: Sequence[TargetColumn]
     source_columns: Sequence[str]
-    _mark: str = field(init=False)
-    _pieces: Pieces = field(init=False)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def _mark(self) -> str:
         # The levels add columns beside the user's, so what they add must have a name that occurs
         # nowhere, in any case.
         taken = "\n".join(
@@ -224,18 +225,15 @@ class MergeQuery:
         mark = "__vcs_merge"
         while mark in taken:
             mark += "_"
-        # The class is frozen; both fields follow from the others.
-        object.__setattr__(self, "_mark", mark)
-        object.__setattr__(self, "_pieces", self.statement.pieces())
+        return mark
+
+    @cached_property
+    def _pieces(self) -> Pieces:
+        return self.statement.pieces()
 
     @property
     def _target_name(self) -> str:
         return self.statement.alias or self.statement.target.name.identifier
-
-    def source_query(self) -> str:
-        """Return the query of the source's rows."""
-        place = self._pieces.piece(self.statement.source.place)
-        return f"{self._pieces.prefix()}select * from {place}"
 
     def sql(self, *, keep_matched: bool) -> str:
         """Return the query; `keep_matched` keeps matched rows that no clause applies to."""
@@ -461,10 +459,7 @@ def _lines(items: Sequence[str]) -> str:
     return ",\n  ".join(items)
 
 
-When = Literal["matched", "not matched", "not matched by source"]
-
-
-_WHENS: Final[tuple[When, ...]] = ("matched", "not matched", "not matched by source")
+_WHENS: Final[tuple[When, ...]] = get_args(When)
 
 
 @reads("merge")
@@ -644,9 +639,10 @@ def _blocks_to_search(scope: Scope, target: RowTarget, statement: Merge) -> Sequ
     if not pairs or alias is None:
         return target.blocks
     asked = ", ".join(f"min({sql}), max({sql})" for _, sql in pairs)
-    query = f"select {asked} from (\n{statement.source_query()}\n) as {quoted(alias)}"
+    source = statement.source_query()
+    query = f"select {asked} from (\n{source}\n) as {quoted(alias)}"
     with reading(scope, statement):
-        if not scope.session.is_repeatable(statement.source_query()):
+        if not scope.session.is_repeatable(source):
             # Rows that only the second read returns would find no match and be inserted.
             return target.blocks
         rows = scope.session.query(query)

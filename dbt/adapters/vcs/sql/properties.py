@@ -103,11 +103,7 @@ def unset_properties(scope: Scope, statement: UnsetProperties) -> Outcome:
         InputError: One of them isn't set, and `if exists` was not given.
     """
     name = scope.name(statement.target.name)
-    entry = scope.overlay.require(name)
-    if isinstance(entry, TableEntry):
-        properties = scope.overlay.snapshot(entry.snapshot).properties
-    else:
-        properties = scope.overlay.view(entry.view).properties
+    properties = scope.overlay.properties(name)
     # The comment is no property here, but in Spark.
     missing = [key for key in statement.keys if key not in properties and key != _COMMENT]
     if missing and not statement.if_exists:

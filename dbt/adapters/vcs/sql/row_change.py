@@ -227,7 +227,7 @@ def values_by_place(
 
 
 def value_sql(pieces: Pieces, value: Slice | None, column: TargetColumn) -> str:
-    """Return the SQL text of an assigned value, in parentheses if needed."""
+    """Return the SQL text of an assigned value."""
     if value is None:
         return column.default_sql or "null"
     return pieces.piece(value)

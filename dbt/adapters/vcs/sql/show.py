@@ -199,11 +199,7 @@ def show_table_properties(scope: Scope, statement: ShowTableProperties) -> Outco
         NotFoundError: There is no such relation.
     """
     name = scope.name(statement.target.name)
-    entry = scope.overlay.require(name)
-    if isinstance(entry, TableEntry):
-        properties = scope.overlay.snapshot(entry.snapshot).properties
-    else:
-        properties = scope.overlay.view(entry.view).properties
+    properties = scope.overlay.properties(name)
     shown = redacted(scope, properties)
     if statement.key is None:
         values = [[key, shown[key]] for key in sorted(shown)]

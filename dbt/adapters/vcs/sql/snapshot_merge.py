@@ -155,14 +155,12 @@ def _base(cursor: TokenCursor) -> TableAt | None:
     return read_table_at(cursor) if cursor.take("based", "on") else None
 
 
-def _mode(cursor: TokenCursor) -> ConflictMode | None:
-    if cursor.take("when", "conflict"):
-        for mode in get_args(ConflictMode):
-            if cursor.take(mode):
-                # `get_args` is typed as Any.
-                return mode  # type: ignore[no-any-return]
-        cursor.fail("fail, skip, accept, cell, cell_skip or cell_accept")
-    return None
+def _mode(cursor: TokenCursor) -> str | None:
+    if not cursor.take("when", "conflict"):
+        return None
+    return cursor.take_any(*get_args(ConflictMode)) or cursor.fail(
+        "fail, skip, accept, cell, cell_skip or cell_accept"
+    )
 
 
 def _dry_run(cursor: TokenCursor) -> bool | None:
@@ -246,8 +244,8 @@ def snapshot_pick(scope: Scope, statement: SnapshotPick) -> Outcome:
     """
     work = _work(scope, statement)
     picked = picked_rows(scope, work, statement)
-    # What the condition read is known only now.
-    # It takes only a part of the changes: a later merge must still find the rest.
+    # `made_by` last, since what the condition read is known only now. A pick takes a part of the
+    # changes and joins nothing: a later merge must still find the rest.
     work = replace(work, only=picked, joins=False, operation="pick", origin=scope.made_by())
     found = merge_tables(scope.overlay.repository, work, scope.engine)
     if not isinstance(found, Clash) and found[1].how == "nothing_picked":

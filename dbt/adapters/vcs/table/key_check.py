@@ -45,8 +45,8 @@ def find_clashes(
 ) -> Clashes:
     """Compare the keys of new rows with each other and with those of old rows.
 
-    Keys are compared as in `table.equality`. The keys of all new rows are held in memory, those of
-    old rows only if their first column matches a new one.
+    Keys are compared as in `table.equality`. The keys of all new rows are held in memory, and
+    those of one old block at a time.
 
     Raises:
         UnsupportedError: Arrow lacks the type of a key column.

@@ -121,7 +121,7 @@ class Mounts:
         if not session.is_shared:
             return
         with self._lock:
-            # Names become signs (decision 16), so the next statement mounts what it needs again.
+            # Decision 16: names become placeholders, so the next statement mounts what it needs.
             self._shown.clear()
             self._functions.clear()
             # Empty ones, too: a table that somebody creates in one has to be refused.

@@ -142,6 +142,13 @@ class Overlay:
             )
         return entry
 
+    def properties(self, name: RelationName) -> Mapping[str, str]:
+        """Return the properties of a table or view; raises what `require` raises."""
+        entry = self.require(name)
+        if isinstance(entry, TableEntry):
+            return self.snapshot(entry.snapshot).properties
+        return self.view(entry.view).properties
+
     def snapshot(self, id: SnapshotId) -> Snapshot:
         """Return a snapshot by id."""
         return self.repository.objects.snapshot(id)

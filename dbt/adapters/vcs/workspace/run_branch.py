@@ -11,7 +11,7 @@ from enum import Enum
 import msgspec
 
 from dbt.adapters.vcs.core.branches import Branch
-from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
+from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError, listed
 from dbt.adapters.vcs.core.ids import CommitId, Micros
 from dbt.adapters.vcs.core.model import Commit, Entry, NodeRun, RelationName, Run
 from dbt.adapters.vcs.core.repository import Repository
@@ -345,9 +345,9 @@ def check_tested(
             stale.append(test)
     missing = sorted(wanted - seen)
     problems = [
-        *([f"failed: {_first_of(failed)}"] if failed else []),
-        *([f"saw other versions: {_first_of(stale)}"] if stale else []),
-        *([f"no test has seen: {_first_of(missing)}"] if missing else []),
+        *([f"failed: {listed(sorted(failed), _SHOWN)}"] if failed else []),
+        *([f"saw other versions: {listed(sorted(stale), _SHOWN)}"] if stale else []),
+        *([f"no test has seen: {listed(sorted(missing), _SHOWN)}"] if missing else []),
     ]
     if problems:
         raise ConflictError(
@@ -388,8 +388,3 @@ def _id(tree: TreeReader, name: str) -> str | None:
     if entry is None:
         return None
     return entry.version
-
-
-def _first_of(items: list[str]) -> str:
-    more = f" and {len(items) - _SHOWN} more" if len(items) > _SHOWN else ""
-    return ", ".join(sorted(items)[:_SHOWN]) + more

@@ -2,7 +2,7 @@
 
 Rows are joined by key where each side has a key at most once. Otherwise signed rows are grouped
 by value, and what does not cancel is paired by key. The result has the same rows as
-`table.compare.net` computes column by column.
+`table.compare.located` computes column by column.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def diff_query(
     Args:
         parts: The signed rows, as `delta_parts` gives them.
         comparison: How rows are compared.
-        shape: The shape of the result; columns as in `row_diff.TableDiff`.
+        shape: The shape of the result; columns as in `difference.TableDiff`.
         unique: Whether the added rows have a key at most once, and the removed ones, so that rows
             are joined by it.
     """
@@ -86,7 +86,7 @@ def delta_parts(
 ) -> Iterator[SignedPart]:
     """Yield queries for the signed rows of a delta, over its own files only.
 
-    Rows of a block that the same side deletes are left out, as in `core.plan.pieces`. An image has
+    Rows of a block that the same side deletes are left out, as in `core.plan.states`. An image has
     the columns at the time its row was deleted; to show an older column, the row itself is read.
     """
     fields = comparison.fields

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from dbt.adapters.vcs.changes.merges.conflicts.policy import OnStale
 from dbt.adapters.vcs.changes.merges.merge_plan import MergePlan
-from dbt.adapters.vcs.core.errors import ConflictError, DamagedError
+from dbt.adapters.vcs.core.errors import ConflictError, DamagedError, listed
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Absent, Entry, RelationName, TableEntry
 from dbt.adapters.vcs.core.origins.staleness import (
@@ -168,9 +168,7 @@ def moved_text(item: NewlyMoved) -> str:
 
 def joined(items: Iterable[str]) -> str:
     """Return items as one text; of many only the first are named."""
-    known = list(items)
-    more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
-    return ", ".join(known[:_SHOWN]) + more
+    return listed(items, _SHOWN)
 
 
 def entry_after(plan: MergePlan, name: RelationName, ours: Entry | None) -> Entry | None:

@@ -158,7 +158,6 @@ def merge_tables(
                 # definition.
                 outcome.forget()
                 return _clash(work.name, outcome)
-            assert common_base.engine is not None
             return _merged(repository, work, outcome, common_base.engine, sessions)
         except MisfitError as error:
             return Clash(name=work.name, kind="schema", message=error.what)
@@ -400,8 +399,8 @@ class CommonBase:
     """
 
     repository: Repository
-    limits: Limits = MERGE_LIMITS
-    engine: EngineRepairs | None = None
+    limits: Limits
+    engine: EngineRepairs
     _made: list[tuple[MergeOutcome, WriteId]] = field(default_factory=list)
 
     def merge(

@@ -161,9 +161,7 @@ def difference(
     )
     if isinstance(rows, str):
         return staged(scope, target.name, target.snapshot, rows, analysing=scope.mounts.steady)
-    return nullcontext(
-        Stage(table=target.snapshot.schema, files=(), rows=rows.num_rows, bytes=0, here=rows)
-    )
+    return nullcontext(Stage.in_memory(target.snapshot.schema, rows))
 
 
 def _in_process(scope: Scope, have: Snapshot, wanted: Snapshot, key: Sequence[Field]) -> pa.Table:

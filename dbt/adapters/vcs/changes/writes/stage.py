@@ -60,6 +60,11 @@ class Stage:
     changing: frozenset[int] | None = None
     here: pa.Table | None = None
 
+    @classmethod
+    def in_memory(cls, table: Schema, rows: pa.Table) -> Stage:
+        """Return a stage of rows in memory; none of its columns is sure to keep its values."""
+        return cls(table=table, files=(), rows=rows.num_rows, bytes=0, here=rows)
+
     @property
     def fields(self) -> tuple[Field, ...]:
         """The columns."""

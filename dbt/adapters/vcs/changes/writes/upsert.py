@@ -73,10 +73,7 @@ def upsert(
     _check(target, rows, key)
     files = Files(scope.overlay.repository.blobs)
     found = pa.concat_tables(_stage_parts(files, target, rows, key, given))
-    table = target.snapshot.schema
-    return rewritten(
-        scope, target, Stage(table=table, files=(), rows=found.num_rows, bytes=0, here=found)
-    )
+    return rewritten(scope, target, Stage.in_memory(target.snapshot.schema, found))
 
 
 def _check(target: RowTarget, rows: pa.Table, key: Sequence[Field]) -> None:

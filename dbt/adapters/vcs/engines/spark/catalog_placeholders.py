@@ -14,6 +14,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from dbt.adapters.vcs.core.errors import listed
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.engines.dataframes.frame_session import DEFAULTS
@@ -361,11 +362,10 @@ class Bypassed:
 def sentence(made: dict[RelationName, str]) -> str:
     """Return the message for relations made bypassing a connection, with what to do."""
     names = sorted(made)
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    first, listed = names[0], ", ".join(map(str, names[:_NAMED]))
+    first = names[0]
     return (
         f"Made in this SparkSession without the connection, so not on any branch: "
-        f'{listed}{more}. Drop it there, spark.sql("drop {made[first]} '
+        f'{listed(map(str, names), _NAMED)}. Drop it there, spark.sql("drop {made[first]} '
         f'{quoted_relation(first)}"), and make it with client.sql(...), a DataFrame by a '
         "temporary view of it."
     )

@@ -101,9 +101,8 @@ class SparkEngine:
         """Start Spark's process unless it runs, and let it load what a first query needs."""
         if self._given is not None or is_running():
             return
-        # Its catalog is of nobody's use after that.
-        # Half of the time until a first answer goes into loading classes, whichever catalog is
-        # read (decision 35).
+        # Decision 35: half of the time until a first answer goes into loading classes, whichever
+        # catalog is read. Nobody uses this one again.
         private_root(self._context(), {}).sql("select 1").collect()
 
     def session(self, label: str) -> SparkView:

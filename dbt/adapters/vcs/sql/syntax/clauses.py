@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.core.model import Field
 from dbt.adapters.vcs.core.model.data_type import (
     CONTAINERS,
     OTHER_NAMES,
@@ -18,7 +19,7 @@ from dbt.adapters.vcs.core.model.data_type import (
     decimal_type,
 )
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor, read_expression
-from dbt.adapters.vcs.sql.syntax.diff_call import DiffShape
+from dbt.adapters.vcs.sql.syntax.diff_call import DiffOutput, DiffShape
 from dbt.adapters.vcs.sql.syntax.excerpts import excerpt
 from dbt.adapters.vcs.sql.syntax.lexer import Kind
 from dbt.adapters.vcs.sql.syntax.names import TableAt
@@ -79,6 +80,18 @@ class ColumnDef:
     default: str | None = None
     position: Position | None = None
     checks: tuple[Check, ...] = ()
+
+    def field(self, initial: str | None = None) -> Field:
+        """Return a new column of a table, which gets its id from the table's schema."""
+        return Field(
+            id="",
+            name=self.name,
+            type=self.type,
+            nullable=self.nullable,
+            comment=self.comment,
+            default=self.default,
+            initial=initial,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -487,12 +500,11 @@ def free_name(subject: str, taken: Iterable[str]) -> str:
 Clauses: TypeAlias = dict[str, Callable[[TokenCursor], Any]]
 """Readers of clauses by the field that each fills. One that finds no clause reads nothing."""
 
-DIFF_OUTPUTS: Final = ("rows", "count", "summary", "schema")
 # A word begins a clause only with one of these behind it. Otherwise it may be a column of the
 # condition.
 _BEHIND: Final = {
     "as": get_args(DiffShape),
-    "output": DIFF_OUTPUTS,
+    "output": get_args(DiffOutput),
     "based": ("on",),
     "when": ("conflict",),
     "dry": ("run",),

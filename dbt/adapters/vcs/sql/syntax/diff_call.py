@@ -12,6 +12,7 @@ from dbt.adapters.vcs.sql.syntax.names import At, Name, TableAt, split_name
 
 DiffShape: TypeAlias = Literal["wide", "signed", "changes", "three_way"]
 TwoWayShape: TypeAlias = Literal["wide", "signed", "changes"]
+DiffOutput: TypeAlias = Literal["rows", "count", "summary", "schema"]
 DIFF_FUNCTION: Final = "snapshot_diff"
 _OPTIONS: Final = ("shape", "columns", "where", "reader")
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final, TypeVar
 
 from dbt.adapters.vcs.changes.writes.compaction import is_table_due, put_optimized, rewrite_table
-from dbt.adapters.vcs.core.errors import ConflictError, EngineError, VcsError
+from dbt.adapters.vcs.core.errors import ConflictError, EngineError, VcsError, listed
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.landing import Landed
 from dbt.adapters.vcs.core.model import Origin, RelationName, TableEntry
@@ -375,11 +375,10 @@ class Upkeep:
         if not self._due:
             return
         names = sorted(map(str, self._due))
-        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         self._warn(
             f"Many small files or deleted rows make these tables slow to read: "
-            f"{', '.join(names[:_SHOWN])}"
-            f"{more}. Compact them: dbt-vcs optimize {names[0]}, or set auto_optimize: true."
+            f"{listed(names, _SHOWN)}. Compact them: dbt-vcs optimize {names[0]}, or set "
+            "auto_optimize: true."
         )
 
     def _compact(self, name: RelationName) -> None:

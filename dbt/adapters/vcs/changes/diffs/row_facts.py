@@ -1,0 +1,148 @@
+"""Facts about the rows that differ between two versions of a table, as plain values.
+
+Each value of a row is a text that a reader can be shown: as Spark casts it to a string, bytes in
+hexadecimal, cut where it is long. None is NULL.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+QUANTILES: Final = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
+"""The shares of rows below the quantiles of a column: minimum, 10 %, ..., maximum."""
+
+MAX_TEXT: Final = 300
+"""Characters of a value that are shown; a longer one is cut, and its length added."""
+
+ColumnKind: TypeAlias = Literal["number", "time", "boolean", "text", "other"]
+"""What a column holds: a number, a date or timestamp, a boolean, a text, or something else."""
+
+RowChangeKind: TypeAlias = Literal["added", "removed", "modified", "rekeyed"]
+"""How a row changed; `rekeyed`: only its key changed, so it was removed and added."""
+
+Cells: TypeAlias = tuple[str | None, ...]
+"""The values of one row as texts, one per column; None is NULL."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """What some rows have in one column.
+
+    Attributes:
+        rows: How many rows.
+        nulls: How many of them are NULL; None if not computed.
+        sum: Sum of a column of numbers, exact for integers and decimals, as a text; None for other
+            columns, without any value, and if not computed.
+        quantiles: Values at `QUANTILES`, as numbers to draw: of a column of dates or timestamps the
+            seconds since 1970-01-01 UTC. Empty for other columns, without any value, and if not
+            computed.
+        quantile_texts: The same values as exact texts.
+    """
+
+    rows: int
+    nulls: int | None = None
+    sum: str | None = None
+    quantiles: tuple[float, ...] = ()
+    quantile_texts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnFacts:
+    """How one column differs.
+
+    Attributes:
+        name: Its name.
+        type: Spark's type, as a text.
+        kind: What it holds.
+        is_key: True if it is part of the primary key.
+        cells_changed: Modified rows whose value in it changed.
+        change_before: Of the rows that were removed or modified, as they were; None if hidden.
+        change_after: Of the rows that were added or modified, as they are; None if hidden.
+            `change_after.nulls - change_before.nulls` is by how much NULLs of the table grew, and
+            the sums relate likewise.
+        before: Of the whole table before; None if not computed at all.
+        after: Of the whole table after; None if not computed at all.
+        note: Why something of `before` and `after` was not computed, a sentence; empty if all was.
+        masked: True if the project masks its values.
+    """
+
+    name: str
+    type: str
+    kind: ColumnKind
+    is_key: bool
+    cells_changed: int
+    change_before: Figures | None = None
+    change_after: Figures | None = None
+    before: Figures | None = None
+    after: Figures | None = None
+    note: str = ""
+    masked: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MovedGroup:
+    """Changed rows that have one value in a column.
+
+    A row counts with its value after the change, a removed one with its value before.
+
+    Attributes:
+        column: The column.
+        value: The value, as a text; None is NULL.
+        added: Rows added.
+        removed: Rows removed.
+        modified: Rows modified.
+        share: These rows as a share of all that changed, 0 to 1.
+    """
+
+    column: str
+    value: str | None
+    added: int
+    removed: int
+    modified: int
+    share: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowChange:
+    """One row that changed.
+
+    Attributes:
+        how: How.
+        before: Its values before; None if it was added.
+        after: Its values after; None if it was removed.
+        changed: Places of the columns whose values differ, from 0; empty if it was added or
+            removed.
+    """
+
+    how: RowChangeKind
+    before: Cells | None
+    after: Cells | None
+    changed: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowFacts:
+    """What is known of the rows that differ.
+
+    Attributes:
+        columns: Facts about each shown column, in the table's order; those of hidden columns are
+            left out.
+        heads: Names of the columns of `sample` and `rows`: the key first, then the others in the
+            table's order.
+        key: How many of these are the key.
+        groups: The values that account for most of the change, largest share first, at most 10.
+        sample: Rows, the most surprising first.
+        rows: All rows that changed, by key, as far as they fit the limit of bytes.
+        is_complete: True if `rows` are all.
+        rekeyed: Rows of which only the key changed. They count as added and removed, too.
+    """
+
+    columns: tuple[ColumnFacts, ...] = ()
+    heads: tuple[str, ...] = ()
+    key: int = 0
+    groups: tuple[MovedGroup, ...] = ()
+    sample: tuple[RowChange, ...] = ()
+    rows: tuple[RowChange, ...] = ()
+    is_complete: bool = True
+    rekeyed: int = 0

@@ -174,6 +174,35 @@ def test_a_branch_goes_back_to_its_last_whole_state(tables: Tables, what: str) -
     )
 
 
+@pytest.mark.parametrize(
+    ("lost", "shown"),
+    [
+        ((1, 2), (None, None, 3, 4)),
+        ((1, 2, 3), (None, None, None, 4)),
+        ((2, 3), (1, 1, 1, 4)),
+        ((1, 3), (None, 2, 2, 4)),
+    ],
+)
+def test_a_lost_move_shows_no_commit_that_is_later(
+    tables: Tables, lost: tuple[int, ...], shown: tuple[int | None, ...]
+) -> None:
+    refs = tables.warehouse.repository.refs
+    moves = {seq: refs.at("heads", "main", seq).move for seq in range(1, 5)}
+    for number in lost:
+        tables.warehouse.blobs.delete(f"refs/heads/main/{number:020d}")
+    go_back(again(tables.warehouse.repository), "main", author="bob")
+    repository = again(tables.warehouse.repository)
+    assert list(repository.refs.check("heads", "main")) == []
+    found = [ref.move for ref in reversed(repository.refs.log("heads", "main"))]
+    assert [move.commit for move in found] == [n and moves[n].commit for n in shown]
+    assert [move.at for move in found] == [moves[n].at if n else 0 for n in shown]
+    assert [number for number, move in enumerate(found, 1) if move.action == "lost"] == list(lost)
+    if shown[0] is None:
+        for revision in ("main@{2020-01-01}", f"main@{{{len(set(shown)) - 1}}}"):
+            with pytest.raises(NotFoundError, match="not known where the branch 'main' was"):
+                repository.resolve(revision)
+
+
 def test_a_foreign_file_is_taken_away_and_no_move_is_lost(tables: Tables) -> None:
     blobs = tables.warehouse.blobs
     head = tables.warehouse.head()

@@ -153,6 +153,9 @@ def test_a_branch_stood_somewhere_at_a_moment(
         repository.resolve("x@{2026-11-20 12:25}")
     with pytest.raises(NotFoundError, match="was deleted on"):
         repository.resolve("x@{0}")
+    repository.create_branch("x", one, author="ann")
+    with pytest.raises(NotFoundError, match=r"was deleted at x@\{1\}, by bob\. Give another"):
+        repository.resolve("x@{1}")
 
 
 def test_only_a_branch_has_moments(repository: Repository) -> None:

@@ -31,7 +31,9 @@ from dbt.adapters.vcs.core.ids import (
     datetime_of,
     micros_of,
 )
+from dbt.adapters.vcs.core.model import RefMove
 from dbt.adapters.vcs.core.store.branch_names import is_name
+from dbt.adapters.vcs.core.store.log_repair import LOST
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.store.refs import RefStore
 
@@ -290,24 +292,25 @@ class Resolver:
                 f"{first:%Y-%m-%d %H:%M:%S} UTC. Give a later moment."
             )
         if found.move.commit is None:
-            raise NotFoundError(
-                f"The branch {name!r} was deleted at {wanted}, by {found.move.by}. "
-                "Give another moment."
-            )
+            raise NotFoundError(f"{_no_commit(found.move, f'at {wanted}')} Give another moment.")
         return found.move.commit
 
     def _moves_ago(self, name: str, last: int, selector: MovesAgo) -> CommitId:
         count = -1
         commit: CommitId | None = None
         for seq in range(last, 0, -1):
-            here = self._refs.at("heads", name, seq).move.commit
+            move = self._refs.at("heads", name, seq).move
             # A move that changed only the state is no position of the branch.
-            if count < 0 or here != commit:
-                count, commit = count + 1, here
-            if count == selector.count:
-                if commit is None:
-                    raise NotFoundError(self._heads.unknown(name))
-                return commit
+            if count < 0 or move.commit != commit:
+                count, commit = count + 1, move.commit
+            if count < selector.count:
+                continue
+            if commit is None and seq == last:
+                raise NotFoundError(self._heads.unknown(name))
+            if commit is None:
+                where = f"{name}@{{{count}}}"
+                raise NotFoundError(f"{_no_commit(move, f'at {where}')} Give another position.")
+            return commit
         raise NotFoundError(
             f"The log of the branch {name!r} has {count + 1} positions, the oldest is "
             f"{name}@{{{count}}}; {name}@{{{selector.count}}} was asked for."
@@ -348,3 +351,10 @@ class Resolver:
         if new is not None:
             return f"The commit {name} was rewritten by a purge. It is {new[:12]} now."
         return f"{self._heads.unknown(name)} No tag and no commit has that name either."
+
+
+def _no_commit(move: RefMove, when: str) -> str:
+    """Return why a branch has no commit after a move."""
+    if move.action == LOST:
+        return f"It is not known where the branch {move.name!r} was {when}: its log was repaired."
+    return f"The branch {move.name!r} was deleted {when}, by {move.by}."

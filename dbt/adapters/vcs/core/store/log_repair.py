@@ -1,8 +1,9 @@
 """Repairs of files: what they take away is kept, and a log is made of the moves that are whole.
 
-Every move keeps its number, since processes that read the log before know it by number. Where a
-move is lost, one that says so stands in its place, with the state of the move before it. All moves
-behind it are sealed again, because each contains the digest of the one before.
+Every move keeps its number, since processes that read the log before know it by number. A stand-in
+that says so takes the place of a lost move. It has the state of the last whole move before it, or
+none if there is no such move. All moves behind it are sealed again, because each contains the
+digest of the one before.
 """
 
 from __future__ import annotations
@@ -11,8 +12,6 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
-
-import msgspec
 
 from dbt.adapters.vcs.core.codec import encode_record
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError, RetryError
@@ -81,7 +80,9 @@ def plan_log(
             whole[number] = found
     if not whole:
         return None
-    files, lost = _sealed_again(folder, numbers[-1], whole, author, Forwards(blobs).latest)
+    files, lost = _sealed_again(
+        folder, name, numbers[-1], whole, author, Forwards(blobs).latest
+    )
     return LogRepair(
         folder=folder,
         moves={number: move for number, (move, _) in whole.items()},
@@ -133,6 +134,7 @@ def _whole(blobs: Blobs, path: str, name: str) -> tuple[RefMove, bytes] | None:
 
 def _sealed_again(
     folder: str,
+    name: str,
     last: int,
     whole: Mapping[int, tuple[RefMove, bytes]],
     author: str,
@@ -143,12 +145,12 @@ def _sealed_again(
     lost: list[int] = []
     before: bytes | None = None
     is_sealed = False
-    state = next(iter(whole.values()))[0]
+    state: RefMove | None = None
     for number in range(1, last + 1):
         found = whole.get(number)
         if found is None:
             lost.append(number)
-            move = _stand_in(state, author, is_first=number == 1)
+            move = _stand_in(name, state, author)
         else:
             move = state = found[0]
         new = sealed(move, before)
@@ -171,14 +173,17 @@ def _still_follows(
     return not (is_sealed or move.previous)
 
 
-def _stand_in(state: RefMove, author: str, *, is_first: bool) -> RefMove:
-    return msgspec.structs.replace(
-        state,
-        commit=None if is_first else state.commit,
-        at=Micros(0) if is_first else state.at,
+def _stand_in(name: str, before: RefMove | None, author: str) -> RefMove:
+    # Before the first whole move nothing is known. A later commit would be a wrong answer to
+    # whoever asks where the branch was.
+    return RefMove(
+        name=name,
+        commit=before.commit if before else None,
+        at=before.at if before else Micros(0),
         by=author,
         action=LOST,
         note="the move that was here could not be read; repaired",
+        state=before.state if before else {},
     )
 
 

@@ -419,6 +419,29 @@ def test_a_full_disk_is_collected(frees: bool, has_inodes: bool) -> None:
     assert check_repository(repository).problems == ()
 
 
+@pytest.mark.parametrize("can_renew", [True, False])
+def test_on_a_full_disk_files_are_as_young_as_the_store_says(can_renew: bool) -> None:
+    blobs = Full(Clock())
+    tables = Tables(Warehouse(blobs, blobs._clock))  # type: ignore[arg-type]
+    for n in range(3):
+        tables.put(a=tables.entry([tables.block({n: "a"})]))
+    written = tables.block({9: "of a writer at work"})
+    set_retention(tables.warehouse.repository, 0, author="ann")
+    # The clock of this machine is ten days fast.
+    repository = Repository.open(blobs, clock=lambda: Micros(blobs._clock() + int(10 * DAY)))
+    blobs.is_full, blobs.has_inodes = True, False
+    if not can_renew:
+        blobs.create_all = refuse  # type: ignore[method-assign]
+    with pytest.raises(NoSpaceError):
+        collect(repository, author="gc")
+    assert blobs.exists(written.path)
+    assert sum(1 for _ in blobs.walk("data")) == 4
+
+
+def refuse(blobs: object) -> set[str]:
+    raise NoSpaceError("No space left, even to renew a file.")
+
+
 def test_what_killed_writes_left_on_a_disk_is_deleted_when_it_is_old(tmp_path: Path) -> None:
     blobs = LocalBlobs(tmp_path)
     repository = Repository.create(blobs, author="ann")

@@ -34,9 +34,10 @@ from dbt.adapters.vcs.core.retention import (
     change_retention,
     read_retention,
 )
-from dbt.adapters.vcs.core.store.blobs import BlobInfo
+from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
 from dbt.adapters.vcs.core.store.lease import Lease
 from dbt.adapters.vcs.core.store.objects import Condemned
+from dbt.adapters.vcs.core.store.opening import HEADER_PATH
 from dbt.adapters.vcs.iceberg.metadata_files import FOLDER
 from dbt.adapters.vcs.workspace.run_branch import is_expired, runs
 
@@ -133,7 +134,7 @@ def collect(
         # No ref names yet what a purge wrote that died.
         if repository.maintenance.running() is not None:
             raise
-        now = repository.clock()
+        now = _time_of(repository.blobs)
         _discard_unfinished(repository, now)
         room += _make_room(repository, find_garbage(repository, found, now), lease.begin)
     try:
@@ -169,6 +170,17 @@ def collect(
         lease.end()
 
 
+def _time_of(blobs: Blobs) -> Micros:
+    """Return the time of a store that is full: the age of a file is told by its clock only.
+
+    Raises:
+        StorageError: It has no space even for that, so nothing can be dated and deleted.
+    """
+    # To renew a file that is there takes neither space nor an inode.
+    blobs.create_all({HEADER_PATH: blobs.get(HEADER_PATH)})
+    return blobs.modified_at(HEADER_PATH) or Micros(0)
+
+
 def _discard_unfinished(repository: Repository, now: Micros) -> None:
     """Delete what writes left that were killed: nobody else knows of these files."""
     for folder in ("data", "objects", "refs"):
@@ -201,7 +213,7 @@ def _make_room(
                     "of history (dbt-vcs gc --help), then run gc again."
                 ) from error
             # Before each file, since no list tells writers yet that it may go.
-            seen = check_listings(repository, garbage.seen.listed, repository.clock())
+            seen = check_listings(repository, garbage.seen.listed, garbage.seen.now)
             kept = find_needed(
                 repository, garbage.horizon, find_names(repository, garbage.horizon, seen)
             )

@@ -11,7 +11,7 @@ from dbt.adapters.vcs.core.plan.collect import Needed
 from dbt.adapters.vcs.core.retention import DAY
 from dbt.adapters.vcs.iceberg import avro_files, manifest_files
 from dbt.adapters.vcs.iceberg.avro_files import open_avro
-from dbt.adapters.vcs.iceberg.export_folder import export_folder
+from dbt.adapters.vcs.iceberg.export_folder import HINT, export_folder
 from dbt.adapters.vcs.iceberg.exports import export, export_after
 from dbt.adapters.vcs.iceberg.manifest_files import read_list
 from dbt.adapters.vcs.iceberg.metadata_files import FOLDER, place_of
@@ -47,6 +47,27 @@ def test_an_export_is_no_damage_and_can_be_deleted(warehouse: Warehouse) -> None
     for path in paths(warehouse, FOLDER):
         warehouse.blobs.delete(path)
     assert export(warehouse.repository, "main") == first
+
+
+def test_a_table_leaves_an_export_without_showing_older_versions(
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("old", "newer", "newest"):
+        warehouse.put(a=name)
+        export(warehouse.repository, "main")
+    folder = export_folder(warehouse.repository.blobs, "main")
+    assert list(folder.versions(A)) == [1, 2, 3]
+    delete, seen = warehouse.blobs.delete, []
+
+    def looked_at(path: str) -> None:
+        delete(path)
+        # A reader without the hint takes the highest number.
+        seen.append(max(folder.versions(A), default=None))
+        assert not warehouse.blobs.exists(f"{folder.folder_of(A)}/{HINT}")
+
+    monkeypatch.setattr(warehouse.blobs, "delete", looked_at)
+    assert folder.remove(A)
+    assert seen == [3, 3, 3, None]
 
 
 def test_a_purge_takes_metadata_with_bounds_of_erased_rows_along(warehouse: Warehouse) -> None:

@@ -216,9 +216,10 @@ class ExportFolder:
         """Delete a table from the export; return whether it was there."""
         folder = self.folder_of(relation)
         versions = self.versions(relation)
-        # Without the hint readers take the highest number.
+        # Without the hint readers take the highest number: so until the end they see the last
+        # version or none, and never one of before.
         self._blobs.delete(f"{folder}/{HINT}")
-        for _, path in sorted(versions.items(), reverse=True):
+        for path in versions.values():
             self._blobs.delete(path)
         return bool(versions)
 

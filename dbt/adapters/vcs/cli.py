@@ -28,6 +28,7 @@ COMMANDS = {
     "show": "Show a commit: its run, and what it changed.",
     "diff": "Show how two commits differ.",
     "merge": "Merge a branch, with all its relations in one step.",
+    "forecast": "Merge open branches in memory, and list what will conflict.",
     "conflicts": "Show the conflicts of a merge into TARGET.",
     "resolve": "Resolve conflicts of RELATION with one side, or with values for a row.",
     "promote": "Publish a branch, all of its relations or none.",

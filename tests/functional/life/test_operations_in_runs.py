@@ -38,6 +38,8 @@ READING = {
     "diff": "vcs_diff('main')",
     "branches": "vcs_branch()",
     "merge": "vcs_merge('other', dry_run=true)",
+    "du": "vcs_du()",
+    "forecast": "vcs_forecast(all=true)",
 }
 
 

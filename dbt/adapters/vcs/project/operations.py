@@ -411,8 +411,8 @@ def _exact(name: str, column: Any, value: Any) -> Given:
 # gc and reuse change what is stored, but nothing that a branch, tag or snapshot shows.
 READING: Final = frozenset(
     {
-        *("bisect", "blame", "conflicts", "diff", "fsck", "gc", "lineage", "log"),
-        *("reflog", "reuse", "show", "stale", "status"),
+        *("bisect", "blame", "conflicts", "diff", "du", "forecast", "fsck", "gc"),
+        *("lineage", "log", "reflog", "reuse", "show", "stale", "status"),
     }
 )
 _LISTING: Final = frozenset({"branch", "runs", "snapshot", "tag"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import msgspec
@@ -337,10 +337,13 @@ class TableMerges:
     alone has the same two versions there and the same base, so it gives the same result.
     """
 
-    def __init__(self, repository: Repository, sessions: Rewriters | None) -> None:
-        """Take what `merge_tables` does."""
+    def __init__(
+        self, repository: Repository, sessions: Rewriters | None, *, dry_run: bool = False
+    ) -> None:
+        """Take what `merge_tables` does; in a dry run no merged version is stored."""
         self._repository = repository
         self._sessions = sessions
+        self._dry_run = dry_run
         self._done: dict[
             tuple[SnapshotId, SnapshotId], tuple[TableMerge, tuple[SnapshotId, Merged] | Clash]
         ]
@@ -358,6 +361,8 @@ class TableMerges:
             UnsupportedError: Both changed the same rows, and they have columns that can't be
                 merged.
         """
+        if self._dry_run:
+            work = replace(work, dry_run=True)
         key = work.ours, work.theirs
         before, found = self._done.get(key, (None, None))
         if found is not None and before == work:

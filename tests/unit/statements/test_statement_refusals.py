@@ -57,6 +57,61 @@ REFUSED = {
         "identity",
     ),
     "enforced": ("create table t (a int, primary key (a) enforced)", UnsupportedError, "enforced"),
+    "unique column": (
+        "create table t (a int not null unique, b int)",
+        UnsupportedError,
+        "`unique` is not supported",
+    ),
+    "unique columns": (
+        "create table t (a int, constraint u unique (a))",
+        UnsupportedError,
+        "`unique` is not supported",
+    ),
+    "column that references another table": (
+        "create table t (a int constraint f references s.u (b) rely)",
+        UnsupportedError,
+        "`references` is not supported",
+    ),
+    "foreign key": (
+        "create table t (a int, foreign key (a) references s.u (b))",
+        UnsupportedError,
+        "`foreign` is not supported",
+    ),
+    "unique column, added": (
+        "alter table t add column a int unique",
+        UnsupportedError,
+        "`unique` is not supported",
+    ),
+    "place of a column in a new table": (
+        "create table t (a int, b int first)",
+        InputError,
+        "without `first`",
+    ),
+    "default, where a column is changed in hive's form": (
+        "alter table t change a a int default 3",
+        UnsupportedError,
+        "set default 3",
+    ),
+    "check, where a column is changed in hive's form": (
+        "alter table t change a a int check (a > 0)",
+        UnsupportedError,
+        "add check",
+    ),
+    "primary key, where a column is changed in hive's form": (
+        "alter table t change a a int primary key",
+        UnsupportedError,
+        "add primary key (`a`)",
+    ),
+    "partitions of a table like another": (
+        "create table t like s.u partitioned by (a)",
+        UnsupportedError,
+        "as select * from s.u where false",
+    ),
+    "snapshot that replaces another": (
+        "create or replace snapshot n for table s.t",
+        UnsupportedError,
+        "drop snapshot if exists `n` for table s.t",
+    ),
     "partition by expression": (
         "create table t (a timestamp) partitioned by (days(a))",
         UnsupportedError,

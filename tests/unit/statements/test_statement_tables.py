@@ -148,7 +148,7 @@ TABLES: dict[str, tuple[str, Any]] = {
         ),
     ),
     "primary key of a column": (
-        "create table t (a int primary key not enforced, b int unique)",
+        "create table t (a int constraint pk primary key not enforced, b int)",
         of(
             "CreateTable",
             target="t",
@@ -164,18 +164,6 @@ TABLES: dict[str, tuple[str, Any]] = {
             columns=(column("a", "int"), column("b", "int")),
             primary_key=("b",),
             properties={"primary_key": "a"},
-        ),
-    ),
-    "other constraints": (
-        "create table t (a int, unique (a), constraint f foreign key (a) references s.u (b) rely)",
-        of(
-            "CreateTable",
-            target="t",
-            columns=(column("a", "int"),),
-            constraints=(
-                "unique (a)",
-                "constraint f foreign key (a) references s.u (b) rely",
-            ),
         ),
     ),
     "columns named like keywords": (
@@ -195,6 +183,26 @@ TABLES: dict[str, tuple[str, Any]] = {
     "first column named values": (
         "create table t (values int)",
         of("CreateTable", target="t", columns=(column("values", "int"),)),
+    ),
+    "first column named from": (
+        "create table t (from int, `to` date not null, select string)",
+        of(
+            "CreateTable",
+            target="t",
+            columns=(
+                column("from", "int"),
+                column("to", "date", nullable=False),
+                column("select", "string"),
+            ),
+        ),
+    ),
+    "queries in parentheses that begin as a column does": (
+        "create table t (from date, int select 1 as a)",
+        of("CreateTable", target="t", query="(from date, int select 1 as a)"),
+    ),
+    "query in parentheses of a column named like a type": (
+        "create table t (select date from s.u)",
+        of("CreateTable", target="t", query="(select date from s.u)"),
     ),
     "stored as, location, cluster by": (
         "create external table t (a int, b int) stored as PARQUET location '/x' cluster by (b, a)",
@@ -226,14 +234,19 @@ TABLES: dict[str, tuple[str, Any]] = {
         of("CreateTable", target="s.t", columns=(column("a", "int"),)),
     ),
     "like": (
-        "create table if not exists t like s.u using parquet tblproperties ('a' = 'b')",
+        "create table if not exists t like s.u using parquet tblproperties ('a' = 'b') "
+        "comment 'c'",
         of(
             "CreateTableLike",
-            target="t",
             source="s.u",
-            if_not_exists=True,
-            provider="parquet",
-            properties={"a": "b"},
+            table=of(
+                "CreateTable",
+                target="t",
+                if_not_exists=True,
+                provider="parquet",
+                comment="c",
+                properties={"a": "b"},
+            ),
         ),
     ),
     "clone": (

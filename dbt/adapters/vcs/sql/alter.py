@@ -44,6 +44,7 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
     read_type,
 )
 from dbt.adapters.vcs.sql.syntax.cursor import ForeignError, TokenCursor
+from dbt.adapters.vcs.sql.syntax.lexer import quote_name
 from dbt.adapters.vcs.sql.syntax.names import Name, Target
 from dbt.adapters.vcs.sql.syntax.parser import reads
 from dbt.adapters.vcs.sql.syntax.statement import OnRelation, Statement
@@ -316,11 +317,23 @@ def _hive_change(cursor: TokenCursor, target: Target, column: str) -> AlterColum
     """Read the rest of `change [column] a a bigint comment 'x' after b`."""
     if cursor.done:
         cursor.fail("`type`, `comment`, `set`, `drop`, `first` or `after`")
-    definition, _ = read_column(cursor)
+    definition, primary = read_column(cursor)
     if definition.name.lower() != column.lower():
         raise InputError(
             f"`change column` does not rename a column ({column} to {definition.name}). "
             f"Write: alter table {target.name} rename column {column} to {definition.name}."
+        )
+    further = None
+    if definition.default is not None:
+        further = f"alter column {quote_name(column)} set default {definition.default}"
+    elif definition.checks:
+        further = f"add check ({definition.checks[0].expression})"
+    elif primary:
+        further = f"add primary key ({quote_name(column)})"
+    if further:
+        raise UnsupportedError(
+            "`change column` sets a type, a comment and a position. Leave the rest out, and "
+            f"write: alter table {target.name} {further}."
         )
     return AlterColumn(
         target=target,

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 import msgspec
 
 from dbt.adapters.vcs.changes.writes import rebuild
-from dbt.adapters.vcs.changes.writes.checks import check_default, check_rows
+from dbt.adapters.vcs.changes.writes.checks import (
+    check_default,
+    check_rows,
+    checks_of,
+    refuse_broken,
+)
 from dbt.adapters.vcs.changes.writes.keys import PRIMARY_KEY, check_keys, key_columns, settled_key
 from dbt.adapters.vcs.changes.writes.versions import previous
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.core.ids import SnapshotId, TableId, new_table_id
+from dbt.adapters.vcs.core.ids import SnapshotId, new_table_id
 from dbt.adapters.vcs.core.model import (
     Field,
     Schema,
     SegmentRef,
     Snapshot,
+    ViewEntry,
 )
 from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.engines.port import Destination
@@ -35,16 +41,17 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
     read_constraint_name,
     read_if_not_exists,
     read_names,
+    read_primary_key,
     read_properties,
     read_type,
 )
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
-from dbt.adapters.vcs.sql.syntax.lexer import quote_text
-from dbt.adapters.vcs.sql.syntax.names import Target, is_name
+from dbt.adapters.vcs.sql.syntax.lexer import quote_name, quote_text
+from dbt.adapters.vcs.sql.syntax.names import Name, Target
 from dbt.adapters.vcs.sql.syntax.parser import reads
 from dbt.adapters.vcs.sql.syntax.scan import QUERY_WORDS
 from dbt.adapters.vcs.sql.syntax.statement import Query, Statement
-from dbt.adapters.vcs.sql.table import Clone, CreateTableLike, may_create, refuse_location
+from dbt.adapters.vcs.sql.table import Clone, may_create
 from dbt.adapters.vcs.table.files.footers import read_blocks
 from dbt.adapters.vcs.table.manifests import folder_of, put_segments
 from dbt.adapters.vcs.table.partition_values import check_partition_type
@@ -67,8 +74,6 @@ class CreateTable(Statement):
         cluster_by: Names of the columns to cluster the rows by.
         primary_key: Columns of the `primary key` constraint, else of the property
             `primary_key`; empty if there is neither.
-        constraints: SQL text of `unique` and `foreign key` constraints, which are not
-            enforced.
         comment: Free text, or None.
         properties: From `tblproperties`.
         options: From `options`.
@@ -87,11 +92,25 @@ class CreateTable(Statement):
     partition_by: tuple[str, ...] = ()
     cluster_by: tuple[str, ...] = ()
     primary_key: tuple[str, ...] = ()
-    constraints: tuple[str, ...] = ()
     comment: str | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, str] = field(default_factory=dict)
     location: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateTableLike(Statement):
+    """`create table t like s`: an empty table with the columns and partitions of another.
+
+    Attributes:
+        source: The other relation.
+        table: The table, without columns.
+    """
+
+    changes = True
+
+    source: Target
+    table: CreateTable
 
 
 @dataclass
@@ -104,7 +123,6 @@ class _Draft:
     cluster_by: tuple[str, ...] = ()
     primary_key: tuple[str, ...] = ()
     checks: list[Check] = field(default_factory=list)
-    constraints: list[str] = field(default_factory=list)
     comment: str | None = None
     properties: dict[str, str] = field(default_factory=dict)
     options: dict[str, str] = field(default_factory=dict)
@@ -123,7 +141,7 @@ def _read_create_table(cursor: TokenCursor) -> CreateTable | CreateTableLike | C
     if_not_exists = read_if_not_exists(cursor, replace=replace)
     target = cursor.target()
     if cursor.take("like"):
-        return _like(cursor, target, if_not_exists)
+        return _like(cursor, target, replace, if_not_exists)
     if cursor.at("clone") or cursor.at("shallow", "clone") or cursor.at("deep", "clone"):
         # Other engines' words. No clone copies rows here, so both mean the same.
         cursor.take_any("shallow", "deep")
@@ -131,9 +149,7 @@ def _read_create_table(cursor: TokenCursor) -> CreateTable | CreateTableLike | C
         return _clone(cursor, target, replace, if_not_exists)
     if cursor.take("from", "snapshot"):
         return _clone(cursor, target, replace, if_not_exists)
-    draft = _Draft()
-    if cursor.token.word == "(" and not _query_in_parentheses(cursor):
-        cursor.items(lambda: _element(cursor, draft))
+    draft = _draft_with_columns(cursor)
     while _clause(cursor, draft):
         pass
     if cursor.done and not draft.columns and (draft.location is not None or draft.options):
@@ -164,12 +180,21 @@ def _outside(target: Target, draft: _Draft) -> UnsupportedError:
     )
 
 
-def _query_in_parentheses(cursor: TokenCursor) -> bool:
-    """Return whether a parenthesis opens a query, not a list of columns."""
-    first, second = cursor.ahead(1), cursor.ahead(2)
-    if first.word in ("values", "table", "map", "reduce", "from"):
-        return second.word == "(" or (first.word == "from" and is_name(second))
-    return first.word in ("select", "with") or first.word == "("
+def _draft_with_columns(cursor: TokenCursor) -> _Draft:
+    """Read the list of columns, unless parentheses hold a query or nothing is in parentheses."""
+    draft, first = _Draft(), cursor.index
+    if cursor.token.word != "(":
+        return draft
+    try:
+        cursor.items(lambda: _element(cursor, draft))
+    except (InputError, UnsupportedError):
+        # A query's first word may name a column: `(from int, ...)`. As in Spark, what can be a
+        # list of columns is one.
+        if cursor.tokens[first + 1].word not in (*QUERY_WORDS, "("):
+            raise
+        cursor.index = first
+        return _Draft()
+    return draft
 
 
 def _query(cursor: TokenCursor, draft: _Draft) -> Query | None:
@@ -191,8 +216,8 @@ def _query(cursor: TokenCursor, draft: _Draft) -> Query | None:
 def _finish(
     target: Target, draft: _Draft, query: Query | None, replace: bool, if_not_exists: bool
 ) -> CreateTable:
-    if query is None:
-        # The columns of a query are known only when the engine has analysed it.
+    if draft.columns:
+        # Those of a query are known only when the engine has analysed it.
         known = {column.name.lower() for column in draft.columns}
         for name in (*draft.partition_by, *draft.cluster_by, *draft.primary_key):
             if name.lower() not in known:
@@ -213,7 +238,6 @@ def _finish(
         partition_by=draft.partition_by,
         cluster_by=draft.cluster_by,
         primary_key=keys,
-        constraints=tuple(draft.constraints),
         comment=draft.comment,
         properties={**draft.properties, **check_properties(checks)},
         options=draft.options,
@@ -225,30 +249,19 @@ def _element(cursor: TokenCursor, draft: _Draft) -> None:
     """Read a column or a constraint of the list in parentheses."""
     if not _at_constraint(cursor):
         column, primary = read_column(cursor)
+        if column.position is not None:
+            cursor.fail("columns in the order that they should have, without `first` or `after`")
         draft.columns.append(column)
         if primary:
             _set_primary_key(draft, (column.name,))
         return
-    first = cursor.index
     name = read_constraint_name(cursor)
-    if cursor.take("primary", "key"):
-        _set_primary_key(draft, read_names(cursor))
-        read_characteristics(cursor)
-        return
     if cursor.at("check"):
         draft.checks.append(read_check(cursor, name))
         return
-    if cursor.take("foreign", "key"):
-        read_names(cursor)
-        cursor.expect("references")
-        cursor.parts()
-        if cursor.token.word == "(":
-            cursor.skip_group()
-    else:
-        cursor.expect("unique")
-        read_names(cursor)
+    read_primary_key(cursor)
+    _set_primary_key(draft, read_names(cursor))
     read_characteristics(cursor)
-    draft.constraints.append(cursor.text[cursor.tokens[first].start : cursor.last.end])
 
 
 def _at_constraint(cursor: TokenCursor) -> bool:
@@ -345,19 +358,23 @@ def _refuse_clause(cursor: TokenCursor) -> None:
         )
 
 
-def _like(cursor: TokenCursor, target: Target, if_not_exists: bool) -> CreateTableLike:
+def _like(
+    cursor: TokenCursor, target: Target, replace: bool, if_not_exists: bool
+) -> CreateTableLike:
     source = cursor.target()
     draft = _Draft()
     while _clause(cursor, draft):
         pass
     cursor.end()
+    if draft.partition_by:
+        raise UnsupportedError(
+            f"A table like {source.name} has its partitions. Leave `partitioned by` out, or "
+            f"write it before a query: create table {target.name} partitioned by "
+            f"({', '.join(map(quote_name, draft.partition_by))}) as select * from {source.name} "
+            "where false."
+        )
     return CreateTableLike(
-        target=target,
-        source=source,
-        if_not_exists=if_not_exists,
-        provider=draft.provider,
-        properties=draft.properties,
-        location=draft.location,
+        source=source, table=_finish(target, draft, None, replace, if_not_exists)
     )
 
 
@@ -379,23 +396,42 @@ def create_table(scope: Scope, statement: CreateTable) -> Outcome:
             does not fit its column, a setting is invalid, or rows violate the primary key or a
             check constraint.
     """
-    name = scope.name(statement.target.name)
-    if not may_create(
-        scope, name, "table", replace=statement.replace, if_not_exists=statement.if_not_exists
-    ):
+    if not _may_create(scope, statement):
         return Outcome()
-    _check_storage(statement)
-    before = previous(scope.overlay, name)
-    # A rebuild is a version of the same table, in the same folder.
-    table = before[1].table if before else new_table_id()
-    segments: tuple[SegmentRef, ...] = ()
     if statement.query is None:
         for column in statement.columns:
             if column.default is not None:
                 check_default(scope.engine, column.name, column.default, column.type)
-        schema = _schema_of([column.field() for column in statement.columns], statement, before)
+        fields = [column.field() for column in statement.columns]
     else:
-        schema, segments = _written(scope, statement, statement.query, table, before)
+        with scope.reading(statement.query):
+            columns = scope.session.columns_of(statement.query.text)
+        fields = [Field(id="", name=c.name, type=c.type, comment=c.comment) for c in columns]
+    return _create(scope, statement, fields)
+
+
+@handles(CreateTableLike)
+def create_table_like(scope: Scope, statement: CreateTableLike) -> Outcome:
+    """Create an empty table with the columns and partitions of another relation.
+
+    Raises:
+        InputError: The name is taken, or a setting is invalid.
+        NotFoundError: There is no such other relation.
+    """
+    if not _may_create(scope, statement.table):
+        return Outcome()
+    fields, partition_by = _shape_of(scope, statement.source.name)
+    return _create(scope, replace(statement.table, partition_by=partition_by), fields)
+
+
+def _create(scope: Scope, statement: CreateTable, fields: Sequence[Field]) -> Outcome:
+    """Create or replace a table with columns, whose ids are given here."""
+    name = scope.name(statement.target.name)
+    before = previous(scope.overlay, name)
+    # A rebuild is a version of the same table, in the same folder.
+    table = before[1].table if before else new_table_id()
+    # All that can be wrong with the definition, before rows are computed.
+    schema = _schema_of(fields, statement, before)
     properties = settled(statement.properties)
     if statement.primary_key:
         properties[PRIMARY_KEY] = ", ".join(statement.primary_key)
@@ -403,7 +439,7 @@ def create_table(scope: Scope, statement: CreateTable) -> Outcome:
     version = Snapshot(
         table=table,
         schema=schema,
-        segments=segments,
+        segments=(),
         created_at=scope.now,
         # The version before is the parent, so that two branches that rebuilt the table have a
         # base. Without a key they conflict (decision 12).
@@ -416,18 +452,51 @@ def create_table(scope: Scope, statement: CreateTable) -> Outcome:
         properties=properties,
         origin=scope.made_by(),
     )
+    repository = scope.overlay.repository
+    # There are no rows yet, so this checks whether the conditions are valid.
+    check_rows(repository, name, version, None, scope.engine)
+    if statement.query is not None:
+        segments = _written(scope, statement, statement.query, fields, version)
+        version = msgspec.structs.replace(version, segments=segments, created_at=scope.now)
     # Where rows violate dbt's `unique_key`, the key is given up with a warning, since dbt allows
     # that.
-    key_ids = check_keys(
-        scope.overlay.repository, name, version, None, scope.engine, scope.warnings
-    )
+    key_ids = check_keys(repository, name, version, None, scope.engine, scope.warnings)
     version = msgspec.structs.replace(version, primary_key=key_ids)
-    check_rows(scope.overlay.repository, name, version, None, scope.engine)
+    refuse_broken(repository, name, version, {}, checks_of(properties), scope.engine)
     if statement.query is not None and before is not None and rebuild.is_delta(version):
         return rebuild.put_rebuilt(scope, name, version, before)
     scope.overlay.put_table(name, version)
     affected = version.rows if statement.query is not None else None
     return Outcome(affected=affected)
+
+
+def _shape_of(scope: Scope, name: Name) -> tuple[list[Field], tuple[str, ...]]:
+    """Return the columns of a relation, and the names of its partition columns."""
+    # A temporary view hides a relation of its name.
+    temporary = scope.temporaries.view(name)
+    if temporary is not None:
+        return _fields(scope.columns_of_temporary(temporary)), ()
+    entry = scope.overlay.require(scope.name(name))
+    if isinstance(entry, ViewEntry):
+        view = scope.overlay.view(entry.view)
+        return _fields((column.name, column.type, column.comment) for column in view.columns), ()
+    snapshot = scope.overlay.snapshot(entry.snapshot)
+    names = {field.id: field.name for field in snapshot.schema.fields}
+    return list(snapshot.schema.fields), tuple(names[id] for id in snapshot.partition_by)
+
+
+def _fields(columns: Iterable[tuple[str, str, str | None]]) -> list[Field]:
+    return [Field(id="", name=name, type=type_, comment=note) for name, type_, note in columns]
+
+
+def _may_create(scope: Scope, statement: CreateTable) -> bool:
+    name = scope.name(statement.target.name)
+    is_new = may_create(
+        scope, name, "table", replace=statement.replace, if_not_exists=statement.if_not_exists
+    )
+    if is_new:
+        _check_storage(statement)
+    return is_new
 
 
 def _check_storage(statement: CreateTable) -> None:
@@ -436,11 +505,11 @@ def _check_storage(statement: CreateTable) -> None:
             f"Tables in a dbt-vcs repository are Parquet; `using {statement.provider}` is not "
             "possible. Leave it out (in dbt: remove the config file_format)."
         )
-    refuse_location(statement.location, statement.options)
-    if statement.constraints:
+    # Spark takes options in any case.
+    if statement.location is not None or "path" in map(str.lower, statement.options):
         raise UnsupportedError(
-            f"The constraint {statement.constraints[0]} is not supported; versioned tables "
-            "support NOT NULL, primary keys and checks. Leave it out, and test for it instead."
+            "A versioned table has no location of its own: its files are in the repository. "
+            "Leave `location` and the option `path` out (in dbt: remove the config location_root)."
         )
 
 
@@ -448,32 +517,33 @@ def _written(
     scope: Scope,
     statement: CreateTable,
     query: Query,
-    table: TableId,
-    before: tuple[SnapshotId, Snapshot] | None,
-) -> tuple[Schema, tuple[SegmentRef, ...]]:
-    with scope.reading(query):
-        columns = scope.session.columns_of(query.text)
-    fields = [Field(id="", name=c.name, type=c.type, comment=c.comment) for c in columns]
-    schema = _schema_of(fields, statement, before)
+    fields: Sequence[Field],
+    version: Snapshot,
+) -> tuple[SegmentRef, ...]:
+    """Write the rows of a query as segments of a version that has none yet.
+
+    `fields` are the query's columns, in its order.
+    """
+    schema = version.schema
     written = scope.session.write(
         query.text,
         Destination(
-            folder=folder_of(table),
+            folder=folder_of(version.table),
             partition_by=statement.partition_by,
             cluster_by=statement.cluster_by,
             options=statement.options,
-            # Decision 1: a column is called by its id in files. So the schema, which takes ids
-            # over from the version before, has to be known before rows are written.
-            ids=[schema.field(column.name).id for column in columns],
+            # Decision 1: a column is called by its id in files.
+            ids=[schema.field(field.name).id for field in fields],
         ),
         # Another connection may need another version under the same name. So names are held while
         # the query is analysed, and not while it runs.
         analysing=lambda: scope.reading(query),
     )
     repository = scope.overlay.repository
-    partition_by = _ids(schema, statement.partition_by)
-    blocks = read_blocks(repository.blobs, written.files, schema, partition_by, written.footers)
-    return schema, put_segments(repository.objects, blocks)
+    blocks = read_blocks(
+        repository.blobs, written.files, schema, version.partition_by, written.footers
+    )
+    return put_segments(repository.objects, blocks)
 
 
 def _schema_of(

@@ -6,18 +6,20 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dbt.adapters.vcs.core.branches import NamedSnapshot
-from dbt.adapters.vcs.core.errors import ReadOnlyError
+from dbt.adapters.vcs.core.errors import ReadOnlyError, UnsupportedError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, datetime_of
 from dbt.adapters.vcs.core.model import RefMove, TableEntry
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.sql.syntax.clauses import (
     SCHEMA_WORDS,
+    is_replacing,
     read_if_exists,
     read_if_not_exists,
     read_snapshot_name,
     read_table_at,
 )
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
+from dbt.adapters.vcs.sql.syntax.lexer import quote_name
 from dbt.adapters.vcs.sql.syntax.names import At, TableAt, Target, is_name
 from dbt.adapters.vcs.sql.syntax.parser import reads
 from dbt.adapters.vcs.sql.syntax.statement import Statement
@@ -66,11 +68,20 @@ COLUMNS = ("relation", "name", "snapshot", "commit", "created_at", "created_by",
 
 @reads("create snapshot", "create or replace snapshot")
 def read_create_snapshot(cursor: TokenCursor) -> CreateSnapshot:
-    """Read what follows `create snapshot`."""
+    """Read what follows `create snapshot`.
+
+    Raises:
+        UnsupportedError: It would replace a snapshot.
+    """
     if_not_exists = read_if_not_exists(cursor)
     name = read_snapshot_name(cursor)
     _expect_table(cursor)
     table = read_table_at(cursor)
+    if is_replacing(cursor):
+        raise UnsupportedError(
+            "A snapshot is not replaced in one statement. Drop it, and then create it: drop "
+            f"snapshot if exists {quote_name(name)} for table {table.name}."
+        )
     if table.at is None and cursor.take("as", "of"):
         cursor.take_any("version", "snapshot")
         kind: Literal["version", "timestamp"] = (

@@ -1,25 +1,22 @@
-"""Tables as a whole: `create table ... like`, clones, drops and new names; their partitions."""
+"""Tables as a whole: clones, drops and new names; their partitions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
 
-from dbt.adapters.vcs.core.errors import InputError, NotFoundError, UnsupportedError
-from dbt.adapters.vcs.core.ids import SnapshotId, new_table_id
+from dbt.adapters.vcs.core.errors import InputError, NotFoundError
+from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import (
     Absent,
-    Field,
     Input,
     Origin,
     RelationName,
-    Schema,
     Snapshot,
     TableEntry,
-    ViewEntry,
 )
 from dbt.adapters.vcs.core.model.snapshot import fitted
 from dbt.adapters.vcs.core.retention import hold
@@ -34,20 +31,6 @@ from dbt.adapters.vcs.workspace.points import pinned
 from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope, handles
 
 RelationKind = Literal["table", "view"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreateTableLike(Statement):
-    """`create table t like s`: an empty table with the columns of another."""
-
-    changes = True
-
-    target: Target
-    source: Target
-    if_not_exists: bool = False
-    provider: str | None = None
-    properties: Mapping[str, str] = field(default_factory=dict)
-    location: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,52 +74,6 @@ class RenameRelation(OnRelation):
     kind: RelationKind
     target: Target
     new: Name
-
-
-@handles(CreateTableLike)
-def create_table_like(scope: Scope, statement: CreateTableLike) -> Outcome:
-    """Create an empty table with the columns of another relation.
-
-    Raises:
-        InputError: The name is taken.
-        NotFoundError: There is no such other relation.
-    """
-    name = scope.name(statement.target.name)
-    if not may_create(scope, name, "table", replace=False, if_not_exists=statement.if_not_exists):
-        return Outcome()
-    refuse_location(statement.location, {})
-    fields, partition_by = _shape_of(scope, statement.source.name)
-    schema = Schema.of(fields)
-    version = Snapshot(
-        table=new_table_id(),
-        schema=schema,
-        segments=(),
-        created_at=scope.now,
-        operation="create",
-        partition_by=tuple(schema.field(column).id for column in partition_by),
-        origin=scope.made_by(),
-    )
-    scope.overlay.put_table(name, version)
-    return Outcome()
-
-
-def _shape_of(scope: Scope, name: Name) -> tuple[list[Field], tuple[str, ...]]:
-    """Return the columns of a relation, and the names of its partition columns."""
-    # A temporary view hides a relation of its name.
-    temporary = scope.temporaries.view(name)
-    if temporary is not None:
-        return _fields(scope.columns_of_temporary(temporary)), ()
-    entry = scope.overlay.require(scope.name(name))
-    if isinstance(entry, ViewEntry):
-        view = scope.overlay.view(entry.view)
-        return _fields((column.name, column.type, column.comment) for column in view.columns), ()
-    snapshot = scope.overlay.snapshot(entry.snapshot)
-    names = {field.id: field.name for field in snapshot.schema.fields}
-    return list(snapshot.schema.fields), tuple(names[id] for id in snapshot.partition_by)
-
-
-def _fields(columns: Iterable[tuple[str, str, str | None]]) -> list[Field]:
-    return [Field(id="", name=name, type=type_, comment=note) for name, type_, note in columns]
 
 
 @handles(Clone)
@@ -214,20 +151,6 @@ def may_create(
     if not replace:
         raise InputError(f"{name} already exists. Drop it first, or use create or replace {kind}.")
     return True
-
-
-def refuse_location(location: str | None, options: Mapping[str, str]) -> None:
-    """Check that a new table is not to be kept elsewhere.
-
-    Raises:
-        UnsupportedError: It has a location of its own.
-    """
-    # Spark takes options in any case.
-    if location is not None or "path" in map(str.lower, options):
-        raise UnsupportedError(
-            "A versioned table has no location of its own: its files are in the repository. "
-            "Leave `location` and the option `path` out (in dbt: remove the config location_root)."
-        )
 
 
 @reads("drop table", "drop view")

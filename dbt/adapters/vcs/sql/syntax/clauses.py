@@ -226,10 +226,8 @@ def read_column(cursor: TokenCursor) -> tuple[ColumnDef, bool]:
             raise generated_column(name)
         elif cursor.token.word in _CONSTRAINT_WORDS:
             found = _column_constraint(cursor)
-            if isinstance(found, Check):
-                checks.append(found)
-            else:
-                primary |= found
+            checks += [found] if found else []
+            primary |= found is None
         else:
             break
     column = ColumnDef(
@@ -255,19 +253,29 @@ def at_column_option(cursor: TokenCursor) -> bool:
 _CONSTRAINT_WORDS = ("constraint", "primary", "unique", "references", "check")
 
 
-def _column_constraint(cursor: TokenCursor) -> Check | bool:
-    """Read one constraint; return a check, or whether it is a primary key."""
+def _column_constraint(cursor: TokenCursor) -> Check | None:
+    """Read one constraint; return a check, or None for a primary key."""
     name = read_constraint_name(cursor)
     if cursor.at("check"):
         return read_check(cursor, name)
-    primary = cursor.take("primary", "key")
-    if not primary and not cursor.take("unique"):
-        cursor.expect("references")
-        cursor.parts()
-        if cursor.token.word == "(":
-            cursor.skip_group()
+    read_primary_key(cursor)
     read_characteristics(cursor)
-    return primary
+    return None
+
+
+def read_primary_key(cursor: TokenCursor) -> None:
+    """Read the words of a primary key, whose name has been read.
+
+    Raises:
+        UnsupportedError: It is a constraint that nobody would enforce.
+    """
+    if cursor.token.word in ("unique", "references", "foreign"):
+        raise UnsupportedError(
+            f"The constraint `{cursor.token.word}` is not supported: versioned tables have NOT "
+            "NULL, primary keys and checks. Leave it out, and test for it instead (in dbt: the "
+            "tests unique and relationships)."
+        )
+    cursor.expect("primary", "key")
 
 
 def read_constraint_name(cursor: TokenCursor) -> str | None:

@@ -1,0 +1,84 @@
+"""`create table`: clauses are carried out or refused, and wrong ones cost no rows."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError, VcsError
+from dbt.adapters.vcs.core.model import Origin
+from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
+from dbt.adapters.vcs.workspace.lines.lines import BranchLine
+from tests.unit.fake_engine import FakeEngine
+from tests.unit.shelf import Shelf
+from tests.unit.warehouse import Warehouse
+
+
+def test_a_table_like_another_has_its_columns_and_what_is_said_of_itself() -> None:
+    shelf = Shelf()
+    shelf.run("create table t (id int not null comment 'the key', d date) partitioned by (d)")
+    shelf.run(
+        "create table u like t using parquet comment 'few' cluster by (id) "
+        "tblproperties ('primary_key' = 'id', 'vcs.write_mode' = 'MERGE_ON_READ', 'x' = 'y')"
+    )
+    old, new = shelf.snapshot("t"), shelf.snapshot("u")
+    assert new.schema == old.schema and new.partition_by == old.partition_by
+    assert new.table != old.table
+    assert (new.comment, new.cluster_by, new.primary_key) == ("few", ("id",), ("id",))
+    assert new.properties == {"primary_key": "id", "vcs.write_mode": "merge_on_read", "x": "y"}
+
+
+@pytest.mark.parametrize(
+    ("clause", "error", "said"),
+    [
+        ("using delta", UnsupportedError, "`using delta` is not possible"),
+        ("stored as orc", UnsupportedError, "`using orc` is not possible"),
+        ("location '/x'", UnsupportedError, "no location of its own"),
+        ("options (path '/x')", UnsupportedError, "no location of its own"),
+        ("tblproperties ('vcs.write_mode' = 'fast')", InputError, "expected one of auto"),
+        ("tblproperties ('primary_key' = 'no')", InputError, "no column 'no'"),
+    ],
+)
+def test_a_clause_of_a_table_like_another_is_never_dropped(
+    clause: str, error: type[VcsError], said: str
+) -> None:
+    shelf = Shelf()
+    shelf.run("create table t (id int)")
+    with pytest.raises(error, match=said):
+        shelf.run(f"create table u like t {clause}")
+
+
+def test_a_table_like_another_replaces_one_if_told_to() -> None:
+    shelf = Shelf()
+    shelf.run("create table t (id int)")
+    shelf.run("create table u (a string)")
+    shelf.append("u", a=["x"])
+    with pytest.raises(InputError, match="use create or replace table"):
+        shelf.run("create table u like t")
+    shelf.run("create or replace table u like t")
+    assert shelf.snapshot("u").schema.names == ("id",)
+    assert shelf.rows("u") == []
+
+
+@pytest.mark.parametrize(
+    "clause",
+    [
+        "tblproperties ('vcs.write_mode' = 'fast')",
+        "tblproperties ('primary_key' = 'no')",
+        "tblproperties ('primary_key' = 'id, id')",
+        "tblproperties ('vcs.check.one' = 'select 1')",
+    ],
+)
+def test_a_wrong_setting_is_refused_before_rows_are_computed(clause: str) -> None:
+    warehouse = Warehouse()
+    warehouse.put(raw="one")
+    line = BranchLine(warehouse.repository, "main", "ann")
+    engine = FakeEngine(warehouse.blobs)
+    connection = Workspace(warehouse.repository, line, lambda: engine, schema="shop").connect("t")
+    before = set(warehouse.blobs.walk("data"))
+    with pytest.raises(InputError):
+        connection.execute(
+            f"create table shop.t {clause} as select * from shop.raw",
+            connection.workspace.begin(),
+            origin=Origin(),
+        )
+    assert set(warehouse.blobs.walk("data")) == before

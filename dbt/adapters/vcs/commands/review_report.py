@@ -148,7 +148,7 @@ class BlockingRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class ReviewVerdict:
     """Whether the branch can be merged.
 
     Attributes:
@@ -328,7 +328,7 @@ class Review:
     before: CommitId
     merge_base: CommitId | None
     created_at: str
-    verdict: Verdict
+    verdict: ReviewVerdict
     relations: tuple[RelationReview, ...] = ()
     rewritten: int = 0
     schemas: tuple[str, ...] = ()

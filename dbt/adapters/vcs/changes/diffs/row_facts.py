@@ -26,7 +26,7 @@ Cells: TypeAlias = tuple[str | None, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Figures:
+class ColumnFigures:
     """What some rows have in one column.
 
     Attributes:
@@ -34,9 +34,9 @@ class Figures:
         nulls: How many of them are NULL; None if not computed.
         sum: Sum of a column of numbers, exact for integers and decimals, as a text; None for other
             columns, without any value, and if not computed.
-        quantiles: Values at `QUANTILES`, as numbers to draw: of a column of dates or timestamps the
-            seconds since 1970-01-01 UTC. Empty for other columns, without any value, and if not
-            computed.
+        quantiles: Values at `QUANTILES`, as numbers to draw: of a column of dates or timestamps
+            the seconds since 1970-01-01 UTC. Empty for other columns, without any value, and if
+            not computed.
         quantile_texts: The same values as exact texts.
     """
 
@@ -72,10 +72,10 @@ class ColumnFacts:
     kind: ColumnKind
     is_key: bool
     cells_changed: int
-    change_before: Figures | None = None
-    change_after: Figures | None = None
-    before: Figures | None = None
-    after: Figures | None = None
+    change_before: ColumnFigures | None = None
+    change_after: ColumnFigures | None = None
+    before: ColumnFigures | None = None
+    after: ColumnFigures | None = None
     note: str = ""
     masked: bool = False
 
@@ -104,7 +104,7 @@ class MovedGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RowChange:
+class ChangedRow:
     """One row that changed.
 
     Attributes:
@@ -142,7 +142,7 @@ class RowFacts:
     heads: tuple[str, ...] = ()
     key: int = 0
     groups: tuple[MovedGroup, ...] = ()
-    sample: tuple[RowChange, ...] = ()
-    rows: tuple[RowChange, ...] = ()
+    sample: tuple[ChangedRow, ...] = ()
+    rows: tuple[ChangedRow, ...] = ()
     is_complete: bool = True
     rekeyed: int = 0

@@ -76,6 +76,7 @@ def project_rules() -> str:
         (f"`relations.<schema.table>.{name}`", said) for name, said in rules.OF_RELATION.items()
     ]
     rows += [(f"`export.<pattern>.{name}`", said) for name, said in rules.OF_EXPORT.items()]
+    rows += [(f"`review.{name}`", said) for name, said in rules.OF_REVIEW.items()]
     rows += [(f"`branches.<pattern>.{name}`", said) for name, said in rules.OF_BRANCH.items()]
     return table(("key", "meaning"), rows)
 

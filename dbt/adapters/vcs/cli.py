@@ -27,6 +27,7 @@ COMMANDS = {
     "reflog": "List the moves of a branch or tag, newest first.",
     "show": "Show a commit: its run, and what it changed.",
     "diff": "Show how two commits differ.",
+    "review": "Review what a branch changes before it is merged.",
     "merge": "Merge a branch, with all its relations in one step.",
     "forecast": "Merge open branches in memory, and list what will conflict.",
     "conflicts": "Show the conflicts of a merge into TARGET.",

@@ -27,9 +27,11 @@ from dbt.adapters.vcs.sql.syntax.lexer import quote_name, quote_text
 from dbt.adapters.vcs.table.exact_values import Given
 
 # dbt creates the repository and runs SQL by itself, a copy is of no project nor is a machine, a
-# server doesn't end with an invocation of dbt, and rows on standard output would be mixed with
-# dbt's log.
-_NOT_IN_DBT: Final = frozenset({"init", "sql", "copy", "prepare", "serve", "cat", "upgrade"})
+# server doesn't end with an invocation of dbt, and rows or a review on standard output would be
+# mixed with dbt's log.
+_NOT_IN_DBT: Final = frozenset(
+    {"init", "sql", "copy", "prepare", "serve", "cat", "review", "upgrade"}
+)
 
 
 OPERATIONS: Final = tuple(name for name in COMMANDS if name not in _NOT_IN_DBT)

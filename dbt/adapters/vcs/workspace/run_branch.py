@@ -7,6 +7,7 @@ import socket
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 import msgspec
 
@@ -316,6 +317,49 @@ def findings(
     return found
 
 
+class Evidence(NamedTuple):
+    """What one test says of the versions that a commit shows.
+
+    Attributes:
+        test: dbt's unique id.
+        is_good: True if it passed or warned the last time that it read exactly these versions,
+            False if it failed; None if it never read them, but others of these relations.
+        saw: The relations, `schema.identifier`, that it read.
+    """
+
+    test: str
+    is_good: bool | None
+    saw: frozenset[str]
+
+
+def evidence(
+    repository: Repository, source: CommitId, target: CommitId, changed: Iterable[RelationName]
+) -> list[Evidence]:
+    """Return what tests say of what `source` shows, by test; see `check_tested`.
+
+    A test that never read these versions is left out unless it read a changed relation.
+    """
+    tree = repository.tree(source)
+    wanted = _shown(repository, source, changed)
+    found: list[Evidence] = []
+    for test, items in findings(repository, source, target).items():
+        # A test that passed on main says nothing of the rows that are to be published.
+        current = [item for item in items if _is_current(tree, item)]
+        if current:
+            last = current[-1]
+            found.append(Evidence(test, last.is_good, frozenset(last.saw)))
+        elif any(wanted & item.saw.keys() for item in items):
+            saw = frozenset(name for item in items for name in item.saw)
+            found.append(Evidence(test, None, saw))
+    return sorted(found, key=lambda item: item.test)
+
+
+def _shown(repository: Repository, source: CommitId, changed: Iterable[RelationName]) -> set[str]:
+    tree = repository.tree(source)
+    # A relation that is dropped has no rows to test.
+    return {str(name) for name in changed if tree.entry(name) is not None}
+
+
 def check_tested(
     repository: Repository, source: CommitId, target: CommitId, changed: Iterable[RelationName]
 ) -> None:
@@ -328,21 +372,11 @@ def check_tested(
     Raises:
         ConflictError: The evidence is missing; the message names the relations and the tests.
     """
-    tree = repository.tree(source)
-    # A relation that is dropped has no rows to test.
-    wanted = {str(name) for name in changed if tree.entry(name) is not None}
-    failed: list[str] = []
-    stale: list[str] = []
-    seen: set[str] = set()
-    for test, items in findings(repository, source, target).items():
-        # A test that passed on main says nothing of the rows that are to be published.
-        current = [item for item in items if _is_current(tree, item)]
-        if current and current[-1].is_good:
-            seen.update(current[-1].saw)
-        elif current:
-            failed.append(test)
-        elif any(wanted & item.saw.keys() for item in items):
-            stale.append(test)
+    wanted = _shown(repository, source, changed)
+    found = evidence(repository, source, target, changed)
+    failed = [item.test for item in found if item.is_good is False]
+    stale = [item.test for item in found if item.is_good is None]
+    seen = {name for item in found if item.is_good for name in item.saw}
     missing = sorted(wanted - seen)
     problems = [
         *([f"failed: {listed(sorted(failed), _SHOWN)}"] if failed else []),

@@ -6,14 +6,21 @@ hexadecimal, cut where it is long. None is NULL.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from fnmatch import fnmatchcase
+from typing import Final, Literal, NamedTuple, TypeAlias
+
+from dbt.adapters.vcs.core.model import RelationName
 
 QUANTILES: Final = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
 """The shares of rows below the quantiles of a column: minimum, 10 %, ..., maximum."""
 
 MAX_TEXT: Final = 300
 """Characters of a value that are shown; a longer one is cut, and its length added."""
+
+MASK: Final = "•••"
+"""Stands for a value that the project keeps out of reviews."""
 
 ColumnKind: TypeAlias = Literal["number", "time", "boolean", "text", "other"]
 """What a column holds: a number, a date or timestamp, a boolean, a text, or something else."""
@@ -146,3 +153,43 @@ class RowFacts:
     rows: tuple[ChangedRow, ...] = ()
     is_complete: bool = True
     rekeyed: int = 0
+
+
+class Secrets(NamedTuple):
+    """Columns that stay out of what people are shown, by lower-case name.
+
+    Attributes:
+        hidden: Left out.
+        masked: Shown without their values.
+    """
+
+    hidden: Collection[str] = ()
+    masked: Collection[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnPatterns:
+    """Columns that stay out of reviews, as patterns `schema.table.column` (`*`, `?`, `[...]`).
+
+    Attributes:
+        hide: These are left out.
+        mask: These are shown without their values.
+    """
+
+    hide: tuple[str, ...] = ()
+    mask: tuple[str, ...] = ()
+
+    def of(self, names: Iterable[RelationName], columns: Iterable[str]) -> Secrets:
+        """Return which columns of a relation stay out, by lower-case name."""
+        relations, lower = tuple(names), {column.lower() for column in columns}
+
+        def fits(patterns: Sequence[str]) -> frozenset[str]:
+            return frozenset(
+                column
+                for column in lower
+                for name in relations
+                if any(fnmatchcase(f"{name}.{column}", item.lower()) for item in patterns)
+            )
+
+        hidden = fits(self.hide)
+        return Secrets(hidden, fits(self.mask) - hidden)

@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
 
+from dbt.adapters.vcs.changes.diffs.row_facts import ColumnPatterns
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode, OnStale, Policy
 from dbt.adapters.vcs.core.branches import DEMANDS, Protection
 from dbt.adapters.vcs.core.errors import InputError
@@ -30,10 +31,18 @@ TOP: Final[Mapping[str, str]] = {
     "relations": "Rules for single relations, by `schema.table`.",
     "export": "Branches whose tables other engines read from files, by name or pattern, each with "
     "the format, `iceberg`, or with what is below.",
+    "review": "Columns whose values stay out of reviews, which more people read than the rows.",
     "branches": "Rules for branches, by name or pattern (`*`, `?`, `[...]`); the first match "
     "applies.",
 }
 """What the file may say, and what it means."""
+
+OF_REVIEW: Final[Mapping[str, str]] = {
+    "hide": "Columns that reviews leave out, a list of patterns `schema.table.column` (`*`, `?`, "
+    "`[...]`).",
+    "mask": "Columns that reviews show without their values, likewise.",
+}
+"""What it may say of reviews."""
 
 OF_RELATION: Final[Mapping[str, str]] = {
     "on_conflict": "The same for this relation; takes precedence over the model's config.",
@@ -65,12 +74,14 @@ class Rules:
         branches: Protections; the first that matches a branch's name applies.
         exports: How branches are exported whenever they move; the first that fits applies.
         on_stale: What publishing does about tables that no longer follow from what is shown.
+        review: Columns that stay out of reviews.
     """
 
     policy: Policy = field(default_factory=Policy)
     branches: tuple[BranchRule, ...] = ()
     exports: tuple[ExportRule, ...] = ()
     on_stale: OnStale = OnStale.HEAL
+    review: ColumnPatterns = field(default_factory=ColumnPatterns)
 
     def export_of(self, branch: str) -> ExportRule | None:
         """Return how other engines read a branch from files; None if they don't."""
@@ -130,6 +141,7 @@ def read_rules(folder: Path) -> Rules:
         branches=_branches(top.get("branches"), path),
         exports=read_exports(top.get("export"), str(path)),
         on_stale=OnStale.of(top.get("on_stale", "heal"), f"on_stale in {path}"),
+        review=_review(top.get("review"), path),
     )
 
 
@@ -146,6 +158,22 @@ def _policy(top: Mapping[str, Any], path: Path) -> Policy:
             modes[RelationName(schema, identifier)] = Mode.of(given["on_conflict"], where)
     default = Mode.of(top.get("on_conflict", "fail"), f"on_conflict in {path}")
     return Policy(relations=modes, default=default)
+
+
+def _review(given: Any, path: Path) -> ColumnPatterns:
+    where = f"review in {path}"
+    rule = mapping_at(given or {}, where)
+    check_keys(rule, OF_REVIEW, where)
+    patterns = {name: rule.get(name) or [] for name in OF_REVIEW}
+    for name, items in patterns.items():
+        is_list = isinstance(items, list) and all(isinstance(item, str) for item in items)
+        # A pattern of another form would match nothing, and show what it should hide.
+        if not is_list or any(item.count(".") != 2 for item in items):
+            raise InputError(
+                f"Found {name}: {items!r} under {where}; expected a list of patterns such as "
+                "shop.orders.email or *.*.email."
+            )
+    return ColumnPatterns(hide=tuple(patterns["hide"]), mask=tuple(patterns["mask"]))
 
 
 def _branches(given: Any, path: Path) -> tuple[BranchRule, ...]:

@@ -1,0 +1,385 @@
+"""`dbt-vcs review`: what a branch changes, as something to read before it is merged."""
+
+from __future__ import annotations
+
+import glob
+import os
+import shlex
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
+
+import msgspec
+
+from dbt.adapters.vcs.changes.diffs.row_facts import ColumnPatterns
+from dbt.adapters.vcs.commands.diff import read_ends, resolved
+from dbt.adapters.vcs.commands.layout import Block, counted, line
+from dbt.adapters.vcs.commands.output import json_lines, print_lines
+from dbt.adapters.vcs.commands.review_report import (
+    RelationReview,
+    Reproduction,
+    Review,
+    ReviewedSide,
+    ReviewVerdict,
+)
+from dbt.adapters.vcs.commands.reviewed_relations import (
+    ALL_BYTES,
+    BYTES,
+    RelationPair,
+    RelationReader,
+    lineage_of,
+    paired,
+    whole_tables,
+)
+from dbt.adapters.vcs.commands.revisions import named_branch
+from dbt.adapters.vcs.commands.session import CommandSession
+from dbt.adapters.vcs.commands.verb import Option, rows_limit, verb
+from dbt.adapters.vcs.core.branches import Protection
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.ids import CommitId, datetime_of
+from dbt.adapters.vcs.core.model.tree import AbsentType
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.resolver import parse_range
+from dbt.adapters.vcs.workspace.run_branch import run_of
+
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.commands.review_verdict import MergeRules
+
+SAMPLE: Final = 20
+"""Rows of a relation's sample."""
+
+_MOST_COMMITS: Final = 100
+"""Newest commits that are looked through for the project's commit of git."""
+
+_DIGITS: Final = 16
+"""Digits of a commit in commands, so that none is ever taken for another."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewRequest:
+    """What a review is made of, besides the two sides.
+
+    Attributes:
+        rules: What the project says of merges; None if it says nothing.
+        patterns: Columns that stay out.
+        limit: Rows of each relation, at most; None for as many as fit.
+        options: What commands take to find the repository, each option after a space.
+    """
+
+    rules: MergeRules | None = None
+    patterns: ColumnPatterns = field(default_factory=ColumnPatterns)
+    limit: int | None = None
+    options: str = ""
+
+
+def review(
+    repository: Repository,
+    base: str,
+    head: str,
+    request: ReviewRequest | None = None,
+    *,
+    from_merge_base: bool = True,
+) -> Review:
+    """Return the review of what a revision changes; starts no Java.
+
+    It costs as much as the change: manifests and the rows that differ are read. Small tables are
+    also read as a whole, for figures of all their rows.
+
+    Args:
+        repository: The repository.
+        base: The revision that the changes would go to.
+        head: The revision with the changes.
+        request: What else to know; None for the defaults.
+        from_merge_base: Compare with where the head left the base (`A...B`), not with the base.
+
+    Raises:
+        NotFoundError: There is no such revision, or no common history.
+        InputError: A text is no revision.
+        DamagedError: A tree is damaged.
+    """
+    # Merges take pyarrow, which takes longer to load than `--help` may take in all.
+    from dbt.adapters.vcs.commands.review_verdict import MergeRules, verdict_of
+
+    request = request or ReviewRequest()
+    rules = request.rules or MergeRules()
+    ours, theirs = repository.resolve(base), repository.resolve(head)
+    merge_base = repository.merge_base(ours, theirs)
+    before = ours
+    if from_merge_base:
+        before, _ = resolved(repository, read_ends(repository, (f"{base}...{head}",), base))
+    found = repository.diff(before, theirs)
+    items = paired(repository, found.relations)
+    commits = f"{before[:_DIGITS]}..{theirs[:_DIGITS]}"
+    diff = f"dbt-vcs diff {commits}"
+    relations = _relations(repository, items, diff, request)
+    changed = [item.name for item in found.relations]
+    verdict = verdict_of(repository, base, head, changed, rules)
+    touched = {item.name for item in relations}
+    return Review(
+        repository=repository.uri,
+        base=_side(repository, base, ours),
+        head=_side(repository, head, theirs),
+        before=before,
+        merge_base=merge_base,
+        created_at=datetime_of(repository.clock()).isoformat(),
+        verdict=verdict,
+        relations=tuple(sorted(relations, key=_by_change)),
+        rewritten=sum(str(item.name) not in touched for item in items),
+        schemas=tuple(f"{_how(change.old, change.new)} {change.name}" for change in found.schemas),
+        lineage=lineage_of(
+            repository,
+            (repository.tree(before), repository.tree(theirs)),
+            relations,
+            verdict.stale,
+        ),
+        reproduce=_commands(
+            repository, (base, head), diff, verdict, rules.protection, request.options
+        ),
+    )
+
+
+def _by_change(item: RelationReview) -> tuple[int, str]:
+    return -(item.added + item.removed + item.modified), item.name
+
+
+def _how(old: object, new: object) -> str:
+    if isinstance(old, AbsentType):
+        return "added"
+    return "removed" if isinstance(new, AbsentType) else "changed"
+
+
+def _relations(
+    repository: Repository, items: list[RelationPair], diff: str, request: ReviewRequest
+) -> list[RelationReview]:
+    if not items:
+        return []
+    # Whoever asks for help waits neither for pyarrow nor for DuckDB.
+    from dbt.adapters.vcs.changes.diffs.row_measures import Wishes
+    from dbt.adapters.vcs.engines.local_session import LocalSession
+
+    whole = whole_tables(repository, items)
+    wishes = Wishes(sample=SAMPLE, bytes=min(BYTES, ALL_BYTES // len(items)), rows=request.limit)
+    with LocalSession(repository.blobs) as session:
+        reader = RelationReader(
+            repository=repository,
+            session=session,
+            patterns=request.patterns,
+            wishes=wishes,
+            diff=diff,
+            options=request.options,
+        )
+        found = (reader.review(item, whole=item.name in whole) for item in items)
+        return [item for item in found if item is not None]
+
+
+def _side(repository: Repository, revision: str, commit: CommitId) -> ReviewedSide:
+    recent = (item for _, item in islice(repository.log(commit), _MOST_COMMITS))
+    built = (item.run.git_sha for item in recent if item.run and item.run.git_sha)
+    return ReviewedSide(
+        revision=revision,
+        commit=commit,
+        git_sha=next(built, None),
+        summary=repository.objects.commit(commit).summary,
+    )
+
+
+def _commands(
+    repository: Repository,
+    sides: tuple[str, str],
+    diff: str,
+    verdict: ReviewVerdict,
+    protection: Protection | None,
+    options: str,
+) -> Reproduction:
+    base, head = sides
+    branch = named_branch(repository, base)
+    if branch is None or verdict.how in ("up_to_date", "unknown"):
+        return Reproduction(diff=f"{diff}{options}")
+    target = shlex.quote(branch.name)
+    source = named_branch(repository, head)
+    # What was reviewed is merged, even if the branch has moved on. A run is published by its name.
+    is_run = source is not None and run_of(source) is not None
+    what = shlex.quote(head) if is_run else repository.resolve(head)[:_DIGITS]
+    if branch.assuming(protection).protection is not None:
+        # Such a branch takes only promotions, and no revert.
+        return Reproduction(
+            diff=f"{diff}{options}", merge=f"dbt-vcs promote {what} {target}{options}"
+        )
+    undo = f"revert {target}"
+    if verdict.how == "fast_forward" and not is_run:
+        # The branch just moves: there is no commit of the merge to revert.
+        undo = f"restore --all --to {branch.head[:_DIGITS]}"
+    return Reproduction(
+        diff=f"{diff}{options}",
+        merge=f"dbt-vcs merge {what} {target}{options}",
+        revert=f"dbt-vcs {undo} --branch {target}{options}",
+    )
+
+
+Format: TypeAlias = Literal["markdown", "json"]
+
+
+@verb(prints_json=False)
+def review_command(
+    session: CommandSession,
+    revisions: Annotated[str, Option(metavar="BASE...HEAD")],
+    *,
+    format: Annotated[Format, Option("The form of the review.")] = "markdown",
+    output: Annotated[
+        str | None, Option("The file to write; - for standard output.", "-o", metavar="FILE")
+    ] = None,
+    limit: Annotated[int, rows_limit("Rows of each relation")] = 0,
+) -> None:
+    """Review what a branch changes before it is merged.
+
+    Shows whether HEAD can be merged into BASE, and how each relation differs and why: rows,
+    columns, the rows that changed most surprisingly, SQL, lineage. BASE...HEAD compares HEAD with
+    the point where it forked from BASE; BASE..HEAD with BASE itself. No Java is started. Columns
+    that vcs.yml or the columns' meta keep out of reviews are left out.
+    """
+    from dbt.adapters.vcs.commands.review_verdict import MergeRules
+
+    repository = session.repository
+    ends = read_ends(repository, (revisions,), session.branch)
+    is_range = not repository.is_known(revisions) and parse_range(revisions) is not None
+    if ends.tables or not is_range:
+        raise InputError(
+            f"Expected BASE...HEAD, found {revisions!r}. For what a branch changes: "
+            "dbt-vcs review main...<branch>"
+        )
+    base = ends.without_merge_base().before
+    request = ReviewRequest(
+        rules=MergeRules(
+            policy=session.policy(None),
+            protection=session.rules.protection_of(base),
+            on_stale=session.rules.on_stale,
+        ),
+        patterns=_patterns(session),
+        limit=limit or None,
+        options=_options(session),
+    )
+    found = review(repository, base, ends.after, request, from_merge_base=ends.before != base)
+    text = _RENDERED[format](found)
+    if output in (None, "-"):
+        session.progress.end()
+        print_lines(text.splitlines())
+        return
+    assert output is not None
+    _write(output, text)
+    session.say(_written_text(found, output))
+
+
+def _json(found: Review) -> str:
+    return "\n".join(json_lines(found))
+
+
+def _markdown(found: Review) -> str:
+    from dbt.adapters.vcs.commands.review_markdown import markdown
+
+    return markdown(found)
+
+
+_RENDERED: Final[dict[Format, Callable[[Review], str]]] = {"markdown": _markdown, "json": _json}
+
+
+def _write(output: str, text: str) -> None:
+    """Write a file as a whole: nobody reads half of one."""
+    place = Path(output)
+    part = place.with_name(f".{place.name}.{os.getpid()}")
+    try:
+        part.write_text(text, encoding="utf-8", newline="\n")
+        part.replace(place)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise InputError(
+            f"Can't write {output}: {error.strerror}. Give another --output."
+        ) from error
+
+
+def _written_text(found: Review, output: str) -> Iterator[Block]:
+    verdict = "can be merged" if found.verdict.can_merge else "can't be merged as things are"
+    count = len(found.relations)
+    yield line(
+        f"{found.head.revision} changes {counted(count, 'relation')} and {verdict}; the review is "
+        f"in {output}."
+    )
+    for reason in found.verdict.reasons:
+        yield line(f"  {reason}")
+
+
+def _options(session: CommandSession) -> str:
+    """Return the options that chose the repository, each after a space."""
+    settings = session.settings
+    given = {
+        "--repository": settings.repository,
+        "--project-dir": settings.project_dir,
+        "--profiles-dir": settings.profiles_dir,
+        "--profile": settings.profile,
+        "--target": settings.profile_target,
+    }
+    # Without those of the store, which may hold a secret.
+    return "".join(f" {name} {shlex.quote(value)}" for name, value in given.items() if value)
+
+
+def _patterns(session: CommandSession) -> ColumnPatterns:
+    """Return what the project's rules and its columns' meta keep out of reviews."""
+    said = session.rules.review
+    if session.target is None:
+        return said
+    hide, mask = meta_patterns(session.target.project / "target" / "manifest.json")
+    return ColumnPatterns(hide=(*said.hide, *hide), mask=(*said.mask, *mask))
+
+
+def meta_patterns(manifest: Path) -> tuple[list[str], list[str]]:
+    """Return the columns to hide and to mask by `meta: {vcs: {review: hide}}` in dbt's manifest.
+
+    Nothing if dbt has written none yet.
+
+    Raises:
+        InputError: It can't be read, or a column's meta says something else.
+    """
+    try:
+        found = msgspec.json.decode(manifest.read_bytes(), type=_Manifest)
+    except FileNotFoundError:
+        return [], []
+    except (OSError, msgspec.MsgspecError) as error:
+        raise InputError(
+            f"Can't read {manifest}, which says what stays out of reviews: {error}. Write it "
+            "again: dbt parse"
+        ) from error
+    patterns: dict[str, list[str]] = {"hide": [], "mask": []}
+    for node in (*found.nodes.values(), *found.sources.values()):
+        table = node.alias or node.identifier or node.name
+        for name, column in node.columns.items():
+            meta = {**column.meta, **(column.config or {}).get("meta", {})}
+            said = meta.get("vcs")
+            if not isinstance(said, dict) or "review" not in said:
+                continue
+            if said["review"] not in patterns:
+                raise InputError(
+                    f"Found review: {said['review']!r} in the meta of {table}.{name}; expected "
+                    "hide or mask."
+                )
+            exact = (glob.escape(part) for part in (node.schema or "", table, name))
+            patterns[said["review"]].append(".".join(exact))
+    return patterns["hide"], patterns["mask"]
+
+
+class _Column(msgspec.Struct):
+    meta: dict[str, Any] = {}
+    config: dict[str, Any] | None = None
+
+
+class _Node(msgspec.Struct):
+    name: str = ""
+    alias: str | None = None
+    identifier: str | None = None
+    schema: str | None = None
+    columns: dict[str, _Column] = {}
+
+
+class _Manifest(msgspec.Struct):
+    nodes: dict[str, _Node] = {}
+    sources: dict[str, _Node] = {}

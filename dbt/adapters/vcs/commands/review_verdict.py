@@ -1,0 +1,221 @@
+"""The verdict of a review: what a merge would do, and what stands in its way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from dbt.adapters.vcs.changes.merges.branch_landing import check_terms
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import Terms
+from dbt.adapters.vcs.changes.merges.conflicts.policy import OnStale, Policy
+from dbt.adapters.vcs.changes.merges.merge_plan import MergePlan, Work, plan_merge
+from dbt.adapters.vcs.changes.merges.stale_by_merge import (
+    NewlyStale,
+    ReadSetCheck,
+    joined,
+    stale_after,
+)
+from dbt.adapters.vcs.changes.merges.table_merge import TableMerges
+from dbt.adapters.vcs.commands.merge import check_target
+from dbt.adapters.vcs.commands.review_report import (
+    BlockingRun,
+    ForetoldConflict,
+    ReviewVerdict,
+    TestOutcome,
+    TestState,
+)
+from dbt.adapters.vcs.commands.revisions import named_branch, resolve_source
+from dbt.adapters.vcs.commands.runs import list_runs
+from dbt.adapters.vcs.commands.status import DONE_WITH
+from dbt.adapters.vcs.core.branches import Branch, Protection
+from dbt.adapters.vcs.core.errors import ConflictError, UnsupportedError, VcsError
+from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.table.limits import TooLargeError
+from dbt.adapters.vcs.workspace.run_branch import evidence, run_of
+
+_STATES: Final[dict[bool | None, TestState]] = {True: "passed", False: "failed", None: "not_run"}
+_ORDER: Final[tuple[TestState, ...]] = ("failed", "not_run", "passed")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeRules:
+    """What a project says of merges.
+
+    Attributes:
+        policy: What to do about conflicts.
+        protection: What it asks of the base branch; None for no rule.
+        on_stale: What becomes of a run whose target moved away from what it read.
+    """
+
+    policy: Policy = field(default_factory=Policy)
+    protection: Protection | None = None
+    on_stale: OnStale = OnStale.HEAL
+
+
+def verdict_of(
+    repository: Repository,
+    base: str,
+    head: str,
+    changed: Sequence[RelationName],
+    rules: MergeRules,
+) -> ReviewVerdict:
+    """Return whether a revision can be merged into a branch as things are now.
+
+    Nothing that a reader could see is written. What can't be planned is a reason not to merge.
+
+    Args:
+        repository: The repository.
+        base: The branch to merge into.
+        head: The revision to merge.
+        changed: The relations that differ.
+        rules: What the project says of merges.
+    """
+    runs = tuple(_blocking_runs(repository, head))
+    branch = named_branch(repository, base)
+    commit = repository.resolve(head)
+    facts = ReviewVerdict(
+        can_merge=False,
+        how="unknown",
+        warnings=tuple(_run_line(run) for run in runs),
+        runs=runs,
+    )
+    if branch is None:
+        reason = f"{base!r} is no branch, so nothing can be merged into it."
+        return replace(facts, reasons=(reason,))
+    branch = branch.assuming(rules.protection)
+    facts = _with_tests(facts, repository, commit, branch, changed)
+    try:
+        plan = _plan(repository, branch, head, rules)
+    except VcsError as error:
+        return replace(facts, reasons=(_why_not(error, head, base),))
+    reasons = tuple(_reasons(repository, plan, branch, rules))
+    # A merge with conflicts doesn't land, so it makes nothing stale.
+    stale = NewlyStale() if plan.clashes else stale_after(repository, plan)
+    warnings = [*facts.warnings]
+    if stale.tables:
+        warnings.append(f"The merge makes these tables stale: {joined(stale.tables)}.")
+    if plan.how == "up_to_date":
+        warnings.append(f"{base!r} has everything of {head!r} already.")
+    return replace(
+        facts,
+        can_merge=not reasons,
+        how=plan.how,
+        reasons=reasons,
+        warnings=tuple(warnings),
+        conflicts=tuple(
+            ForetoldConflict(
+                relation=item.subject,
+                kind=item.kind,
+                rows=item.count if item.kind == "rows" else None,
+                text=str(item),
+            )
+            for item in plan.clashes
+        ),
+        stale=stale.tables,
+        stale_unknown=stale.unknown,
+    )
+
+
+def _plan(repository: Repository, branch: Branch, head: str, rules: MergeRules) -> MergePlan:
+    check_target(repository, branch.name)
+    commit = resolve_source(repository, head)
+    source = named_branch(repository, head)
+    run = run_of(source) if source else None
+    work = Work(source=head, commit=commit, run=run, policy=rules.policy)
+    # Without sessions of Spark: whoever reads a review has perhaps no Java.
+    return plan_merge(repository, work, branch, TableMerges(repository, None))
+
+
+def _why_not(error: VcsError, head: str, base: str) -> str:
+    if isinstance(error, TooLargeError | UnsupportedError):
+        return (
+            f"Whether rows conflict isn't known without Spark: {error} To find out: "
+            f"dbt-vcs merge {head} {base} --dry-run"
+        )
+    return str(error)
+
+
+def _reasons(
+    repository: Repository, plan: MergePlan, branch: Branch, rules: MergeRules
+) -> Iterator[str]:
+    """Yield why a plan would not land, a sentence each."""
+    if plan.clashes:
+        yield f"Both sides changed the same in different ways: {plan.conflicts_line}."
+    terms = Terms(promotes=branch.protection is not None).on(branch)
+    # One by one, so that a reviewer sees all that is missing.
+    for demand in terms.require:
+        try:
+            check_terms(repository, plan, replace(terms, require=(demand,)))
+        except ConflictError as error:
+            yield str(error)
+    if plan.work.run is not None:
+        try:
+            ReadSetCheck(repository, rules.on_stale)(plan)
+        except ConflictError as error:
+            yield str(error)
+
+
+def _with_tests(
+    facts: ReviewVerdict,
+    repository: Repository,
+    commit: CommitId,
+    branch: Branch,
+    changed: Iterable[RelationName],
+) -> ReviewVerdict:
+    names = tuple(changed)
+    found = evidence(repository, commit, branch.head, names)
+    tree = repository.tree(commit)
+    # Functions have no rows to test, and a relation that was dropped has none any more.
+    wanted = {
+        str(name)
+        for name in names
+        if (entry := tree.entry(name)) is not None and entry.noun != "function"
+    }
+    tests = [
+        TestOutcome(
+            name=item.test,
+            state=_STATES[item.is_good],
+            relations=tuple(sorted(wanted & item.saw)),
+        )
+        for item in found
+        if wanted & item.saw
+    ]
+    seen = {name for item in found if item.is_good for name in item.saw}
+    failed = [item.name for item in tests if item.state == "failed"]
+    warnings = [*facts.warnings]
+    if failed:
+        warnings.append(f"These tests failed on exactly these versions: {joined(failed)}.")
+    return replace(
+        facts,
+        warnings=tuple(warnings),
+        tests=tuple(sorted(tests, key=lambda item: (_ORDER.index(item.state), item.name))),
+        untested=tuple(sorted(wanted - seen)),
+        requires=branch.protection.require if branch.protection is not None else (),
+    )
+
+
+def _blocking_runs(repository: Repository, head: str) -> Iterator[BlockingRun]:
+    """Yield the runs that belong to a branch, or are it, and have not landed; newest first."""
+    branch = named_branch(repository, head)
+    if branch is None:
+        return
+    for run in list_runs(repository):
+        if branch.name in (run.branch, run.target) and run.status not in DONE_WITH:
+            yield BlockingRun(
+                invocation=run.id,
+                status=run.status,
+                target=run.target,
+                note=run.note,
+                command=f"dbt-vcs show {run.branch}",
+            )
+
+
+def _run_line(run: BlockingRun) -> str:
+    why = f" ({run.note})" if run.note else ""
+    return (
+        f"The run {run.invocation} on {run.target!r} is {run.status}{why}: what it built is not "
+        "part of this review unless it is published."
+    )

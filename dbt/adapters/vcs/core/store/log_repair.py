@@ -80,9 +80,7 @@ def plan_log(
             whole[number] = found
     if not whole:
         return None
-    files, lost = _sealed_again(
-        folder, name, numbers[-1], whole, author, Forwards(blobs).latest
-    )
+    files, lost = _sealed_again(folder, name, numbers[-1], whole, author, Forwards(blobs).latest)
     return LogRepair(
         folder=folder,
         moves={number: move for number, (move, _) in whole.items()},

@@ -96,13 +96,7 @@ def forecast(
         for each in repository.branches(lambda error: damaged.append(str(error)))
         if each.name != target and run_of(each) is None and open_merge_of(each) is None
     ]
-    if branch is None or branch == target:
-        pairs = [(each, into) for each in opened]
-        pairs += [] if branch else combinations(opened, 2)
-    else:
-        check_target(repository, branch)
-        one = repository.branch(branch)
-        pairs = [(one, other) for other in (into, *opened) if other.name != branch]
+    pairs = _pairs(repository, opened, into, branch)
     with sessions_of(engine, repository.blobs, "merge") as sessions:
         tried = [_foreseen(repository, pair, policy or Policy(), sessions) for pair in pairs]
     return Forecast(
@@ -112,6 +106,18 @@ def forecast(
         merges=tuple(each for each in tried if each.conflicts or each.unknown),
         damaged=tuple(damaged),
     )
+
+
+def _pairs(
+    repository: Repository, opened: Sequence[Branch], into: Branch, branch: str | None
+) -> list[tuple[Branch, Branch]]:
+    """Return which branches to merge into which."""
+    if branch is None or branch == into.name:
+        pairs = [(each, into) for each in opened]
+        return [*pairs, *combinations(opened, 2)] if branch is None else pairs
+    check_target(repository, branch)
+    one = repository.branch(branch)
+    return [(one, other) for other in (into, *opened) if other.name != branch]
 
 
 def _foreseen(

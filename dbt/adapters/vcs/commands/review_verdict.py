@@ -126,7 +126,7 @@ def _plan(repository: Repository, branch: Branch, head: str, rules: MergeRules) 
     run = run_of(source) if source else None
     work = Work(source=head, commit=commit, run=run, policy=rules.policy)
     # Without sessions of Spark: whoever reads a review has perhaps no Java.
-    return plan_merge(repository, work, branch, TableMerges(repository, None))
+    return plan_merge(repository, work, branch, TableMerges(repository, None, dry_run=True))
 
 
 def _why_not(error: VcsError, head: str, base: str) -> str:

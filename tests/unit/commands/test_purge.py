@@ -733,6 +733,37 @@ def test_a_pin_that_a_purge_moved_is_collected_as_a_whole(tables: Tables) -> Non
     assert check_repository(again(tables)).problems == ()
 
 
+def test_an_old_pin_that_a_purge_moves_holds_nothing_again(
+    tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = tables.entry([tables.block({1: JANE, 2: "kim"})])
+    tables.put(a=one)
+    tables.put(a=tables.entry([tables.block({3: JANE, 4: "bob"})], parents=[one]))
+    repository, clock = tables.warehouse.repository, tables.warehouse.clock
+    set_retention(repository, 0, author="ann")
+    old = tables.shown(RelationName("shop", "a"), "main~1").snapshot
+    hold(repository, None, [old], author="ann", known=repository.branch("main").head)
+    clock.now += 3 * 24 * 3_600 * 1_000_000
+    whole = MemoryBlobs.delete
+
+    def dying(blobs: MemoryBlobs, path: str) -> None:
+        if path.startswith("refs/pins"):
+            raise Crash
+        whole(blobs, path)
+
+    # A collection that dies deletes the rows of the pin, and not the pin.
+    with monkeypatch.context() as patched, pytest.raises(Crash):
+        patched.setattr(MemoryBlobs, "delete", dying)
+        collect(again(tables), author="gc")
+    clock.now += 2 * 3_600 * 1_000_000
+    assert check_repository(again(tables)).problems == ()
+    erase(tables)
+    assert check_repository(again(tables)).problems == ()
+    clock.now += 2 * 3_600 * 1_000_000
+    collect(again(tables), author="gc")
+    assert check_repository(again(tables)).problems == ()
+
+
 def test_conflicts_that_wait_lose_the_rows(tables: Tables) -> None:
     base = tables.entry([tables.block({1: "ann", 2: "kim"})], key=True)
     tables.put(a=base)

@@ -413,9 +413,24 @@ class _Found:
     def pins(self, names: Collection[str]) -> None:
         """Read pins."""
         for pin in self._last(PINS, names):
-            if pin.move.commit is not None and self._time(PINS, pin) > self._seen.now - GRACE:
+            if pin.move.commit is not None and self._is_young(pin):
                 self.names.origins.add(pin.move.commit)
                 self.names.versions.update(map(SnapshotId, pin.move.state["snapshots"].split()))
+
+    def _is_young(self, pin: Ref) -> bool:
+        """Return whether a pin was made within the grace period.
+
+        Moves after the first don't count: a purge moves each pin, also those of processes that
+        died, whose rows may have been collected since.
+        """
+        try:
+            first = pin if pin.seq == 1 else self._repository.refs.at(PINS, pin.name, 1)
+        except DamagedError as error:
+            if self._on_damage is None:
+                raise
+            self._on_damage(error)
+            first = pin
+        return self._time(PINS, first) > self._seen.now - GRACE
 
     def commits(self, space: Space, names: Collection[str]) -> None:
         """Read branches or tags."""

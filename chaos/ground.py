@@ -85,7 +85,7 @@ class Ground:
         clock = self.calendar.clock()
         repository = Repository.create(self.blobs(), author="chaos", clock=clock)
         set_retention(repository, 0, author="chaos")
-        Shop(repository, "main", "chaos").found()
+        Shop(repository, "main", "chaos").found(self.workers)
         head = repository.branch("main").head
         for worker in self.workers:
             for place in PLACES[1:]:

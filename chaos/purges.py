@@ -1,9 +1,9 @@
-"""Purges: a batch is erased from all versions, by processes that die and beside a writer."""
+"""Purges: a batch or a row is erased from all versions, beside a writer and by those that die."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple, NoReturn
 
@@ -14,11 +14,12 @@ from chaos.calendar import HOUR, now
 from chaos.copies import EVERYTHING
 from chaos.faults import Trouble
 from chaos.ground import Ground
-from chaos.shop import TABLES, Seen, Shop, look
+from chaos.shop import ROW_TABLE, TABLES, Seen, Shop, is_row, look, row_item
 from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.commands.purge import PurgeRequest, purge
 from dbt.adapters.vcs.core.errors import RetryError, VcsError
 from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.repository import Repository
 
 _TRIES: Final = 3
@@ -54,35 +55,69 @@ class Purged(NamedTuple):
 NOTHING: Final = Purged(0, 0, 0, 0, [])
 
 
+class Erased(NamedTuple):
+    """What a purge is about.
+
+    Attributes:
+        name: The batch, or the name of a single row.
+        tables: The tables that have it.
+    """
+
+    name: str
+    tables: Sequence[RelationName]
+
+    @classmethod
+    def of(cls, item: str) -> Erased:
+        """Return what takes to erase an item that a commit shows."""
+        name = item.partition("=")[0]
+        return cls(name, (ROW_TABLE,) if is_row(item) else TABLES)
+
+    def purge(self, repository: Repository, *, redact: Sequence[str] = ()) -> int:
+        """Purge it; return how many files may belong to a running writer."""
+        young = 0
+        for table in self.tables:
+            where = f"batch = '{self.name}'"
+            request = PurgeRequest(relation=str(table), where=where, redact=redact)
+            young += purge(repository, request, author="chaos").young
+        return young
+
+    def among(self, items: Iterable[str]) -> frozenset[str]:
+        """Return what of some items is erased."""
+        return frozenset(item for item in items if item.partition("=")[0] == self.name)
+
+
 def erase(ground: Ground, dice: random.Random) -> Purged:
-    """Purge a batch that main shows, and compare every version with what it was before.
+    """Purge a batch or a row that main shows, and compare every version with what it was before.
 
     Args:
         ground: The repository, on which nobody else works.
-        dice: Chooses the batch, and when the purge dies or its store fails.
+        dice: Chooses what is erased, and when the purge dies or its store fails.
     """
     plain = ground.repository()
-    batches = sorted(look(plain, plain.branch("main").head).batches)
-    if not batches:
+    shown = look(plain, plain.branch("main").head).batches
+    # A worker's own table has rows on its own branch, too; those of everybody's are enough.
+    items = sorted(item for item in shown if not is_row(item) or ".own-" not in item)
+    if not items:
         return NOTHING
-    batch = dice.choice(batches)
+    erased = Erased.of(dice.choice(items))
     before = versions_of(plain)
-    eraser = _Eraser(ground, batch, dice)
+    gone = erased.among(item for seen in before.values() for item in seen.batches)
+    eraser = _Eraser(ground, erased, dice)
     young = eraser.erase()
     repository = eraser.ground.repository()
     wrong = [
-        f"damaged: after the purge of {batch}: {problem}"
+        f"damaged: after the purge of {erased.name}: {problem}"
         for problem in check_repository(repository, data=EVERYTHING).problems
     ]
     after = versions_of(repository)
-    wrong += [*_wrong_versions(batch, before, after)]
-    shown = look(repository, repository.branch("main").head).batches
-    lost = sorted((frozenset(batches) - {batch} | eraser.added) - shown)
-    wrong += [f"lost: {name} is not there after the purge of {batch}" for name in lost]
+    wrong += [*_wrong_versions(gone, before, after)]
+    left = look(repository, repository.branch("main").head).batches
+    lost = sorted((shown - gone | eraser.added) - left)
+    wrong += [f"lost: {name} is not there after the purge of {erased.name}" for name in lost]
     if not young:
         # What may belong to a running writer is left to a collection, and the purge says so.
-        wrong += [*_left_files(repository, batch)]
-    return Purged(1, eraser.deaths, eraser.faults, len(eraser.added), wrong)
+        wrong += [*_left_files(repository, gone)]
+    return Purged(1, eraser.deaths, eraser.faults, eraser.publishes, wrong)
 
 
 class _Eraser:
@@ -93,14 +128,16 @@ class _Eraser:
         deaths: How many died at it.
         faults: How many calls of the store failed.
         added: The batches that a writer added to main meanwhile.
+        publishes: How often it wrote: batches, and the row that is erased.
     """
 
-    def __init__(self, ground: Ground, batch: str, dice: random.Random) -> None:
+    def __init__(self, ground: Ground, erased: Erased, dice: random.Random) -> None:
         self.ground = ground
         self.deaths = 0
         self.faults = 0
+        self.publishes = 0
         self.added: frozenset[str] = frozenset()
-        self._batch = batch
+        self._erased = erased
         self._dice = dice
         self._is_writing = False
 
@@ -118,13 +155,7 @@ class _Eraser:
         return self._purged(self.ground.repository())
 
     def _purged(self, repository: Repository) -> int:
-        young = 0
-        for name in TABLES:
-            request = PurgeRequest(
-                relation=str(name), where=f"batch = '{self._batch}'", redact=(self._batch,)
-            )
-            young += purge(repository, request, author="chaos").young
-        return young
+        return self._erased.purge(repository, redact=(self._erased.name,))
 
     def _troubled(self) -> Repository:
         dice = self._dice
@@ -143,15 +174,22 @@ class _Eraser:
         self.faults += 1
 
     def _write(self) -> None:
-        if self._is_writing or len(self.added) >= _WRITES or self._dice.random() >= _RACES:
+        if self._is_writing or self.publishes >= _WRITES or self._dice.random() >= _RACES:
             return
         self._is_writing = True
         try:
-            name = f"beside.{len(self.added)}"
+            shop = Shop(self.ground.repository(), "main", "beside")
+            name, number = f"beside.{self.publishes}", -1 - self.publishes
             # Who can't land beside a purge waits, or is told so.
             with suppress(RetryError):
-                Shop(self.ground.repository(), "main", "beside").insert(name)
-                self.added |= {name}
+                if self._erased.tables is TABLES:
+                    shop.insert(name)
+                    self.added |= {name}
+                else:
+                    # What is written while it is erased may be erased, too.
+                    shop.write(ROW_TABLE, {self._erased.name: number, name: number}, "merge")
+                    self.added |= {row_item(name, number)}
+                self.publishes += 1
         finally:
             self._is_writing = False
 
@@ -186,26 +224,32 @@ def _heads(repository: Repository) -> Iterator[CommitId]:
                 yield ref.move.commit
 
 
-def _wrong_versions(batch: str, before: dict[Key, Seen], after: dict[Key, Seen]) -> Iterator[str]:
+def _wrong_versions(
+    gone: frozenset[str], before: dict[Key, Seen], after: dict[Key, Seen]
+) -> Iterator[str]:
     for key, seen in after.items():
-        if batch in seen.batches:
-            yield f"risen: the commit of {key} shows {batch} after its purge"
+        if risen := sorted(gone & seen.batches):
+            yield f"risen: the commit of {key} shows {risen} after their purge"
         yield from seen.wrong
     for key, seen in before.items():
         if key not in after:
-            yield f"lost: the commit of {key} can't be read after the purge of {batch}"
+            yield f"lost: the commit of {key} can't be read after the purge of {sorted(gone)}"
             continue
-        lost = sorted(seen.batches - {batch} - after[key].batches)
+        lost = sorted(seen.batches - gone - after[key].batches)
         if lost:
-            yield f"lost: the commit of {key} lacks {lost} after the purge of {batch}"
+            yield f"lost: the commit of {key} lacks {lost} after the purge of {sorted(gone)}"
 
 
-def _left_files(repository: Repository, batch: str) -> Iterator[str]:
-    """Yield the files that still hold rows of a batch, before-images included."""
+def _left_files(repository: Repository, gone: frozenset[str]) -> Iterator[str]:
+    """Yield the files that still hold what was erased, before-images included."""
     for info in repository.blobs.walk("data"):
         if not info.path.endswith(".parquet"):
             continue
         table = read_table(BufferReader(repository.blobs.get(info.path)))
-        columns = [column.to_pylist() for column in table.columns]
-        if any(batch in column for column in columns):
-            yield f"silent: {info.path} holds {batch} after its purge, and the purge didn't say so"
+        rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
+        for row in rows:
+            texts = {text for text in row if isinstance(text, str)}
+            numbers = {number for number in row if isinstance(number, int)}
+            if gone & (texts | {row_item(text, n) for text in texts for n in numbers}):
+                yield f"silent: {info.path} holds {row} after its purge, and nobody was told"
+                break

@@ -1,20 +1,28 @@
-"""Shop: two tables that each commit changes together, written and read without an engine."""
+"""Shop: what a campaign's repository holds, written and read without an engine.
+
+Two tables are changed together by each commit that adds or deletes a batch. The others have
+single rows, which the Python client writes by key: one is everybody's, and each worker has one of
+its own.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, NoReturn
 
 import msgspec
 import pyarrow as pa
 
+from dbt.adapters.vcs.api import Client
 from dbt.adapters.vcs.changes.writes.append import append_arrow
 from dbt.adapters.vcs.changes.writes.versions import changed
+from dbt.adapters.vcs.client.write_rows import WriteMode, WriteReport
 from dbt.adapters.vcs.core.errors import ConflictError, RetryError
-from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.model import (
     Absent,
+    Entry,
     Origin,
     RelationName,
     TableEntry,
@@ -23,7 +31,7 @@ from dbt.adapters.vcs.core.model import (
     ViewEntry,
 )
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
-from dbt.adapters.vcs.core.plan.compaction import Contents, contents_of
+from dbt.adapters.vcs.core.plan.compaction import contents_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.table.files.block_reader import Files
 from dbt.adapters.vcs.table.files.parquet import write_tombstone
@@ -36,15 +44,36 @@ ROWS: Final = 3
 """Rows of a batch in each table."""
 
 TABLES: Final = (RelationName("shop", "a"), RelationName("shop", "b"))
-_COLUMNS: Final = "id bigint, batch string, n bigint, primary key (id)"
+ROW_TABLE: Final = RelationName("shop", "rows")
+_COLUMNS: Final = "id bigint, batch string, n bigint"
 _TRIES: Final = 10
 
 
 class Seen(NamedTuple):
-    """What a commit shows: the batches that are whole, and what is wrong with others."""
+    """What a commit shows.
+
+    Attributes:
+        batches: The batches that are whole, and single rows, each as `row_item` writes it.
+        wrong: What is wrong with others.
+    """
 
     batches: frozenset[str]
     wrong: tuple[str, ...]
+
+
+def row_item(name: str, n: int) -> str:
+    """Return a single row as text: who has seen it knows its values."""
+    return f"{name}={n}"
+
+
+def is_row(item: str) -> bool:
+    """Return whether an item is a single row, and no batch."""
+    return "=" in item
+
+
+def own_table(worker: str) -> RelationName:
+    """Return the table whose rows are a worker's own."""
+    return RelationName("shop", f"rows_of_{worker}")
 
 
 class Shop:
@@ -60,15 +89,14 @@ class Shop:
         self._workspace = workspace
         self._connection = workspace.connect("chaos")
 
-    def found(self) -> None:
-        """Create both tables."""
+    def found(self, workers: Sequence[str] = ()) -> None:
+        """Create the tables, of which one has no key."""
         overlay = self._workspace.begin()
+        keyed = TABLES[0], ROW_TABLE, *map(own_table, workers)
         texts = [
             "create schema shop",
-            *(
-                f"create table {name} (id bigint, batch string, n bigint, primary key (id))"
-                for name in TABLES
-            ),
+            *(f"create table {name} ({_COLUMNS}, primary key (id))" for name in keyed),
+            f"create table {TABLES[1]} ({_COLUMNS})",
         ]
         for text in texts:
             self._connection.execute(text, overlay, origin=Origin())
@@ -94,6 +122,36 @@ class Shop:
                 self._delete(scope, name, batch)
 
         return self._landed(change, f"Delete {batch}")
+
+    def delete_row(self, table: RelationName, name: str) -> CommitId:
+        """Delete a single row."""
+        return self._landed(lambda scope: self._delete(scope, table, name), f"Delete {name}")
+
+    def write(
+        self, table: RelationName, rows: Mapping[str, int], mode: WriteMode, *, on: str = ""
+    ) -> WriteReport:
+        """Write single rows as a Python program does.
+
+        Args:
+            table: The table.
+            rows: The number of each, by name.
+            mode: How, as of the client.
+            on: The column that tells rows apart in a merge; empty for the key.
+        """
+        client = Client.on(
+            self._repository,
+            self._branch,
+            lambda branch: _no_engine(),
+            schema="shop",
+            author=self._author,
+        )
+        frame = {
+            "id": pa.array([_id(name, 0) for name in rows], pa.int64()),
+            "batch": pa.array(list(rows), pa.string()),
+            "n": pa.array(list(rows.values()), pa.int64()),
+        }
+        with client:
+            return client.write(str(table), pa.table(frame), mode, on=[on] if on else ())
 
     def sign(self, text: str | None) -> CommitId:
         """Put up a view that says something, or take it down; equal ones are one object."""
@@ -151,6 +209,8 @@ class Shop:
             changed(scope, name, snapshot, version, operation="delete")
 
 
+StoredRow = tuple[int, str, int]
+
 Known = dict[str, dict[str, list[int]]]
 """What versions of tables were found to hold, by a hash of all files that they name."""
 
@@ -163,7 +223,16 @@ def look(
 ) -> Seen:
     """Read all rows that a commit shows; files whose bytes are `known` aren't decoded again."""
     tables = [_rows(repository, commit, name, known) for name in names]
-    wrong = []
+    single = [
+        (name, row, numbers)
+        for name in (row_tables(repository, commit) if names is TABLES else ())
+        for row, numbers in _rows(repository, commit, name, known).items()
+    ]
+    wrong = [
+        f"mixed: commit {commit[:12]} shows {row} in {name} more than once, as {numbers}"
+        for name, row, numbers in single
+        if len(numbers) > 1
+    ]
     for batch in sorted({batch for table in tables for batch in table}):
         for name, table in zip(names, tables, strict=True):
             if sorted(table.get(batch, [])) != list(range(ROWS)):
@@ -171,7 +240,20 @@ def look(
                     f"mixed: commit {commit[:12]} shows the rows {table.get(batch, [])} of "
                     f"{batch} in {name}, expected 0 to {ROWS - 1} once each"
                 )
-    return Seen(frozenset(batch for table in tables for batch in table), tuple(wrong))
+    batches = {batch for table in tables for batch in table}
+    rows = {row_item(row, n) for _, row, numbers in single for n in numbers}
+    return Seen(frozenset(batches | rows), tuple(wrong))
+
+
+def row_tables(repository: Repository, commit: CommitId) -> list[RelationName]:
+    """Return the tables of single rows that a commit shows."""
+    found = repository.tree(commit).relations("shop")
+    return [RelationName("shop", name) for name in found if name.startswith(ROW_TABLE.identifier)]
+
+
+def stored_rows(repository: Repository, commit: CommitId, name: RelationName) -> list[StoredRow]:
+    """Return all rows of a table, each as `id, batch, n`; empty if there is none."""
+    return list(_stored(repository, repository.tree(commit).entry(name)))
 
 
 def _id(batch: str, number: int) -> int:
@@ -186,25 +268,34 @@ def _rows(
     found: dict[str, list[int]] = {}
     if not isinstance(entry, TableEntry):
         return found
-    snapshot = repository.objects.snapshot(entry.snapshot)
-    held = contents_of(repository.objects.segment(ref.id) for ref in snapshot.segments)
-    key = _hash(repository, entry.snapshot, held) if known is not None else ""
+    key = _hash(repository, entry.snapshot) if known is not None else ""
     if known is not None and key in known:
         return known[key]
-    files = Files(repository.blobs)
-    gone = files.deletions(held.tombstones, held.deleted)
-    for block in held.blocks:
-        for rows in files.batches(block, snapshot.schema.fields, gone.get(block.path)):
-            for row in rows.to_pylist():
-                _, batch, number = row.values()
-                found.setdefault(batch, []).append(number)
+    for _, batch, number in _stored(repository, entry):
+        found.setdefault(batch, []).append(number)
     if known is not None:
         known[key] = found
     return found
 
 
-def _hash(repository: Repository, version: str, held: Contents) -> str:
+def _stored(repository: Repository, entry: Entry | None) -> Iterator[StoredRow]:
+    if not isinstance(entry, TableEntry):
+        return
+    snapshot = repository.objects.snapshot(entry.snapshot)
+    held = contents_of(repository.objects.segment(ref.id) for ref in snapshot.segments)
+    files = Files(repository.blobs)
+    gone = files.deletions(held.tombstones, held.deleted)
+    for block in held.blocks:
+        for rows in files.batches(block, snapshot.schema.fields, gone.get(block.path)):
+            for row in rows.to_pylist():
+                id, batch, number = row.values()
+                yield id, batch, number
+
+
+def _hash(repository: Repository, version: SnapshotId) -> str:
     """Return a hash of a version's id and of the bytes of all files that it names."""
+    snapshot = repository.objects.snapshot(version)
+    held = contents_of(repository.objects.segment(ref.id) for ref in snapshot.segments)
     found = hashlib.sha256(version.encode())
     paths = *(block.path for block in held.blocks), *(stone.path for stone in held.tombstones)
     for path in paths:

@@ -1,9 +1,9 @@
 """Storms: threads that write beside purges and collections, die, and delete late.
 
 Each thread opens the repository for itself, as a process would, and stands still before it moves
-a ref. A purge erases a batch that main shows, a collection deletes what earlier rounds left, and
-each request to delete may arrive once more, an hour or a night later. After each round the rows
-that main shows are compared with what the threads were told.
+a ref. A purge erases a batch or a row that main shows, a collection deletes what earlier rounds
+left, and each request to delete may arrive once more, an hour or a night later. After each round
+the rows that main shows are compared with what the threads were told.
 """
 
 from __future__ import annotations
@@ -24,15 +24,14 @@ from chaos.copies import EVERYTHING
 from chaos.faults import LateDeletions, Trouble
 from chaos.ground import Ground
 from chaos.journal import Journal
-from chaos.purges import versions_of
-from chaos.shop import TABLES, Shop, look
+from chaos.purges import Erased, versions_of
+from chaos.shop import ROW_TABLE, TABLES, Shop, is_row, look, row_item
 from chaos.worker import LARGE, beyond_limits
 from dbt.adapters.vcs.commands.branch import create_branch
 from dbt.adapters.vcs.commands.clone import clone_from_snapshot
 from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.commands.gc import collect
 from dbt.adapters.vcs.commands.merge import merge
-from dbt.adapters.vcs.commands.purge import PurgeRequest, purge
 from dbt.adapters.vcs.core import turns
 from dbt.adapters.vcs.core.errors import RetryError, StorageError, VcsError
 from dbt.adapters.vcs.core.ids import CommitId
@@ -96,6 +95,7 @@ class Storm:
         self._erased: set[str] = set()
         self._deleted: set[str] = set()
         self._round = 0
+        self._threads: list[_Beside] = []
 
     def trouble(self, *, pause: float = _PAUSE) -> Trouble:
         """Return the trouble that a new process has."""
@@ -118,7 +118,8 @@ class Storm:
         plain = self.ground.repository()
         kept = look(plain, plain.branch("main").head).batches
         stop = threading.Event()
-        threads = [_Beside(self, f"s{n}.{self._round}", stop) for n in range(_WRITERS)]
+        self._threads = [_Beside(self, f"s{n}.{self._round}", stop) for n in range(_WRITERS)]
+        threads = self._threads
         # The first one waits for a purge, and the others give up at once.
         threads[0].patience = 5.0 if self.kills else 60.0
         for thread in threads:
@@ -156,17 +157,20 @@ class Storm:
         return wrong
 
     def _purged(self) -> Iterator[str]:
-        """Purge a batch from both tables; yield what stops it."""
+        """Purge a batch or a row; yield what stops it."""
         repository = self.ground.repository(self.trouble(pause=0.0))
         try:
-            batches = look(repository, repository.branch("main").head).batches
-            if not batches:
+            items = look(repository, repository.branch("main").head).batches
+            if not items:
                 return
-            batch = self.dice.choice(sorted(batches))
-            self._begun.add(batch)
-            for name in TABLES:
-                request = PurgeRequest(relation=str(name), where=f"batch = '{batch}'")
-                purge(repository, request, author="chaos")
+            erased = Erased.of(self.dice.choice(sorted(items)))
+            gone = erased.among({*items, *self._written()})
+            self._begun |= gone
+            try:
+                erased.purge(repository)
+            finally:
+                # A row that was written meanwhile is from before the purge, or from after it.
+                self._begun |= erased.among(self._written())
         except (RetryError, StorageError):
             # A collection runs, or a request was not answered: the next purge goes on.
             self.counts["refused"] += 1
@@ -175,8 +179,12 @@ class Storm:
             # A purge is alone: nothing else that others do may stop it.
             yield f"damaged: a purge beside writers: {error}"
             return
-        self._erased.add(batch)
+        self._erased |= gone
         self.counts["purges"] += 1
+
+    def _written(self) -> set[str]:
+        """Return the rows that threads wrote, or are writing."""
+        return {item for thread in self._threads for item in list(thread.rows)}
 
     def _found(self, expected: frozenset[str] | set[str], clones: list[RelationName]) -> list[str]:
         """Return what is wrong with what branches show."""
@@ -226,6 +234,7 @@ class _Beside(threading.Thread):
         added: The batches whose landing on main was acknowledged.
         deleting: Those that it began to delete.
         deleted: Those whose deletion from main was acknowledged.
+        rows: The single rows that it began to write.
         counts: How much it did.
         raw: Errors that no user could understand.
     """
@@ -240,6 +249,7 @@ class _Beside(threading.Thread):
         self.added: set[str] = set()
         self.deleting: set[str] = set()
         self.deleted: set[str] = set()
+        self.rows: list[str] = []
         self.counts = {"publishes": 0, "gc": 0, "deaths": 0, "late": 0, "refused": 0}
         self.raw: list[str] = []
         self._commits: list[CommitId] = []
@@ -251,7 +261,7 @@ class _Beside(threading.Thread):
     def run(self) -> None:
         """Write until the storm ends."""
         number = 0
-        often = [self._insert, self._remove, self._publish, self._sign, self._collect]
+        often = [self._insert, self._remove, self._publish, self._sign, self._collect, self._write]
         acts = [*often, *often, self._copy, self._go_back, self._deliver]
         while not self._stop_asked.is_set():
             number += 1
@@ -273,8 +283,22 @@ class _Beside(threading.Thread):
         self._commits.append(Shop(self._repository, "main", self.name).insert(batch))
         self.added.add(batch)
 
+    def _write(self, batch: str) -> None:
+        """Write a single row by key, and update it later on."""
+        name, number = f"{self.name}.{self._dice.choice('xy')}", int(batch.rpartition(".")[2])
+        item = row_item(name, number)
+        self.rows.append(item)
+        # What it replaces is deleted with it, at once.
+        old = {row for row in self.rows if row.startswith(f"{name}=") and row != item}
+        self.deleting |= old
+        shop = Shop(self._repository, "main", self.name)
+        with beyond_limits(self._dice.random() < LARGE):
+            shop.write(ROW_TABLE, {name: number}, "merge")
+        self.added.add(item)
+        self.deleted |= old
+
     def _remove(self, batch: str) -> None:
-        left = sorted(self.added - self.deleting)
+        left = sorted(item for item in self.added - self.deleting if not is_row(item))
         if not left:
             return self._insert(batch)
         gone = self._dice.choice(left)

@@ -1,9 +1,10 @@
 """Worlds: the oracle. What the branches may show of one worker's batches, by its journal.
 
-A batch is a set of rows that a worker adds in one commit, to two tables. Only its own worker adds,
-deletes, merges or restores it, one operation after the other. So its journal says which sets of
-batches each branch may show: an operation that was acknowledged happened, one that was refused
-didn't, and one that ended otherwise, by a kill or by a fault, may have happened or not.
+A batch is a set of rows that a worker adds in one commit, to two tables. A single row with its
+values counts as one, too. Only its own worker adds, deletes, merges or restores them, one
+operation after the other. So its journal says which sets of batches each branch may show: an
+operation that was acknowledged happened, one that was refused didn't, and one that ended
+otherwise, by a kill or by a fault, may have happened or not.
 """
 
 from __future__ import annotations
@@ -48,9 +49,17 @@ def after(world: World, operation: Line) -> World:
     if what == "delete":
         return world._replace(**{place: getattr(world, place) - {operation["batch"]}})
     if what == "publish":
-        return world._replace(main=_merged(world, world.main, world.work), base=world.work)
+        both = merged(world.base, world.main, world.work)
+        return world._replace(main=both, base=world.work)
     if what == "update":
-        return world._replace(work=_merged(world, world.work, world.main), base=world.main)
+        both = merged(world.base, world.work, world.main)
+        return world._replace(work=both, base=world.main)
+    if what in ("write", "again"):
+        shown = getattr(world, place) - frozenset(operation["gone"])
+        return world._replace(**{place: shown | frozenset(operation["come"])})
+    if what == "revert":
+        then, before = frozenset(operation["then"]), frozenset(operation["before"])
+        return world._replace(**{place: merged(then, getattr(world, place), before)})
     if what == "sign":
         return world._replace(sign=frozenset(filter(None, [operation["text"]])))
     if what in ("restore", "bring"):
@@ -58,8 +67,9 @@ def after(world: World, operation: Line) -> World:
     return world
 
 
-def _merged(world: World, ours: Batches, theirs: Batches) -> Batches:
-    return (ours | (theirs - world.base)) - (world.base - theirs)
+def merged(base: Batches, ours: Batches, theirs: Batches) -> Batches:
+    """Return what is left of three sides if no row conflicts."""
+    return (ours | (theirs - base)) - (base - theirs)
 
 
 class Worlds:

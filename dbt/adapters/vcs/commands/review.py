@@ -6,7 +6,7 @@ import glob
 import os
 import shlex
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
@@ -115,7 +115,9 @@ def review(
     diff = f"dbt-vcs diff {commits}"
     relations = _relations(repository, items, diff, request)
     changed = [item.name for item in found.relations]
-    verdict = verdict_of(repository, base, head, changed, rules)
+    verdict = verdict_of(repository, base, head, changed, rules, request.options)
+    damaged = tuple(f"{item.name}: {item.note}" for item in relations if item.cause == "unknown")
+    verdict = replace(verdict, warnings=(*verdict.warnings, *damaged))
     touched = {item.name for item in relations}
     return Review(
         repository=repository.uri,

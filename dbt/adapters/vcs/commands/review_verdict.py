@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from shlex import quote
 from typing import Final
 
 from dbt.adapters.vcs.changes.merges.branch_landing import check_terms
@@ -61,6 +62,7 @@ def verdict_of(
     head: str,
     changed: Sequence[RelationName],
     rules: MergeRules,
+    options: str = "",
 ) -> ReviewVerdict:
     """Return whether a revision can be merged into a branch as things are now.
 
@@ -72,8 +74,9 @@ def verdict_of(
         head: The revision to merge.
         changed: The relations that differ.
         rules: What the project says of merges.
+        options: What commands take to find the repository, each option after a space.
     """
-    runs = tuple(_blocking_runs(repository, head))
+    runs = tuple(_blocking_runs(repository, head, options))
     branch = named_branch(repository, base)
     commit = repository.resolve(head)
     facts = ReviewVerdict(
@@ -90,7 +93,7 @@ def verdict_of(
     try:
         plan = _plan(repository, branch, head, rules)
     except VcsError as error:
-        return replace(facts, reasons=(_why_not(error, head, base),))
+        return replace(facts, reasons=(_why_not(error, head, base, options),))
     reasons = tuple(_reasons(repository, plan, branch, rules))
     # A merge with conflicts doesn't land, so it makes nothing stale.
     stale = NewlyStale() if plan.clashes else stale_after(repository, plan)
@@ -129,11 +132,11 @@ def _plan(repository: Repository, branch: Branch, head: str, rules: MergeRules) 
     return plan_merge(repository, work, branch, TableMerges(repository, None, dry_run=True))
 
 
-def _why_not(error: VcsError, head: str, base: str) -> str:
+def _why_not(error: VcsError, head: str, base: str, options: str) -> str:
     if isinstance(error, TooLargeError | UnsupportedError):
         return (
             f"Whether rows conflict isn't known without Spark: {error} To find out: "
-            f"dbt-vcs merge {head} {base} --dry-run"
+            f"dbt-vcs merge {quote(head)} {quote(base)} --dry-run{options}"
         )
     return str(error)
 
@@ -197,7 +200,7 @@ def _with_tests(
     )
 
 
-def _blocking_runs(repository: Repository, head: str) -> Iterator[BlockingRun]:
+def _blocking_runs(repository: Repository, head: str, options: str) -> Iterator[BlockingRun]:
     """Yield the runs that belong to a branch, or are it, and have not landed; newest first."""
     branch = named_branch(repository, head)
     if branch is None:
@@ -209,7 +212,7 @@ def _blocking_runs(repository: Repository, head: str) -> Iterator[BlockingRun]:
                 status=run.status,
                 target=run.target,
                 note=run.note,
-                command=f"dbt-vcs show {run.branch}",
+                command=f"dbt-vcs show {quote(run.branch)}{options}",
             )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from shlex import quote
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from dbt.adapters.vcs.changes.diffs.row_facts import MASK, ColumnPatterns, RowFacts, Secrets
@@ -182,11 +183,10 @@ class RelationReader:
             return replace(draft, is_exact=False, note=f"It can't be compared. {error}")
 
     def _command(self, item: RelationPair) -> str:
-        from shlex import quote
-
         name = item.old_name if isinstance(item.new, AbsentType) else item.name
-        quoted = quote(str(name))
-        return f"{self.diff} {quoted}{self.options} --limit 0"
+        has_rows = isinstance(item.old, TableEntry) or isinstance(item.new, TableEntry)
+        limit = " --limit 0" if has_rows else ""
+        return f"{self.diff} {quote(str(name))}{self.options}{limit}"
 
     def _table(
         self, item: RelationPair, draft: RelationReview, *, whole: bool

@@ -9,9 +9,12 @@ from dbt.adapters.vcs.commands.merge import merge
 from dbt.adapters.vcs.commands.status import read_status
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.ids import FunctionId
-from dbt.adapters.vcs.core.model import Entry, Function, FunctionEntry, RelationName
+from dbt.adapters.vcs.core.model import Entry, Function, FunctionEntry, Origin, RelationName
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
+from dbt.adapters.vcs.workspace.lines.lines import BranchLine
 from dbt.adapters.vcs.workspace.points import find_version
+from tests.unit.fake_engine import FakeEngine
 from tests.unit.warehouse import Warehouse
 
 
@@ -65,3 +68,38 @@ def test_versions_are_of_tables(warehouse: Warehouse) -> None:
     warehouse.put(f=function(warehouse, "1"))
     with pytest.raises(InputError, match=r"shop\.f is a function .*; versions are of tables"):
         find_version(warehouse.repository, RelationName("shop", "f"), "main")
+
+
+def test_if_not_exists_is_no_silence_about_something_else(warehouse: Warehouse) -> None:
+    warehouse.put(t="1", f=function(warehouse, "1"))
+    line = BranchLine(warehouse.repository, "main", "ann")
+    engine = FakeEngine(warehouse.blobs)
+    connection = Workspace(warehouse.repository, line, lambda: engine, schema="shop").connect("t")
+    overlay = connection.workspace.begin()
+
+    def run(text: str) -> None:
+        connection.execute(text, overlay, origin=Origin())
+
+    run("create function if not exists f() returns int return 2")
+    run("create view if not exists t as select * from shop.t")
+    with pytest.raises(InputError, match=r"shop\.t is a table\. Drop it first: drop table shop\.t"):
+        run("create function if not exists t() returns int return 2")
+    for text in ("create table if not exists f (id int)", "create view if not exists f as table t"):
+        with pytest.raises(InputError, match=r"shop\.f is a function\. Drop it first"):
+            run(text)
+    assert overlay.is_empty
+
+
+def test_a_statement_that_fails_in_any_way_leaves_the_branch_as_it_was(
+    warehouse: Warehouse,
+) -> None:
+    warehouse.put(t="1")
+    line = BranchLine(warehouse.repository, "main", "ann")
+    engine = FakeEngine(warehouse.blobs)
+    connection = Workspace(warehouse.repository, line, lambda: engine, schema="shop").connect("t")
+    overlay = connection.workspace.begin()
+    # The engine of the tests has no views and no functions.
+    for text in ("create view v as select * from shop.t", "create function f() return 1"):
+        with pytest.raises(NotImplementedError):
+            connection.execute(text, overlay, origin=Origin())
+    assert overlay.is_empty

@@ -14,9 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal, TypeVar, cast
 
-from dbt.adapters.vcs.core.errors import InputError, UnsupportedError, VcsError
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import (
-    Absent,
     Function,
     FunctionEntry,
     Parameter,
@@ -36,7 +35,7 @@ from dbt.adapters.vcs.sql.syntax.mentions import calls_of
 from dbt.adapters.vcs.sql.syntax.names import CATALOG, Name, Target, is_name
 from dbt.adapters.vcs.sql.syntax.parser import reads
 from dbt.adapters.vcs.sql.syntax.statement import Query, Statement, qualified
-from dbt.adapters.vcs.sql.table import drop
+from dbt.adapters.vcs.sql.table import drop, may_create, put_back_after_errors
 from dbt.adapters.vcs.sql.time_travel import check_view
 from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope, handles
 
@@ -289,26 +288,14 @@ def create_function(scope: Scope, statement: CreateFunction) -> Outcome:
     name = scope.name(statement.target.name)
     # What the old version needs may be gone, so replacing it must not read it.
     scope.calls = tuple(call for call in scope.calls if scope.name(call) != name)
-    scope.overlay.require_schema(name.schema)
-    existing = scope.overlay.entry(name)
-    if existing is not None:
-        if not isinstance(existing, FunctionEntry):
-            noun = existing.noun
-            raise InputError(f"{name} is a {noun}. Drop it first: drop {noun} {name}.")
-        if statement.if_not_exists:
-            return Outcome()
-        if not statement.replace:
-            raise InputError(
-                f"{name} already exists. Drop it first, or use create or replace function."
-            )
-    scope.overlay.put_function(name, _function(scope, statement, name))
-    try:
+    if not may_create(
+        scope, name, "function", replace=statement.replace, if_not_exists=statement.if_not_exists
+    ):
+        return Outcome()
+    with put_back_after_errors(scope, name):
+        scope.overlay.put_function(name, _function(scope, statement, name))
         # Mounting runs the engine's own checks.
         scope.show([name])
-    except VcsError:
-        # A statement that fails leaves the branch as it was.
-        scope.overlay.put(name, Absent if existing is None else existing)
-        raise
     return Outcome()
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -131,9 +132,9 @@ def put_clone(
 
 
 def may_create(
-    scope: Scope, name: RelationName, kind: RelationKind, *, replace: bool, if_not_exists: bool
+    scope: Scope, name: RelationName, kind: str, *, replace: bool, if_not_exists: bool
 ) -> bool:
-    """Return whether a relation is to be created; false if it exists, and may.
+    """Return whether a table, view or function is to be created; false if it exists, and may.
 
     Raises:
         NotFoundError: There is no such schema.
@@ -143,14 +144,27 @@ def may_create(
     existing = scope.overlay.entry(name)
     if existing is None:
         return True
+    noun = existing.noun
+    # As in Spark, tables and views share their names, and functions have their own: one of these
+    # is not what was asked for.
+    if noun != kind and not (if_not_exists and "function" not in (noun, kind)):
+        raise InputError(f"{name} is a {noun}. Drop it first: drop {noun} {name}.")
     if if_not_exists:
         return False
-    if existing.noun != kind:
-        noun = existing.noun
-        raise InputError(f"{name} is a {noun}. Drop it first: drop {noun} {name}.")
     if not replace:
         raise InputError(f"{name} already exists. Drop it first, or use create or replace {kind}.")
     return True
+
+
+@contextmanager
+def put_back_after_errors(scope: Scope, name: RelationName) -> Iterator[None]:
+    """Give a name its old entry back if the block raises: a failed statement changes nothing."""
+    before = scope.overlay.entry(name)
+    try:
+        yield
+    except BaseException:
+        scope.overlay.put(name, Absent if before is None else before)
+        raise
 
 
 @reads("drop table", "drop view")

@@ -8,9 +8,8 @@ from typing import NoReturn
 
 import msgspec
 
-from dbt.adapters.vcs.core.errors import InputError, UnsupportedError, VcsError
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import (
-    Absent,
     RelationName,
     TableEntry,
     View,
@@ -33,7 +32,7 @@ from dbt.adapters.vcs.sql.syntax.statement import (
     Statement,
     qualified,
 )
-from dbt.adapters.vcs.sql.table import may_create
+from dbt.adapters.vcs.sql.table import may_create, put_back_after_errors
 from dbt.adapters.vcs.sql.time_travel import check_view, settled_query
 from dbt.adapters.vcs.workspace.mounts import query_of_view
 from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope, handles
@@ -270,15 +269,10 @@ def _put(
         comment=comment,
         properties=properties,
     )
-    before = scope.overlay.entry(name)
-    scope.overlay.put_view(name, view)
-    try:
+    with put_back_after_errors(scope, name):
+        scope.overlay.put_view(name, view)
         # Mounting runs Spark's own checks (duplicate names, temporary views inside).
         scope.mounts.show(
             [name], overlay=scope.overlay, session=scope.session, externals=scope.externals
         )
-    except VcsError:
-        # A statement that fails leaves the branch as it was.
-        scope.overlay.put(name, Absent if before is None else before)
-        raise
     return Outcome()

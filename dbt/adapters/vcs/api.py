@@ -217,7 +217,8 @@ class Client:
         rows that a merge updates. Values are converted as far as none is rounded; a time without
         a zone is in UTC. NOT NULL and the primary key hold as for a statement, and so do check
         constraints, which need Spark. If another writer changed the table in the meantime, the
-        rows are written again on the new version.
+        rows are written again on the new version. What a statement warns of, such as rows that
+        repeat a model's `unique_key`, is a Python warning.
 
         Args:
             name: `orders`, in the connection's schema, or `analytics.orders`. A table that isn't
@@ -245,11 +246,13 @@ class Client:
         told = message or f"{mode} {'into' if mode == 'merge' else 'to'} {relation}"
         with rows_of(rows) as found:
 
-            def work(overlay: Overlay) -> int:
+            def work(overlay: Overlay) -> tuple[int, list[str]]:
                 scope = self._connection.scope(told, overlay, Origin())
-                return write_rows(scope, relation, found, request)
+                return write_rows(scope, relation, found, request), scope.warnings
 
-            count, landing = landed_commit(self._workspace, work, told)
+            (count, warned), landing = landed_commit(self._workspace, work, told)
+        for warning in warned:
+            warnings.warn(warning, stacklevel=2)
         head = self._workspace.line.head() if landing is None else landing.commit
         return WriteReport(
             relation=str(relation), rows=count, commit=head, moved=landing is not None

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 
 from dbt.adapters.vcs.api import Client, connect
+from dbt.adapters.vcs.client.write_rows import WriteMode
 from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.errors import (
@@ -88,6 +89,14 @@ def test_a_table_that_is_not_there_is_created_with_the_columns_of_the_rows(clien
         "half": 0.5,
         "big": Decimal(2**64 - 1),
     }
+
+
+@pytest.mark.parametrize("mode", ["append", "overwrite"])
+def test_what_a_statement_would_warn_of_is_a_warning(client: Client, mode: WriteMode) -> None:
+    client.sql("create table s.t (id int, name string) tblproperties ('vcs.unique_key' = 'id')")
+    with pytest.warns(UserWarning, match="unique_key is not the primary key") as caught:
+        client.write("t", pa.table({"id": [1, 1], "name": ["b", "c"]}), mode)
+    assert [warning.filename for warning in caught] == [__file__]
 
 
 def batches() -> Iterator[pa.RecordBatch]:

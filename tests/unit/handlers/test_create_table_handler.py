@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from dbt.adapters.vcs.commands.options import NameList
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError, VcsError
 from dbt.adapters.vcs.core.model import Origin
+from dbt.adapters.vcs.sql.syntax.lexer import quote_name
+from dbt.adapters.vcs.sql.syntax.names import list_of, names_in
+from dbt.adapters.vcs.sql.syntax.parser import parse
+from dbt.adapters.vcs.sql.syntax.statement import Query
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine
 from tests.unit.fake_engine import FakeEngine
@@ -82,3 +89,28 @@ def test_a_wrong_setting_is_refused_before_rows_are_computed(clause: str) -> Non
             origin=Origin(),
         )
     assert set(warehouse.blobs.walk("data")) == before
+
+
+@pytest.mark.parametrize("name", ["a,b", "a`b", " a", "`", "a``,`b"])
+def test_any_name_can_be_in_a_list_of_columns(name: str) -> None:
+    shelf, quoted = Shelf(), quote_name(name)
+    columns = f"({quoted} int, c int, d int"
+    shelf.run(f"create table t {columns}, primary key ({quoted}, c))")
+    shelf.run("alter table t unset tblproperties if exists ('vcs.unique_key')")
+    for keys in (f"'primary_key' = '{quoted}, c'", f"'vcs.unique_key' = '{quoted} , `c`'"):
+        shelf.run(f"create or replace table t {columns}) tblproperties ({keys})")
+        assert [field.name for field in shelf.snapshot("t").key] == [name, "c"]
+    shelf.run(f"alter table t add primary key ({quoted}, c)")
+    shelf.run("alter table t rename column d to e")
+    shelf.run("alter table t unset tblproperties ('vcs.unique_key')")
+    assert [field.name for field in shelf.snapshot("t").key] == [name, "c"]
+    query = parse(f"select * from snapshot_diff('t', 't', columns => '{quoted}, c')")
+    assert isinstance(query, Query)
+    (diff,) = query.diffs
+    assert diff.columns == (name, "c")
+    assert NameList().convert(f"{quoted}, c", None, None) == (name, "c")
+
+
+@given(st.lists(st.text("ab`, .", min_size=1), min_size=1))
+def test_a_list_of_names_is_read_as_it_was_written(names: list[str]) -> None:
+    assert names_in(list_of(names)) == names

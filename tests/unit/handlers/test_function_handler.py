@@ -82,9 +82,14 @@ def test_if_not_exists_is_no_silence_about_something_else(warehouse: Warehouse) 
 
     run("create function if not exists f() returns int return 2")
     run("create view if not exists t as select * from shop.t")
-    with pytest.raises(InputError, match=r"shop\.t is a table\. Drop it first: drop table shop\.t"):
+    with pytest.raises(
+        InputError, match=r"shop\.t is a table\. Drop it first: drop table shop\.t"
+    ):
         run("create function if not exists t() returns int return 2")
-    for text in ("create table if not exists f (id int)", "create view if not exists f as table t"):
+    for text in (
+        "create table if not exists f (id int)",
+        "create view if not exists f as table t",
+    ):
         with pytest.raises(InputError, match=r"shop\.f is a function\. Drop it first"):
             run(text)
     assert overlay.is_empty

@@ -20,7 +20,14 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.core.origins.staleness import stale_tables
 from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
-from dbt.adapters.vcs.workspace.increments import Increment, increment_of, record
+from dbt.adapters.vcs.sql.syntax.parser import parse
+from dbt.adapters.vcs.sql.syntax.statement import Query
+from dbt.adapters.vcs.workspace.increments import (
+    Increment,
+    check_reader,
+    increment_of,
+    record,
+)
 from dbt.adapters.vcs.workspace.lines.lines import rebased
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from tests.unit.tables import Rows, Tables
@@ -120,6 +127,18 @@ def test_a_table_that_reads_no_changes_has_no_record(tables: Tables) -> None:
     assert overlay.require_table(MODEL).consumption is None
     with pytest.raises(InputError, match="--full-refresh --select model"):
         increment_of(overlay, MODEL, ORDERS, whole=False)
+
+
+def test_changes_are_between_two_versions_of_one_table(tables: Tables) -> None:
+    tables.warehouse.branch("old")
+    first = write(tables, {1: "ann"})
+    write(tables, {1: "ann"}, "rates")
+    write(tables, {1: "ann"}, "model")
+    for points in (f"'shop.rates', 'shop.orders@{first}'", "'', 'shop.orders@old...'"):
+        query = parse(f"select * from snapshot_diff({points}, reader => 'shop.model')")
+        assert isinstance(query, Query)
+        with pytest.raises(InputError, match=r"Expected .* two versions of one table, found"):
+            check_reader(begin(tables), query.diffs[0], lambda: "UTC")
 
 
 def test_a_renamed_table_knows_its_input_by_lineage(tables: Tables) -> None:

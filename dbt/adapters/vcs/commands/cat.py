@@ -49,6 +49,7 @@ def cat_command(
     """
     from dbt.adapters.vcs.client.frames import write_output
     from dbt.adapters.vcs.client.lazy_table import open_table, relation_of_text
+    from dbt.adapters.vcs.sql.syntax.names import names_in
 
     if output is None and format in ("arrow", "parquet") and sys.stdout.isatty():
         raise click.UsageError(f"--format {format} is not for terminals. Add --output FILE.")
@@ -62,8 +63,7 @@ def cat_command(
         repository.resolve(session.branch),
         at,
     )
-    names = None if columns is None else [name.strip() for name in columns.split(",")]
-    table = table.scan(names, where)
+    table = table.scan(None if columns is None else names_in(columns), where)
     with _sink(output) as sink:
         write_output(table, format, sink, limit=limit)
 

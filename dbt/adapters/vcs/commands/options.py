@@ -7,6 +7,8 @@ from typing import Any, Final
 
 import click
 
+from dbt.adapters.vcs.sql.syntax.names import names_in
+
 # In the meta of a context, which a group shares with its commands: an option may stand before
 # the name of either or after it.
 _KEY: Final = "dbt.adapters.vcs.commands.options"
@@ -153,7 +155,10 @@ class Pair(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 
 
 class NameList(click.ParamType):  # type: ignore[type-arg, unused-ignore]
-    """Names separated by commas, as a tuple of strings; a tuple is accepted as it is."""
+    """Names separated by commas, as a tuple of strings; a tuple is accepted as it is.
+
+    A name of one part loses its backquotes, in which it may have a comma.
+    """
 
     name = "names"
 
@@ -163,7 +168,7 @@ class NameList(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         """Return the names, without the white space around them."""
         if isinstance(value, tuple):
             return value
-        return tuple(name.strip() for name in str(value).split(",") if name.strip())
+        return tuple(filter(None, names_in(str(value))))
 
 
 class Percent(click.ParamType):  # type: ignore[type-arg, unused-ignore]

@@ -24,6 +24,7 @@ from dbt.adapters.vcs.core.errors import InputError, VcsError
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.sql.syntax.lexer import quote_name, quote_text
+from dbt.adapters.vcs.sql.syntax.names import split_list
 from dbt.adapters.vcs.table.exact_values import Given
 
 # dbt creates the repository and runs SQL by itself, a copy is of no project nor is a machine, a
@@ -482,7 +483,7 @@ def _refuse(verb: str, given: Mapping[str, Any], argument: str, why: str) -> Non
 
 def _relation_names(value: Any) -> list[str]:
     texts = [value] if isinstance(value, str) else [str(item) for item in value]
-    return [name.strip() for text in texts for name in text.split(",")]
+    return [name for text in texts for name in split_list(text)]
 
 
 def _name(value: Any) -> str:

@@ -22,7 +22,6 @@ from dbt.adapters.vcs.sql.properties import (
     CommentOnTable,
     SetProperties,
     UnsetProperties,
-    primary_key_property,
 )
 from dbt.adapters.vcs.sql.syntax.clauses import (
     CHECK,
@@ -45,7 +44,7 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
 )
 from dbt.adapters.vcs.sql.syntax.cursor import ForeignError, TokenCursor
 from dbt.adapters.vcs.sql.syntax.lexer import quote_name
-from dbt.adapters.vcs.sql.syntax.names import Name, Target
+from dbt.adapters.vcs.sql.syntax.names import Name, Target, list_of
 from dbt.adapters.vcs.sql.syntax.parser import reads
 from dbt.adapters.vcs.sql.syntax.statement import OnRelation, Statement
 from dbt.adapters.vcs.sql.table import RelationKind, RenameRelation
@@ -367,7 +366,7 @@ def _constraint(
         if cursor.at("check"):
             return AddCheck(target=target, check=read_check(cursor, named))
         if cursor.take("primary", "key"):
-            properties = primary_key_property(read_names(cursor))
+            properties = {PRIMARY_KEY: list_of(read_names(cursor))}
             read_characteristics(cursor)
             return SetProperties(kind="table", target=target, properties=properties)
     # The error shows the words from `add` on.
@@ -441,7 +440,7 @@ def rename_column(scope: Scope, statement: RenameColumn) -> Outcome:
     if PRIMARY_KEY in properties:
         fields = [field for id in snapshot.primary_key if (field := schema.by_id(id))]
         # The key is kept by id; the property shows it by name.
-        properties[PRIMARY_KEY] = ", ".join(field.name for field in fields)
+        properties[PRIMARY_KEY] = list_of(field.name for field in fields)
     # No file is written: files know columns by their ids (decision 1).
     version = msgspec.structs.replace(snapshot, schema=schema, properties=properties)
     changed(scope, name, snapshot, version, operation="alter")

@@ -47,7 +47,7 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
 )
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.lexer import quote_name, quote_text
-from dbt.adapters.vcs.sql.syntax.names import Name, Target
+from dbt.adapters.vcs.sql.syntax.names import Name, Target, list_of
 from dbt.adapters.vcs.sql.syntax.parser import reads
 from dbt.adapters.vcs.sql.syntax.scan import QUERY_WORDS
 from dbt.adapters.vcs.sql.syntax.statement import Query, Statement
@@ -434,7 +434,7 @@ def _create(scope: Scope, statement: CreateTable, fields: Sequence[Field]) -> Ou
     schema = _schema_of(fields, statement, before)
     properties = settled(statement.properties)
     if statement.primary_key:
-        properties[PRIMARY_KEY] = ", ".join(statement.primary_key)
+        properties[PRIMARY_KEY] = list_of(statement.primary_key)
     key = settled_key(schema, statement.primary_key, properties)
     version = Snapshot(
         table=table,

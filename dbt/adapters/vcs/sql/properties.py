@@ -18,7 +18,6 @@ from dbt.adapters.vcs.core.model.snapshot import ENFORCED, IDENTIFIERS, REBUILD
 from dbt.adapters.vcs.sql.syntax.clauses import (
     primary_key_of,
 )
-from dbt.adapters.vcs.sql.syntax.lexer import quote_name
 from dbt.adapters.vcs.sql.syntax.names import Target
 from dbt.adapters.vcs.sql.syntax.statement import OnRelation
 from dbt.adapters.vcs.sql.table import RelationKind
@@ -59,21 +58,6 @@ class CommentOnTable(OnRelation):
 
     target: Target
     comment: str | None
-
-
-def primary_key_property(columns: tuple[str, ...]) -> dict[str, str]:
-    """Return the property that stores a primary key.
-
-    Raises:
-        InputError: The property can't hold a column's name.
-    """
-    for column in columns:
-        if "," in column:
-            raise InputError(
-                f"The name of a primary key column can't contain a comma: {quote_name(column)}. "
-                "Rename the column."
-            )
-    return {"primary_key": ", ".join(columns)}
 
 
 _COMMENT = "comment"

@@ -24,6 +24,7 @@ from dbt.adapters.vcs.core.origins.lineage import last_read
 from dbt.adapters.vcs.core.plan.collect import missing_file
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
+from dbt.adapters.vcs.sql.syntax.names import TableAt
 from dbt.adapters.vcs.sql.syntax.parser import read
 from dbt.adapters.vcs.sql.syntax.statement import Query
 from dbt.adapters.vcs.workspace.mounts import relation_of
@@ -192,13 +193,22 @@ def _with_consumed(origin: Origin, consumed: Iterable[Consumed]) -> Origin:
 
 
 def _step(overlay: Overlay, item: DiffReference, zone: Callable[[], str]) -> Increment:
+    sides = (item.before, item.after)
     relation = item.after.name.relation("")
-    before, after = (
-        None if side is None else find_point(overlay, relation, side.at, zone).id
-        for side in (item.before, item.after)
-    )
-    assert after is not None
+    before, after = (side and find_point(overlay, relation, side.at, zone).id for side in sides)
+    if after is None or {side.name.relation("") for side in sides if side} != {relation}:
+        raise InputError(
+            f"Expected snapshot_diff(...) with reader => '{item.reader}' between two versions of "
+            f"one table, found {' and '.join(_side_text(side) for side in sides)}, one of which "
+            "is another table or none. Let changes() write the call."
+        )
     return Increment(relation, before, after)
+
+
+def _side_text(side: TableAt | None) -> str:
+    if side is None:
+        return "no row"
+    return f"{side.name}@{side.at.value}" if side.at else str(side.name)
 
 
 def _last_read(

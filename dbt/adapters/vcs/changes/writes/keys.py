@@ -19,6 +19,7 @@ from dbt.adapters.vcs.core.plan.states import can_meet, hull
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Readers, VersionReader, told_rows
 from dbt.adapters.vcs.sql.syntax.conditions import where_clause
+from dbt.adapters.vcs.sql.syntax.names import names_in
 from dbt.adapters.vcs.table.equality import canonical
 from dbt.adapters.vcs.table.files.block_reader import Files
 from dbt.adapters.vcs.table.key_check import SHOWN, Clashes, find_clashes
@@ -64,7 +65,7 @@ def settled_key(schema: Schema, declared: Sequence[str], properties: dict[str, s
     """
     if declared:
         return list(declared)
-    names = dict.fromkeys(name.strip() for name in properties.get(UNIQUE_KEY, "").split(","))
+    names = dict.fromkeys(names_in(properties.get(UNIQUE_KEY, "")))
     fields = [schema.find(name) for name in names]
     if all(field is not None and not type_of(field.type).is_nested for field in fields):
         return list(names)

@@ -22,7 +22,7 @@ from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor, read_expression
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffOutput, DiffShape
 from dbt.adapters.vcs.sql.syntax.excerpts import excerpt
 from dbt.adapters.vcs.sql.syntax.lexer import Kind
-from dbt.adapters.vcs.sql.syntax.names import TableAt
+from dbt.adapters.vcs.sql.syntax.names import TableAt, names_in
 
 SCHEMA_WORDS: Final = ("schema", "database", "namespace")
 
@@ -316,7 +316,7 @@ def primary_key_of(properties: dict[str, str]) -> tuple[str, ...]:
     """
     for key, value in properties.items():
         if key.lower() == "primary_key":
-            columns = tuple(column.strip().strip("`") for column in value.split(","))
+            columns = tuple(names_in(value))
             if not all(columns):
                 raise InputError(
                     f"The property primary_key names no column in {value!r}. "

@@ -8,7 +8,7 @@ from typing import Final, Literal, NoReturn, TypeAlias, cast, get_args
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, decode
-from dbt.adapters.vcs.sql.syntax.names import At, Name, TableAt, split_name
+from dbt.adapters.vcs.sql.syntax.names import At, Name, TableAt, split_list, split_name
 
 DiffShape: TypeAlias = Literal["wide", "signed", "changes", "three_way"]
 TwoWayShape: TypeAlias = Literal["wide", "signed", "changes"]
@@ -134,7 +134,7 @@ class _Arguments:
 
     def columns(self) -> tuple[str, ...]:
         text = self.options.get("columns", "")
-        columns = [split_name(item) for item in text.split(",") if item.strip()]
+        columns = [split_name(item) for item in split_list(text) if item]
         if any(len(parts) > 1 for parts in columns):
             _fail(f"found columns => {text!r}, which has a column of several parts")
         return tuple(parts[0] for parts in columns)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import RelationName
-from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, decode, tokenize
+from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, decode, quote_name, tokenize
 
 CATALOG: Final = "spark_catalog"
 """Name of Spark's own catalog; relations of any other catalog are foreign."""
@@ -141,6 +142,24 @@ def split_name(text: str) -> list[str]:
             f"identifier({text!r}) does not name a relation. Write schema.identifier."
         )
     return parts
+
+
+def split_list(text: str) -> list[str]:
+    """Return the items of a list, as written; a comma in backquotes belongs to a name."""
+    # A comma is outside of backquotes if an even number of them follows.
+    return [item.strip() for item in re.split(r",(?=(?:[^`]*`[^`]*`)*[^`]*\Z)", text)]
+
+
+def names_in(text: str) -> list[str]:
+    """Return the names of a list, without the backquotes around a name."""
+    quoted = (re.fullmatch(r"`((?:[^`]|``)+)`", item) or item for item in split_list(text))
+    return [item if isinstance(item, str) else item[1].replace("``", "`") for item in quoted]
+
+
+def list_of(names: Iterable[str]) -> str:
+    """Return the text from which `names_in` reads these names."""
+    plain = re.compile(r"[^`,\s]([^`,]*[^`,\s])?")
+    return ", ".join(name if plain.fullmatch(name) else quote_name(name) for name in names)
 
 
 FILE_FORMATS: Final = frozenset(

@@ -19,6 +19,7 @@ from dbt.adapters.vcs.iceberg.serve.writing.commit_request import Record, target
 from dbt.adapters.vcs.sql.alter import AddColumns, AlterColumn, DropColumns, RenameColumn
 from dbt.adapters.vcs.sql.properties import SetProperties, UnsetProperties
 from dbt.adapters.vcs.sql.syntax.clauses import ColumnDef
+from dbt.adapters.vcs.sql.syntax.names import list_of
 from dbt.adapters.vcs.sql.syntax.statement import Statement
 
 _DECIMAL: Final = re.compile(r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)")
@@ -285,7 +286,7 @@ def _key(relation: RelationName, key: Sequence[str]) -> Iterator[Statement]:
             kind="table",
             target=target(relation),
             # Who names identifier fields wants to see them.
-            properties={PRIMARY_KEY: ", ".join(key), IDENTIFIERS: "true"},
+            properties={PRIMARY_KEY: list_of(key), IDENTIFIERS: "true"},
         )
     else:
         keys = (PRIMARY_KEY, IDENTIFIERS)

@@ -167,13 +167,12 @@ def _put(writer: BranchWriter, overlay: Overlay, given: GivenView) -> None:
     scope = replace(writer.scope(overlay), schema=given.schema)
     stored = stored_view(scope, given.relation, query)
     properties = dict(given.properties)
-    names = [column.name for column in given.columns]
-    queried = properties.pop(_QUERIED, "").split(",")
+    names = ",".join(column.name for column in given.columns)
     view = msgspec.structs.replace(
         stored,
         columns=given.columns,
         # Spark names the columns itself unless the query already has these names.
-        aliased=queried != names,
+        aliased=properties.pop(_QUERIED, "") != names,
         comment=properties.pop(_COMMENT, None),
         properties=properties,
     )

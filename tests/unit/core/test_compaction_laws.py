@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.commands.optimize import optimize
-from dbt.adapters.vcs.core.model import Snapshot
+from dbt.adapters.vcs.core.model import Block, Derivation, Segment, Snapshot, Tombstone
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN
-from dbt.adapters.vcs.core.plan.compaction import contents_of
+from dbt.adapters.vcs.core.plan.compaction import contents_of, plan_compaction
 from dbt.adapters.vcs.core.plan.delta import Deletion, delta
 from dbt.adapters.vcs.table.files.block_reader import Files
 from tests.unit.shelf import Shelf, _no_engine
@@ -127,3 +127,23 @@ def test_a_compaction_alone_is_no_difference(steps: list[tuple[str, Any]]) -> No
             after = book.shelf.snapshot("t")
             assert delta(before, after, read).is_empty
             assert delta(after, before, read).is_empty
+
+
+def test_what_a_compaction_wrote_is_written_again_only_with_other_rows() -> None:
+    def block(path: str, bytes: int = 10) -> Block:
+        return Block(path=path, rows=10, bytes=bytes)
+
+    def plan(*blocks: Block, gone: int = 0) -> list[list[str]]:
+        # As where rows are sorted, a compaction may write more blocks than it was meant to.
+        done = Derivation(outputs=("a", "b"), inputs=("x", "y", "z"), tombstones=())
+        tombstones = (Tombstone(path="t", targets={"a": gone}, bytes=1),)
+        segment = Segment(blocks=blocks, tombstones=tombstones, derivations=(done,))
+        bins = plan_compaction(contents_of([segment]), target_bytes=100)
+        return [[block.path for block in item.blocks] for item in bins]
+
+    a, b, c = map(block, "abc")
+    assert plan(a, b) == []
+    assert plan(a, b, block("large", 60)) == []
+    assert plan(a, b, c) == [["a", "b", "c"]]
+    assert plan(a, c) == [["a", "c"]]
+    assert plan(a, b, gone=5) == [["a", "b"]]

@@ -68,7 +68,7 @@ class Version:
     @property
     def derivations(self) -> tuple[Derivation, ...]:
         """All compactions that are known, in order."""
-        return tuple(item for segment in self.segments for item in segment.derivations)
+        return self.contents.derivations
 
     def mount(
         self, blocks: Sequence[Block] | None = None, *, fields: Sequence[Field] | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -44,11 +44,13 @@ class Contents(NamedTuple):
         blocks: In order.
         tombstones: In order.
         deleted: Number of rows deleted from each block that has any, by path.
+        derivations: Compactions that are known, in order.
     """
 
     blocks: tuple[Block, ...]
     tombstones: tuple[Tombstone, ...]
     deleted: Mapping[str, int]
+    derivations: tuple[Derivation, ...]
 
 
 def contents_of(segments: Iterable[Segment]) -> Contents:
@@ -56,13 +58,15 @@ def contents_of(segments: Iterable[Segment]) -> Contents:
     blocks: list[Block] = []
     tombstones: list[Tombstone] = []
     deleted: dict[str, int] = {}
+    derivations: list[Derivation] = []
     for segment in segments:
         blocks += segment.blocks
         tombstones += segment.tombstones
+        derivations += segment.derivations
         for tombstone in segment.tombstones:
             for path, rows in tombstone.targets.items():
                 deleted[path] = deleted.get(path, 0) + rows
-    return Contents(tuple(blocks), tuple(tombstones), deleted)
+    return Contents(tuple(blocks), tuple(tombstones), deleted, tuple(derivations))
 
 
 def plan_compaction(
@@ -90,7 +94,8 @@ def plan_compaction(
     bins: list[Bin] = []
     for blocks in groups.values():
         bins += _bins(sorted(blocks, key=order) if order else blocks, contents, target_bytes)
-    return tuple(item for item in bins if _is_useful(item, contents.deleted))
+    written = {frozenset(item.outputs) for item in contents.derivations}
+    return tuple(item for item in bins if _is_useful(item, contents.deleted, written))
 
 
 def is_due(contents: Contents, target_bytes: int = TARGET_BYTES) -> bool:
@@ -171,6 +176,14 @@ def _bins(blocks: Iterable[Block], contents: Contents, target_bytes: int) -> lis
     return [*bins, Bin(tuple(held), size)] if held else bins
 
 
-def _is_useful(item: Bin, deleted: Mapping[str, int]) -> bool:
-    # A small block by itself would be written again by each compaction, and stay small.
-    return len(item.blocks) > 1 or any(_is_riddled(block, deleted) for block in item.blocks)
+def _is_useful(item: Bin, deleted: Mapping[str, int], written: Container[frozenset[str]]) -> bool:
+    """Return whether a rewrite gives other blocks than there are.
+
+    `written` has the paths of the blocks that one compaction wrote. Another one would write them
+    again, and leave as many: a small block by itself, and blocks that can't be one, such as ranges
+    of a sort, or rows with and without NaN.
+    """
+    paths = frozenset(block.path for block in item.blocks)
+    return (len(paths) > 1 and paths not in written) or any(
+        _is_riddled(block, deleted) for block in item.blocks
+    )

@@ -37,3 +37,16 @@ def test_connect_takes_a_session_or_the_settings_for_one(
     (options,) = made
     assert options["settings"] == settings
     assert options["given"] is (spark if is_given else None)
+
+
+def test_a_user_without_a_name_can_connect(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def nameless() -> str:
+        raise OSError("No username set in the environment")
+
+    monkeypatch.setattr("getpass.getuser", nameless)
+    monkeypatch.delenv("DBT_VCS_AUTHOR", raising=False)
+    client = api.connect(str(tmp_path / "w"), create=True)
+    client.sql("create schema s")
+    assert client.log()[0].author == "unknown"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
-import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -69,7 +67,7 @@ def connect(
         InputError: The Spark session already shows another branch or repository.
     """
     blobs = open_blobs(repository, storage_options or {})
-    author = author or os.environ.get(variables.AUTHOR) or getpass.getuser()
+    author = author or variables.author()
     settings, given = (spark, None) if isinstance(spark, Mapping) else (None, spark)
     opened = Repository.create(blobs, author=author) if create else Repository.open(blobs)
 

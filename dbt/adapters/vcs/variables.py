@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import getpass
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -30,6 +32,20 @@ TARGET_PATH: Final = "DBT_TARGET_PATH"
 
 CACHE: Final = "XDG_CACHE_HOME"
 """Folder of caches: what `dbt-vcs prepare` made is in `dbt-vcs/classes`. Default: `~/.cache`."""
+
+
+def user_name() -> str:
+    """Return the name of this process's user; `unknown` in a container that gives it none."""
+    try:
+        return getpass.getuser()
+    # KeyError before Python 3.13, OSError since; ImportError where there are no such names.
+    except (ImportError, KeyError, OSError):
+        return "unknown"
+
+
+def author() -> str:
+    """Return the author of commits: `DBT_VCS_AUTHOR`, else the user's name."""
+    return os.environ.get(AUTHOR) or user_name()
 
 
 def cache_folder(env: Mapping[str, str]) -> Path | None:

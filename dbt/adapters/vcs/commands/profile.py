@@ -12,7 +12,7 @@ from typing import Any
 from dbt.adapters.vcs import variables
 from dbt.adapters.vcs.commands.options import Settings
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.core.store.opening import located
+from dbt.adapters.vcs.core.store.opening import is_yes, located
 from dbt.adapters.vcs.engines.methods import check_method, with_remote
 from dbt.adapters.vcs.yaml_text import load_yaml
 
@@ -106,7 +106,7 @@ def _engine_settings(found: Mapping[Any, Any], place: str) -> dict[str, str]:
         port=None if port is None else int(port),
         token=said("token"),
         user=said("user"),
-        use_ssl=(said("use_ssl") or "false").lower() == "true",
+        use_ssl=is_yes(said("use_ssl") or ""),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 import sys
 import threading
@@ -189,11 +188,7 @@ class CommandSession:
     @cached_property
     def author(self) -> str:
         """The author of changes: DBT_VCS_AUTHOR, else the user name, as for dbt runs."""
-        try:
-            return os.environ.get(variables.AUTHOR) or getpass.getuser()
-        except (ImportError, KeyError, OSError):
-            # A container can run as a user without a name.
-            return "unknown"
+        return variables.author()
 
     @cached_property
     def now(self) -> datetime:

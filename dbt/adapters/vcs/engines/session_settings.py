@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.store.opening import is_yes
 from dbt.adapters.vcs.engines.methods import REMOTE, default_settings
 
 COMMIT_PROTOCOL: Final = {
@@ -78,7 +79,7 @@ def process_settings(user: Mapping[str, str]) -> dict[str, str]:
         "spark.log.level": "ERROR",
         f"spark.hadoop.{VERIFY_PAGES}": "true",
     }
-    if user.get("spark.ui.enabled", "false").lower() != "true":
+    if not is_yes(user.get("spark.ui.enabled", "")):
         settings |= _REMEMBERED
     if is_local(master):
         settings |= {

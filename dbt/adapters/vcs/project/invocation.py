@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import getpass
 import json
-import os
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -153,7 +151,7 @@ def current_invocation(config: AdapterRequiredConfig) -> Invocation:
         target=getattr(config, "target_name", ""),
         project_root=Path(getattr(config, "project_root", ".")),
         retry_of=retry_of,
-        author=os.environ.get(variables.AUTHOR) or _user(),
+        author=variables.author(),
         dbt_version=_dbt_version(),
         runs_hooks=bool(getattr(flags, "source_freshness_run_project_hooks", True)),
         refreshes=bool(getattr(flags, "FULL_REFRESH", False)),
@@ -186,14 +184,6 @@ def _previous_run(config: AdapterRequiredConfig, state: Any) -> Mapping[str, Any
         # dbt itself reports what is wrong with a run that can't be retried.
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    # The user of a container may have no name: KeyError before Python 3.13, OSError since.
-    except (KeyError, OSError):
-        return "unknown"
 
 
 def _dbt_version() -> str:

@@ -28,7 +28,7 @@ from dbt.adapters.vcs.reuse.contents import (
     NotReusableError,
     entry_digest,
 )
-from dbt.adapters.vcs.reuse.engine_context import EngineContext, SessionFacts, user_name
+from dbt.adapters.vcs.reuse.engine_context import EngineContext, SessionFacts
 from dbt.adapters.vcs.sql.syntax.canonical import (
     Meant,
     canonical,
@@ -41,6 +41,7 @@ from dbt.adapters.vcs.sql.syntax.canonical import (
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
 from dbt.adapters.vcs.sql.syntax.mentions import calls_of
 from dbt.adapters.vcs.sql.syntax.names import Name, Reference, TableAt, Target
+from dbt.adapters.vcs.variables import user_name
 from dbt.adapters.vcs.workspace.increments import check_reader
 from dbt.adapters.vcs.workspace.mounts import query_of_body
 from dbt.adapters.vcs.workspace.points import TableText, find_points

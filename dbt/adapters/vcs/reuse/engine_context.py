@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import hashlib
 import os
 import re
@@ -122,14 +121,6 @@ class EngineContext:
 def machine_zone() -> str:
     """Return the time zone in which Python code of this machine reads times without one."""
     return repr((time.tzname, time.timezone))
-
-
-def user_name() -> str:
-    """Return who carries out statements, for those that ask."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return "unknown"
 
 
 @dataclass(slots=True)

@@ -27,7 +27,7 @@ from dbt.adapters.vcs.changes.writes.tombstone_ranges import tombstone_folder, w
 from dbt.adapters.vcs.core.errors import InputError, VcsError
 from dbt.adapters.vcs.core.model import Block, Field, Replacement, SegmentRef, Snapshot, Tombstone
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
-from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.blobs import Blobs, delete_below
 from dbt.adapters.vcs.engines.port import Destination, Rewriter, TableMount, told_rows
 from dbt.adapters.vcs.sql.syntax.conditions import where_clause
 from dbt.adapters.vcs.table.equality import differs, equal_rows
@@ -264,12 +264,9 @@ def _refuse_repeated(target: RowTarget, changes: Changes, key: Sequence[int]) ->
 
 def _discard(scope: Scope, folder: str) -> None:
     """Delete what a failed write left behind; collection finds anything this misses."""
-    blobs = scope.overlay.repository.blobs
     # Report the error of the write, not of the cleanup.
     with suppress(VcsError):
-        for written in (folder, tombstone_folder(folder)):
-            for info in list(blobs.walk(written)):
-                blobs.delete(info.path)
+        delete_below(scope.overlay.repository.blobs, folder, tombstone_folder(folder))
 
 
 _PLACE = [FILE_COLUMN, POSITION_COLUMN]

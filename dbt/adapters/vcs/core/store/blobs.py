@@ -261,6 +261,11 @@ each: Final = Parallel().map
 """For what reads a repository; stores have threads of their own, which never wait for others."""
 
 
+def delete_below(blobs: Blobs, *folders: str) -> None:
+    """Delete every blob below some folders."""
+    each(blobs.delete, [info.path for folder in folders for info in blobs.walk(folder)])
+
+
 class MemoryBlobs:
     """A store that lasts as long as the object; `Blobs` has the contract."""
 

@@ -188,12 +188,17 @@ def _open_cloud(uri: str, options: dict[str, str]) -> Blobs:
     return CloudBlobs(store, f"{parts.scheme}://{parts.netloc}{parts.path}".rstrip("/"), deleting)
 
 
+def is_yes(value: str) -> bool:
+    """Return whether a setting's text means true, as stores and Spark read it."""
+    return value.strip().lower() in _YES
+
+
 def _flag(name: str, value: str) -> bool:
     text = str(value).strip().lower()
     if text not in _YES | _NO:
         # The value may be a secret in the wrong place, so it is not repeated.
         raise InputError(f"The storage option {name} has another value; expected true or false.")
-    return text in _YES
+    return is_yes(text)
 
 
 def _split(uri: str) -> SplitResult:

@@ -30,7 +30,7 @@ PREFIX: Final = "__vcs_"
 _MISSING: Final = f"{PREFIX}none_"
 # What a session's names look like in a message: `v` for versions, `q` queries, `f` files, `x` and
 # `p` functions.
-_MADE: Final = re.compile(rf"(?:`spark_catalog`\.)?(`?)({PREFIX}[vqfxp]_\w+)\1")
+_MADE: Final = re.compile(rf"(?:`{CATALOG}`\.)?(`?)({PREFIX}[vqfxp]_\w+)\1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class NameRegistry:
                 return found[0]
             return quoted_relation(name) if found[1] else str(name)
 
-        message = message.replace(f"`spark_catalog`.`{_MISSING}", f"`{_MISSING}")
+        message = message.replace(f"`{CATALOG}`.`{_MISSING}", f"`{_MISSING}")
         return _MADE.sub(own, message).replace(_MISSING, "")
 
 

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.opening import HEADER_PATH as HEADER
-from dbt.adapters.vcs.core.store.opening import SCHEME_OPTION
+from dbt.adapters.vcs.core.store.opening import SCHEME_OPTION, is_yes
 from dbt.adapters.vcs.engines.engine_errors import StatementError
 
 if TYPE_CHECKING:
@@ -202,10 +202,10 @@ def _options_by_name(
 def _s3(options: Mapping[str, str]) -> dict[str, str]:
     found = {setting: options[name] for name, setting in _S3.items() if name in options}
     if "allow_http" in options:
-        is_plain = _is_yes(options["allow_http"])
+        is_plain = is_yes(options["allow_http"])
         found["fs.s3a.connection.ssl.enabled"] = "false" if is_plain else "true"
     if "virtual_hosted_style_request" in options:
-        is_virtual = _is_yes(options["virtual_hosted_style_request"])
+        is_virtual = is_yes(options["virtual_hosted_style_request"])
         found["fs.s3a.path.style.access"] = "false" if is_virtual else "true"
     if "fs.s3a.endpoint" in found:
         # Servers other than Amazon's seldom have a host name for each bucket.
@@ -226,7 +226,7 @@ def _gs(options: Mapping[str, str]) -> dict[str, str]:
             "fs.gs.auth.type": "SERVICE_ACCOUNT_JSON_KEYFILE",
             "fs.gs.auth.service.account.json.keyfile": file,
         }
-    if _is_yes(options.get("skip_signature", "")):
+    if is_yes(options.get("skip_signature", "")):
         return {"fs.gs.auth.type": "UNAUTHENTICATED"}
     # What Google's own libraries find: GOOGLE_APPLICATION_CREDENTIALS, the user's, the machine's.
     return {"fs.gs.auth.type": "APPLICATION_DEFAULT"}
@@ -254,10 +254,6 @@ def _azure(options: Mapping[str, str], host: str) -> dict[str, str]:
             f"fs.azure.sas.fixed.token.{host}": signature,
         }
     return {f"fs.azure.account.key.{host}": key} if key else {}
-
-
-def _is_yes(value: str) -> bool:
-    return value.lower() in ("true", "1", "yes", "on")
 
 
 _UNSEEN: Final = ("FAILED_READ_FILE", "PATH_NOT_FOUND")

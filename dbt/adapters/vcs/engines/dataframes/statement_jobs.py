@@ -14,6 +14,7 @@ from typing import Final
 
 from dbt.adapters.vcs.core.errors import EngineError, UnsupportedError
 from dbt.adapters.vcs.engines.engine_errors import CancelledError, StatementError
+from dbt.adapters.vcs.sql.syntax.names import CATALOG
 
 # Seconds between two looks for tasks, and after which tasks that don't end are left alone.
 _PAUSE: Final = 0.02
@@ -236,7 +237,7 @@ def renamed(private: str, shown: str) -> Iterator[None]:
         # Others pass as they are, with their traceback.
         if private not in message:
             raise
-        message = message.replace(f"`spark_catalog`.{private}", shown).replace(private, shown)
+        message = message.replace(f"`{CATALOG}`.{private}", shown).replace(private, shown)
         if isinstance(error, StatementError):
             raise StatementError(message, error.condition, error.sent) from error.__cause__
         raise UnsupportedError(message) from error.__cause__

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dbt.adapters.vcs.core.errors import EngineError, InputError, VcsError
 from dbt.adapters.vcs.core.ids import field_number
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN, RESERVED
-from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.blobs import Blobs, delete_below
 from dbt.adapters.vcs.engines.dataframes.hadoop_storage import SHARE
 from dbt.adapters.vcs.engines.dataframes.spark_rows import (
     columns_of_schema,
@@ -183,8 +183,7 @@ def discard_files(blobs: Blobs, folder: str) -> None:
     """Delete the files of a failed write or a stage; collection removes any that remain."""
     # Report the error of the write instead.
     with suppress(VcsError):
-        for info in list(blobs.walk(folder)):
-            blobs.delete(info.path)
+        delete_below(blobs, folder)
         # A local store also removes the folder, which Spark may have left without a file.
         blobs.delete(f"{folder}/none")
 

@@ -20,6 +20,7 @@ from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.engines.dataframes.frame_session import DEFAULTS
 from dbt.adapters.vcs.engines.port import Placeholder
 from dbt.adapters.vcs.engines.spark.context import java_class, scala_names
+from dbt.adapters.vcs.sql.syntax.names import CATALOG
 from dbt.adapters.vcs.table.quoting import literal, quoted, quoted_relation, sql_type
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ class CatalogPlaceholders:
 
     def _identifier(self, name: RelationName) -> Any:
         made = self._class("org.apache.spark.sql.catalyst.TableIdentifier")
-        catalog = self._often("spark_catalog")
+        catalog = self._often(CATALOG)
         return made(name.identifier, self._often(name.schema), catalog)
 
     def _columns(self, placeholder: Placeholder) -> Any:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from dbt.adapters.vcs.core.model import Function, RelationName
 from dbt.adapters.vcs.engines.dataframes.functions import program
 from dbt.adapters.vcs.engines.spark.context import java_class
+from dbt.adapters.vcs.sql.syntax.names import CATALOG
 from dbt.adapters.vcs.table.quoting import literal, quoted_relation
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 _NAME: Final = "__vcs_function"
 _CATALYST: Final = "org.apache.spark.sql.catalyst"
-_CATALOG: Final = "spark_catalog"
 
 
 def builder(spark: SparkSession, name: RelationName, function: Function) -> Any:
@@ -63,7 +63,7 @@ def identifier(spark: SparkSession, name: RelationName) -> Any:
     context = spark.sparkContext
     some = java_class(context, "scala.Some")
     made = java_class(context, f"{_CATALYST}.FunctionIdentifier")
-    return made(name.identifier, some(name.schema), some(_CATALOG))
+    return made(name.identifier, some(name.schema), some(CATALOG))
 
 
 def _temporary(spark: SparkSession, registry: Any) -> Any:

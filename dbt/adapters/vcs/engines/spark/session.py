@@ -34,6 +34,7 @@ from dbt.adapters.vcs.engines.spark.catalog import Catalog
 from dbt.adapters.vcs.engines.spark.context import java_class, scala_names
 from dbt.adapters.vcs.engines.spark.function_registry import builder, identifier, register
 from dbt.adapters.vcs.engines.spark.jobs import Jobs, words_of
+from dbt.adapters.vcs.sql.syntax.names import CATALOG
 from dbt.adapters.vcs.table.quoting import literal, quoted, quoted_relation
 
 if TYPE_CHECKING:
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
 # Prefix of the names of internal views that serve one statement.
 _OWN: Final = "__vcs"
 
-_CATALOG: Final = "spark_catalog"
 _NAMESPACE: Final = "catalogAndNamespace.part."
 _VIEWS: Final = "referredTempViewNames"
 _FUNCTIONS: Final = "referredTempFunctionsNames"
@@ -440,7 +440,7 @@ class TemporaryNames:
 
 def _definition(text: str, property_of: Properties) -> TemporaryDefinition:
     # Names of another catalog don't concern a branch.
-    is_ours = property_of(f"{_NAMESPACE}0") == _CATALOG
+    is_ours = property_of(f"{_NAMESPACE}0") == CATALOG
     views = json.loads(property_of(_VIEWS) or "[]")
     return TemporaryDefinition(
         text=text,

@@ -11,6 +11,7 @@ from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.failures import shown_location
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.store.opening import is_yes
 from dbt.adapters.vcs.iceberg.serve.access import LOOPBACK, read_tokens
 from dbt.adapters.vcs.iceberg.serve.catalog_api import rest_app
 from dbt.adapters.vcs.iceberg.serve.client_help import ClientHelp, Served, client_help
@@ -41,7 +42,6 @@ _CREDENTIALS: Final = {
     "token": "s3.session-token",
 }
 _KEY_PAIR: Final = frozenset({"s3.access-key-id", "s3.secret-access-key"})
-_YES: Final = frozenset({"true", "1", "yes", "on"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,7 +224,7 @@ def store_properties(
     if "s3.region" in found:
         found["client.region"] = found["s3.region"]
     if "s3.endpoint" in found:
-        virtual = settings.get("virtual_hosted_style_request", "").lower() in _YES
+        virtual = is_yes(settings.get("virtual_hosted_style_request", ""))
         # Stores other than AWS seldom have a host name for each bucket.
         found["s3.path-style-access"] = "false" if virtual else "true"
     if vended:

@@ -55,7 +55,7 @@ from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.delta import Deletion
 from dbt.adapters.vcs.core.plan.schema_merge import Definition
 from dbt.adapters.vcs.core.plan.states import DeletionKey, State, Triple
-from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.blobs import Blobs, delete_below
 from dbt.adapters.vcs.engines.port import Destination, Rewriters, RowSession, TableMount
 from dbt.adapters.vcs.engines.row_sessions import row_session
 from dbt.adapters.vcs.table.compare.located import Mask, Places
@@ -172,9 +172,7 @@ class EngineRepairs:
         """Close the sessions, and delete the files that repairs are staged in."""
         self._opened.close()
         self._sessions.clear()
-        for folder in self._folders:
-            for blob in list(self.blobs.walk(folder)):
-                self.blobs.delete(blob.path)
+        delete_below(self.blobs, *self._folders)
 
 
 @dataclass(frozen=True, kw_only=True)

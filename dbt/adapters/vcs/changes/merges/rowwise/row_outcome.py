@@ -23,6 +23,7 @@ from dbt.adapters.vcs.core.plan.delta import Deletion, Delta, delta
 from dbt.adapters.vcs.core.plan.schema_merge import Definition
 from dbt.adapters.vcs.core.plan.states import Piece, State, Triple
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.store.blobs import delete_below
 from dbt.adapters.vcs.table.compare.comparison import Counts
 from dbt.adapters.vcs.table.compare.located import (
     Mask,
@@ -181,9 +182,7 @@ class MergeOutcome:
         for table, write in zip((self.ours.table, self.theirs.table), self.fits, strict=False):
             folders.append(f"data/{table}/w={write}")
         for folder in folders:
-            for written in (folder, tombstone_folder(folder)):
-                for blob in list(self.repository.blobs.walk(written)):
-                    self.repository.blobs.delete(blob.path)
+            delete_below(self.repository.blobs, folder, tombstone_folder(folder))
 
     def _delta(self) -> Delta:
         """Return the delta from ours to the graft."""

@@ -35,6 +35,7 @@ from dbt.adapters.vcs.iceberg.serve.writing.commit_request import (
 )
 from dbt.adapters.vcs.iceberg.serve.writing.iceberg_columns import read_columns
 from dbt.adapters.vcs.iceberg.view_metadata import DIALECT, view_uuid
+from dbt.adapters.vcs.sql.syntax.names import CATALOG
 from dbt.adapters.vcs.sql.syntax.parser import parse
 from dbt.adapters.vcs.sql.syntax.statement import Query
 from dbt.adapters.vcs.sql.view import stored_view
@@ -48,7 +49,7 @@ _LAST: Final = -1
 """The schema or the version that the same request adds."""
 
 _ELSEWHERE: Final = re.compile(
-    r"\b(?:from|join)\s+(?!spark_catalog\b)(\w+|`[^`]+`)\s*\.\s*(?:\w+|`[^`]+`)\s*\.",
+    rf"\b(?:from|join)\s+(?!{CATALOG}\b)(\w+|`[^`]+`)\s*\.\s*(?:\w+|`[^`]+`)\s*\.",
     re.IGNORECASE,
 )
 

@@ -11,12 +11,19 @@ from dbt.adapters.vcs.cli import main
 from dbt.adapters.vcs.commands.copy import copy_repository
 from dbt.adapters.vcs.commands.fsck import DataCheck, check_repository
 from dbt.adapters.vcs.commands.gc import collect
+from dbt.adapters.vcs.commands.merge import abort_merge, merge
 from dbt.adapters.vcs.commands.purge import PurgeRequest, purge
 from dbt.adapters.vcs.commands.restore import restore_relation
 from dbt.adapters.vcs.commands.snapshot import create_snapshot
 from dbt.adapters.vcs.commands.tag import create_tag
 from dbt.adapters.vcs.core.codec import is_same_table
-from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError, RetryError
+from dbt.adapters.vcs.core.errors import (
+    ConflictError,
+    DamagedError,
+    InputError,
+    NotFoundError,
+    RetryError,
+)
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Block, RelationName
 from dbt.adapters.vcs.core.repository import Repository
@@ -69,6 +76,17 @@ def test_a_copy_has_everything_and_is_brought_up_to_date() -> None:
     assert 0 < more.files < first.files and more.moves == 1
     assert files(target) == files(warehouse.blobs)
     assert not check_repository(Repository.open(target)).problems
+
+
+def test_a_copy_has_merges_that_wait_and_goes_on_with_them() -> None:
+    warehouse, target = filled(), MemoryBlobs()
+    target.uri = "memory://copy"
+    put(warehouse, "z")
+    with pytest.raises(ConflictError):
+        merge(warehouse.repository, "dev", "main", author="ann")
+    copy_repository(warehouse.blobs, target)
+    assert files(target) == files(warehouse.blobs)
+    abort_merge(Repository.open(target), "main", author="ann")
 
 
 def test_a_copy_of_a_purged_repository_leads_to_the_new_history() -> None:

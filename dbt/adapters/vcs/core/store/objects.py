@@ -439,10 +439,13 @@ class Condemned:
         Returns:
             The names of those that were there.
         """
+        # A view of a store, as a copy checks before it is there, can't be written to.
+        if not files:
+            return set()
         names = {path: self.free(path) for path in files}
         there = self._blobs.create_all({name: files[path] for path, name in names.items()})
         # Each new list may condemn the names that the last round chose.
-        while files and self.refresh():
+        while self.refresh():
             moved = {path: self.free(path) for path in files if names[path] in self}
             there |= self._blobs.create_all({name: files[path] for path, name in moved.items()})
             names |= moved

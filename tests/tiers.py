@@ -101,6 +101,7 @@ SLOW: Final = (
     "property/test_engine_laws.py",
     "property/test_purge_laws.py::test_diffs_of_new_versions_are_those_of_the_old_ones_without_the_rows",
     "property/test_purge_laws.py::test_merging_new_branches_gives_the_old_merge_without_the_rows",
+    "property/test_verb_pairs.py",
     "unit/serve/test_hostile_clients.py::test_no_odd_request_fails_unexpectedly",
 )
 """Tests that are left out entirely."""

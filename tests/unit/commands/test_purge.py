@@ -285,6 +285,19 @@ def test_notes_of_runs_are_redacted_in_earlier_moves_too(tables: Tables) -> None
     assert holding(again(tables), JANE) == []
 
 
+def test_a_redaction_leaves_the_names_that_a_collection_wrote_down(tables: Tables) -> None:
+    history(tables)
+    tables.warehouse.branch("zoe/work")
+    collect(again(tables), author="gc")
+    purge(
+        again(tables),
+        PurgeRequest(relation="shop.a", where=f"name = '{JANE}'", redact=("zoe",)),
+        author="bob",
+    )
+    collect(again(tables), author="gc")
+    assert again(tables).branch("zoe/work").head
+
+
 def test_whoever_knew_a_log_before_it_was_redacted_goes_on(tables: Tables) -> None:
     tables.warehouse.put(
         a=tables.entry([tables.block({1: JANE})]), message=f"insert into a values (1, '{JANE}')"

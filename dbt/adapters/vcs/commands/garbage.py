@@ -15,6 +15,7 @@ from dbt.adapters.vcs.core.plan.collect import Needed, needed
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import (
     GRACE,
+    OPTIONS,
     Listed,
     NamedRoots,
     Retention,
@@ -212,7 +213,6 @@ def is_stale(path: str, kept: Needed) -> bool:
     return inner[0] in ("lists", "manifests") and len(about) == _ID and about not in kept.whole
 
 
-_SPACE: Final = "options"
 _NAME: Final = "collected"
 
 
@@ -251,7 +251,7 @@ def check_listings(repository: Repository, known: Listed, now: Micros) -> SeenRe
 
 def recorded(repository: Repository) -> Listed:
     """Return the refs that the last collection wrote down; none if there was none."""
-    last = repository.refs.read(_SPACE, _NAME)
+    last = repository.refs.read(OPTIONS, _NAME)
     state: Mapping[str, str] = {} if last is None else last.move.state
     return {space: set(map(unquote, names.split())) for space, names in state.items()}
 
@@ -268,10 +268,10 @@ def record(repository: Repository, listed: Listed, *, author: str) -> None:
         if space != PINS
     }
     state = {space: " ".join(map(quote, names)) for space, names in there.items() if names}
-    last = refs.read(_SPACE, _NAME)
+    last = refs.read(OPTIONS, _NAME)
     # Else each collection would make the log longer.
     if last is None or last.move.state != state:
-        names_in(repository, _SPACE).follow(
+        names_in(repository, OPTIONS).follow(
             last, _NAME, None, author=author, action="collect", state=state
         )
 

@@ -37,7 +37,7 @@ from dbt.adapters.vcs.core.origins.results import FOLDER as RESULTS
 from dbt.adapters.vcs.core.origins.results import Results
 from dbt.adapters.vcs.core.plan.collect import Roots, files_of_versions, needed
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.retention import GRACE
+from dbt.adapters.vcs.core.retention import GRACE, OPTIONS
 from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
 from dbt.adapters.vcs.core.store.objects import ObjectStore, object_key
 from dbt.adapters.vcs.core.store.refs import PURGE, Forwards, digest_of, opened, redacted
@@ -346,6 +346,10 @@ def _redacted_logs(blobs: Blobs, history: History) -> tuple[dict[str, bytes], di
     files: dict[str, bytes] = {}
     digests: dict[str, str] = {}
     for info in list(blobs.walk("refs")):
+        # Settings hold no free text. A collection records there which names exist, and would
+        # refuse a name that no branch has.
+        if info.path.startswith(f"refs/{OPTIONS}/"):
+            continue
         old = blobs.get(info.path)
         move = opened(old, info.path)
         new = redacted(move, history.redacted)

@@ -61,7 +61,9 @@ EXPIRED: Final = "expired"
 Listed: TypeAlias = Mapping[Space, Collection[str]]
 """The names of refs by space, including deleted ones."""
 
-_SPACE: Final = "options"
+OPTIONS: Final = "options"
+"""The space of settings, and of what collections write down."""
+
 _NAME: Final = "retention"
 
 
@@ -79,7 +81,7 @@ class Retention(NamedTuple):
 
 def read_retention(repository: Repository) -> Retention:
     """Return a repository's retention."""
-    return _retention(repository.refs.read(_SPACE, _NAME))
+    return _retention(repository.refs.read(OPTIONS, _NAME))
 
 
 def change_retention(
@@ -97,9 +99,9 @@ def change_retention(
     """
     if keep is not None and keep < 0:
         raise InputError("A retention can't be negative; 0 keeps what has a name alone.")
-    names = names_in(repository, _SPACE)
+    names = names_in(repository, OPTIONS)
     for _ in attempts("change the retention"):
-        last = repository.refs.read(_SPACE, _NAME)
+        last = repository.refs.read(OPTIONS, _NAME)
         old = _retention(last)
         new = Retention(
             keep=old.keep if keep is None else keep,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -403,7 +404,7 @@ def _line(repository: Repository, branch: str, author: str) -> Line:
         # Most people mean a branch, so its error is the one to show.
         repository.branch(branch)
         raise
-    why = f"{branch} is not a branch. Create one: dbt-vcs branch create NAME {branch}"
+    why = f"{branch} is not a branch. Create one: dbt-vcs branch create NAME {quote(branch)}"
     return PinnedLine(lambda: commit, why)
 
 

@@ -10,50 +10,10 @@ from typing import Any, Final
 import click
 
 from dbt.adapters.vcs.__version__ import version
+from dbt.adapters.vcs.commands import COMMANDS, GROUPS
 from dbt.adapters.vcs.commands.failure import failing_plainly, told_of
-from dbt.adapters.vcs.commands.options import common_options, current_settings
+from dbt.adapters.vcs.commands.options import common_options, current_settings, with_options
 from dbt.adapters.vcs.core.errors import VcsError
-
-COMMANDS = {
-    "init": "Create an empty repository.",
-    "status": "Show the status of the repository and a branch.",
-    "branch": "List, create, rename and delete branches.",
-    "tag": "List, create, rename and delete tags.",
-    "snapshot": "List, create and delete named snapshots of tables.",
-    "clone": "Create a table from a version of another table.",
-    "restore": "Restore a relation or a branch to an earlier state.",
-    "revert": "Undo the changes of a commit.",
-    "log": "List the commits of a revision, newest first.",
-    "reflog": "List the moves of a branch or tag, newest first.",
-    "show": "Show a commit: its run, and what it changed.",
-    "diff": "Show how two commits differ.",
-    "review": "Review what a branch changes before it is merged.",
-    "merge": "Merge a branch, with all its relations in one step.",
-    "forecast": "Merge open branches in memory, and list what will conflict.",
-    "conflicts": "Show the conflicts of a merge into TARGET.",
-    "resolve": "Resolve conflicts of RELATION with one side, or with values for a row.",
-    "promote": "Publish a branch, all of its relations or none.",
-    "optimize": "Combine small files of tables.",
-    "lineage": "Show what a version was built from.",
-    "du": "Show what the tables of REVISION take up, the largest first.",
-    "stale": "List tables that were made from other versions than REVISION shows.",
-    "bisect": "Find the commit, run and model that broke a condition.",
-    "blame": "Show which commit last changed a row.",
-    "sql": "Run SQL on a branch, with Spark.",
-    "cat": "Write the rows of RELATION, a table, as they are read.",
-    "runs": "List, discard and publish runs of dbt.",
-    "gc": "Delete files that are no longer needed.",
-    "reuse": "Show what is remembered of computed results, and why one was computed.",
-    "purge": "Erase rows of RELATION, schema.table, from all versions on all branches.",
-    "copy": "Copy a repository, or bring a copy up to date.",
-    "serve": "Serve the repository as an Iceberg REST catalog.",
-    "export": "Let other engines read a branch's tables, without a server.",
-    "fsck": "Check for missing or damaged files.",
-    "upgrade": "Give a repository of an older version the newest format.",
-    "repair": "Show what is damaged and what can be done about it, or do it.",
-    "prepare": "Let Spark start sooner on this machine.",
-}
-"""The one-line help of each command, which is listed without loading the command."""
 
 _FILES: Final = {"promote": "merge", "upgrade": "init"}
 """Where a command is that is not in the file of its name."""
@@ -81,8 +41,9 @@ class RootGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands' help without loading the commands."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        for title, verbs in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl(list(verbs.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; its exceptions become a message and an exit code."""
@@ -91,12 +52,14 @@ class RootGroup(click.Group):
                 return super().invoke(ctx)
         except click.ClickException as failure:
             settings = current_settings(ctx)
+            # Click's own attribute, which its types call final.
+            vars(failure)["message"] = with_options(failure.message, settings)
             if (settings.json or settings.jsonl) and isinstance(failure.__cause__, VcsError):
                 # Imported here because it is slow, and help and completion don't need it.
                 from dbt.adapters.vcs.commands.output import print_json, print_jsonl
 
                 # A scheduler reads stdout; the message for people still goes to stderr.
-                told = told_of(failure.__cause__, failure.exit_code)
+                told = told_of(failure.__cause__, failure)
                 print_jsonl([told]) if settings.jsonl else print_json(told)
             if settings.debug and failure.__cause__ is not None:
                 # The cause alone: the traceback of the message made from it says nothing more.

@@ -37,6 +37,10 @@ class StatementRunner(Protocol):
         """Execute a statement that dbt sends over the named connection."""
         ...
 
+    def typed(self, text: str) -> str:
+        """Return a message whose commands have the options that this one was called with."""
+        ...
+
 
 class Cursor:
     """The result of one statement, in the shape of the Python database API."""
@@ -137,7 +141,7 @@ class Handle:
     def _execute(self, statement: str) -> Outcome:
         outcome = self._environment.execute(self.inner, self.name, statement)
         for warning in outcome.warnings:
-            logger.warning(warning)
+            logger.warning(self._environment.typed(warning))
         return outcome
 
     def cancel(self) -> None:
@@ -182,7 +186,7 @@ class VcsConnectionManager(SparkConnectionManager):
         except VcsError as error:
             logger.debug(f"Error while running:\n{sql}\n{trace_of(error)}")
             kind = DbtDatabaseError if isinstance(error, EngineError) else DbtRuntimeError
-            raise kind(str(error)) from error
+            raise kind(self.environment.typed(str(error))) from error
 
     def execute(
         self, sql: str, auto_begin: bool = False, fetch: bool = False, limit: int | None = None

@@ -127,7 +127,10 @@ class VcsAdapter(SparkAdapter):
         self.environment = Environment(config, manifest=self.get_macro_resolver, say=_say)
         self.connections.environment = self.environment
         listener = RunListener(
-            lambda: self.environment.life, self.environment.close, self.environment.check_nodes
+            lambda: self.environment.life,
+            self.environment.close,
+            self.environment.check_nodes,
+            self.environment.typed,
         )
         # Not by hooks of the adapter's own project, which count as results, and which neither
         # Ctrl-C nor `clone` runs.
@@ -344,6 +347,7 @@ class VcsAdapter(SparkAdapter):
                 schema=environment.credentials.schema,
                 engine=lambda: environment.make_engine(repository.blobs),
                 rules=environment.rules(),
+                settings=environment.invocation.options,
             )
             return prepare_operation(caller, verb, arguments)
 
@@ -441,7 +445,7 @@ class VcsAdapter(SparkAdapter):
         try:
             life.end(success, life.seconds)
         except VcsError as error:
-            raise DbtRuntimeError(str(error)) from error
+            raise DbtRuntimeError(self.environment.typed(str(error))) from error
 
 
 def _is_bare(relation: BaseRelation) -> bool:

@@ -30,7 +30,7 @@ def test_the_first_bad_commit_and_the_next_step(broken: Warehouse, vcs: Call) ->
     assert first.startswith(f"{head} is the first bad commit: dbt build --target prod  ann, ")
     assert changed.startswith("  shop.t ") and " -> " in changed
     assert counts == "2 looks; 2 commits between good and bad"
-    assert step == f"Next: dbt-vcs diff {head}^..{head} shop.t"
+    assert step == f"Next: dbt-vcs -r warehouse diff {head}^..{head} shop.t"
     told = json.loads(vcs("bisect", "v1", "main", "--sql", NO_BAD, "--json").output)
     assert told["first_bad"]["commit"] == broken.head()
     assert (told["looks"], told["candidates"]) == (2, [])

@@ -43,15 +43,15 @@ def test_no_merge_that_waits_is_no_error(vcs: Call, warehouse: Warehouse) -> Non
 
 def test_status_shows_a_merge_that_waits(waiting: Call) -> None:
     said = waiting("status").stdout
-    assert (
-        "dev into main is waiting, 12 of 12 conflicts not resolved: dbt-vcs conflicts main" in said
-    )
+    waits = "dev into main is waiting, 12 of 12 conflicts not resolved"
+    assert f"{waits}: dbt-vcs -r warehouse conflicts main" in said
     assert "2 branches, 0 tags" in said
     (merge,) = json.loads(waiting("status", "--json").stdout)["merges"]
     assert (merge["source"], merge["target"], len(merge["relations"])) == ("dev", "main", 3)
     waiting("resolve", "--all", "--with", "theirs")
-    assert "is waiting, all resolved: dbt-vcs merge --continue main" in waiting("status").stdout
-    assert "To finish the merge: dbt-vcs merge --continue main" in waiting("conflicts").stdout
+    step = "dbt-vcs -r warehouse merge --continue main"
+    assert f"is waiting, all resolved: {step}" in waiting("status").stdout
+    assert f"To finish the merge: {step}" in waiting("conflicts").stdout
     waiting("merge", "--continue", "main")
     assert "waiting" not in waiting("status").stdout.replace("failed or waiting", "")
     assert json.loads(waiting("status", "--json").stdout)["merges"] == []
@@ -63,14 +63,14 @@ def test_a_relation_that_conflicts_as_a_whole_says_what_it_is_and_how_to_go_on(
     for arguments in ((), ("--relation", "shop.dropped"), ("--relation", "shop.v")):
         said = " ".join(waiting("conflicts", *arguments).stdout.split())
         assert (
-            "shop.dropped conflicts as a whole (ours dropped it, theirs changed it); choose a "
-            "side: dbt-vcs resolve shop.dropped --with ours|theirs|base|delete --into main"
+            "shop.dropped conflicts as a whole (ours dropped it, theirs changed it). Choose ours, "
+            "theirs, base or delete: dbt-vcs -r warehouse resolve shop.dropped main --with ours"
         ) in said
         assert "shop.v conflicts as a whole (ours changed it, theirs changed it)" in said
         assert "none" not in said
     wrong = waiting("conflicts", "--relation", "shop.x", code=2).stderr
     assert "shop.x has no conflicts; expected one of: shop.a, shop.dropped, shop.v." in wrong
-    waiting("resolve", "shop.dropped", "--with", "ours", "--into", "main")
+    waiting("resolve", "shop.dropped", "--with", "ours", "main")
     said = waiting("conflicts").stdout
     assert "shop.dropped conflicts" not in said
     assert "shop.v conflicts" in said
@@ -131,7 +131,7 @@ def test_rows_with_dates_that_python_lacks_are_compared_merged_and_resolved(
     assert "+12345-06-07" in vcs("blame", "s.t", "--key", "d=+12345-06-07")
     vcs("merge", "dev", "main", code=1)
     assert "+12345-06-07" in vcs("conflicts", "main", "--relation", "s.t")
-    key = ("resolve", "s.t", "--into", "main", "--key", "d=+12345-06-07")
+    key = ("resolve", "s.t", "main", "--key", "d=+12345-06-07")
     vcs(*key, "--set", "at=-0044-03-15 12:00:00", "--set", "v=mine")
     vcs("merge", "--continue", "main")
     rows = [json.loads(line) for line in vcs("cat", "s.t", "--format", "json").splitlines()]

@@ -266,6 +266,6 @@ def test_a_machine_is_told_of_errors_too(vcs: Call, warehouse: Warehouse) -> Non
     done = vcs("merge", "x", "main", "--json", code=1)
     told = json.loads(done.stdout)
     assert (told["error"], told["exit_code"]) == ("conflict", 1)
-    assert "dbt-vcs resolve" in told["message"]
-    assert "dbt-vcs resolve" in done.stderr
+    assert "dbt-vcs -r warehouse resolve" in told["message"]
+    assert "dbt-vcs -r warehouse resolve" in done.stderr
     assert json.loads(vcs("merge", "none", "main", "--json", code=1).stdout)["error"] == "notfound"

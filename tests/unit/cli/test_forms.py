@@ -33,7 +33,7 @@ def test_a_merge_that_waits_is_not_touched_with_options_that_do_not_fit(
 ) -> None:
     conflict(warehouse)
     vcs("merge", "main", "dev", code=1)
-    vcs("resolve", "--all", "--with", "ours", "--into", "dev")
+    vcs("resolve", "--all", "--with", "ours", "dev")
     refs = {branch.name: branch.head for branch in warehouse.repository.branches()}
     said = vcs("merge", form, "dev", *shlex.split(option), code=2).output
     assert f"{option.split()[0]} can't be used with {form}" in said
@@ -46,7 +46,7 @@ def test_a_merge_that_waits_is_not_touched_with_options_that_do_not_fit(
         ("merge --continue --abort dev", "--continue can't be used with --abort"),
         ("merge --continue main dev", "--continue takes only the target"),
         ("gc --force", "--force can only be used with --retention"),
-        ("merge --continue dev --dry-run", "dbt-vcs conflicts [TARGET]"),
+        ("merge --continue dev --dry-run", "dbt-vcs -r warehouse conflicts TARGET"),
         ("lineage shop.a@main --branch dev", "--branch can't be used with shop.a@main"),
         ("gc --retention 3 --dry-run --force", "with --retention, without --dry-run"),
         ("runs discard --expired --force", "--force can't be used with --expired"),

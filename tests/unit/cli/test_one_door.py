@@ -182,23 +182,23 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
         "late --relation shop.t -n 1",
     ),
     ("conflicts", {"target": "late", "limit": 1}, "late -n 1"),
-    ("resolve", {"target": "late", "choice": "ours"}, "--all --into late --with ours"),
+    ("resolve", {"target": "late", "choice": "ours"}, "--all late --with ours"),
     (
         "resolve",
         {"target": "late", "relation": "shop.t", "choice": "theirs", "again": True},
-        "shop.t --into late --with theirs --again",
+        "shop.t late --with theirs --again",
     ),
     (
         "resolve",
         {"target": "late", "relation": "shop.t", "key": {"id": 1}, "set": {"name": "x"}},
-        "shop.t --into late --key id=1 --set name=x",
+        "shop.t late --key id=1 --set name=x",
     ),
     (
         "resolve",
         {"target": "late", "relation": "shop.t", "key": {"id": "1"}, "set": {"name": None}},
-        "shop.t --into late --key id=1 --set-null name",
+        "shop.t late --key id=1 --set-null name",
     ),
-    ("resolve", {"target": "late", "choice": "luck"}, "--all --into late --with luck"),
+    ("resolve", {"target": "late", "choice": "luck"}, "--all late --with luck"),
     ("resolve", {"choice": "ours"}, "--all --with ours"),
     ("promote", {"source": "dev"}, "dev"),
     (

@@ -94,7 +94,7 @@ def test_runs(warehouse: Warehouse) -> None:
 @pytest.mark.parametrize(
     ("verb", "arguments", "message"),
     [
-        ("explode", {}, "no verb 'explode'; expected one of status, branch, tag"),
+        ("explode", {}, "no verb 'explode'; expected one of status, log, show"),
         ("fsck", {"x": 1}, "fsck has no argument 'x'; it takes data, sample, seed"),
         ("log", {"x": 1}, "log has no argument 'x'; it takes revision, limit, relation"),
         ("log", {"limit": "many"}, "'limit': 'many' is not a valid integer"),

@@ -7,7 +7,8 @@ import pytest
 from click import Context
 from rich.console import Console
 
-from dbt.adapters.vcs.cli import COMMANDS, main
+from dbt.adapters.vcs.cli import main
+from dbt.adapters.vcs.commands import COMMANDS
 from dbt.adapters.vcs.commands.layout import Grid, Span, line
 from dbt.adapters.vcs.commands.output import print_lines, print_styled
 

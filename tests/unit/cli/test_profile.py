@@ -273,3 +273,24 @@ def test_no_secret_gets_into_an_error(call: Call, project: Path) -> None:
     )
     assert "hunter2" not in call("status", code=2).stderr
     assert "hunter2" not in call("status", "--storage-option", "hunter2", code=2).stderr
+
+
+@pytest.mark.parametrize("base", ["main", "trunk", "nowhere"])
+def test_a_profile_whose_branch_is_gone_reads_what_it_would_start_from(
+    call: Call, project: Path, warehouse: Warehouse, base: str
+) -> None:
+    (project / "profiles.yml").write_text(
+        PROFILES.replace("feature/tax", f"gone\n      base: {base}")
+    )
+    warehouse.put(a="1")
+    warehouse.branch("trunk")
+    for words in (
+        ("log",),
+        ("cat", "shop.a", "--at", "main"),
+        ("blame", "shop.a", "--key", "id=1"),
+    ):
+        done = call(*words, code=0)
+        shown = "trunk" if base == "trunk" else "main"
+        assert done.stderr == f"The profile's branch 'gone' does not exist: '{shown}' is shown.\n"
+        assert done.stdout
+    assert "no branch 'gone'" in call("revert", "main", code=1).stderr

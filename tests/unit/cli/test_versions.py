@@ -44,7 +44,7 @@ def test_restore_revert_clone_and_undelete(vcs: Call, warehouse: Warehouse) -> N
     said = vcs("restore", "shop.t", "--to", "main~1").output
     assert "Restored shop.t on main to main~1" in said
     assert "shop.u, which were not restored" in said
-    assert "dbt-vcs restore --all --to main~1" in said
+    assert "dbt-vcs -r warehouse restore --all --to 'main~1'" in said
     assert "Nothing to restore" in vcs("restore", "shop.t", "--to", "main").output
     assert "Reverted" in vcs("revert", "main").output
     assert "Would restore all" in vcs("restore", "--all", "--to", "main~3", "--dry-run").output
@@ -141,7 +141,7 @@ def test_a_shorter_retention_asks_first(vcs: Call, warehouse: Warehouse) -> None
     for extra in ((), ("--json",)):
         refused = vcs("gc", "--retention", "0", *extra, code=2)
         assert "can no longer be restored" in refused.stderr
-        assert "dbt-vcs gc --dry-run --retention 0" in refused.stderr
+        assert "dbt-vcs -r warehouse gc --dry-run --retention 0" in refused.stderr
         assert "Nothing was changed. To do it anyway: --force" in refused.stderr
     assert "Would delete" in vcs("gc", "--dry-run", "--retention", "0").output
     assert json.loads(vcs("gc", "--json").output)["keep_days"] == 7

@@ -251,10 +251,21 @@ def test_a_protected_branch_is_not_rewritten(tables: Tables) -> None:
     history(tables)
     tables.warehouse.repository.protect("dev", Protection(), author="ann")
     head = again(tables).branch("main").head
-    with pytest.raises(ProtectedError, match="'dev' is protected"):
+    with pytest.raises(ProtectedError, match="branch dev is protected"):
         erase(tables)
     assert again(tables).branch("main").head == head
     assert shown(again(tables), "main~1") == {1: "ann", 2: JANE, 3: "bob", 4: JANE}
+
+
+def test_a_protected_branch_is_rewritten_on_request_and_stays_protected(tables: Tables) -> None:
+    history(tables)
+    repository = tables.warehouse.repository
+    repository.protect("dev", Protection(), author="ann")
+    repository.protect("main", Protection(("tests",)), author="ann")
+    erase(tables, protected=True)
+    assert holding(again(tables), JANE) == []
+    assert again(tables).branch("dev").protection == Protection()
+    assert again(tables).branch("main").protection == Protection(("tests",))
 
 
 def test_the_rules_of_a_project_are_asked_before_anything_moves(tables: Tables) -> None:
@@ -263,7 +274,7 @@ def test_the_rules_of_a_project_are_asked_before_anything_moves(tables: Tables) 
     rules = Rules(branches=(BranchRule(pattern="main", protection=Protection()),))
     heads = {branch.name: branch.head for branch in repository.branches()}
     request = PurgeRequest(relation="shop.a", where=f"name = '{JANE}'")
-    with pytest.raises(ProtectedError, match="'main' is protected"):
+    with pytest.raises(ProtectedError, match="branch main is protected"):
         purge(
             repository,
             request,

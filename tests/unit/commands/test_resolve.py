@@ -46,7 +46,7 @@ def values(warehouse: Warehouse, name: str) -> dict[int, str]:
 
 def test_conflicts_are_kept_as_tables_and_the_target_stays(forked: Warehouse) -> None:
     head = forked.head()
-    with pytest.raises(ConflictError, match=r"dbt-vcs resolve <relation> --with"):
+    with pytest.raises(ConflictError, match=r"dbt-vcs resolve --all --with ours main"):
         merge_dev(forked)
     assert forked.head() == head
     report = list_conflicts(forked.repository, "main", "shop.a", limit=1)
@@ -78,7 +78,7 @@ def test_conflicts_are_kept_after_a_merge_that_died_while_it_kept_them(
     with pytest.raises(Crash):
         merge(died, "dev", "main", author="ann")
     for _ in range(2):
-        with pytest.raises(ConflictError, match=r"dbt-vcs resolve <relation> --with"):
+        with pytest.raises(ConflictError, match=r"dbt-vcs resolve --all --with ours main"):
             merge_dev(forked)
         report = list_conflicts(forked.repository, "main", "shop.a", limit=1)
         assert [item.relation for item in report.relations] == ["shop.a", "shop.v"]

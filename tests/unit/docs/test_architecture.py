@@ -185,7 +185,7 @@ def test_a_conflict_walks_to_the_merged_version(warehouse: Warehouse, tmp_path: 
 
     with traced() as calls:
         vcs("merge", "dev", "main")
-        vcs("resolve", "--all", "--with", "theirs", "--into", "main")
+        vcs("resolve", "--all", "--with", "theirs", "main")
         vcs("merge", "--continue", "main")
 
     assert {row["v"] for row in warehouse.rows("a")} == {"x", "b", "c"}

@@ -13,8 +13,8 @@ import pytest
 import yaml
 from dbt.cli.main import cli as dbt
 
-from dbt.adapters.vcs.cli import COMMANDS
 from dbt.adapters.vcs.cli import main as dbt_vcs
+from dbt.adapters.vcs.commands import COMMANDS
 from dbt.adapters.vcs.project.operations import OPERATIONS
 
 CHECKOUT = Path(__file__).parents[3]

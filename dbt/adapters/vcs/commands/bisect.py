@@ -8,6 +8,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any
 
 import click
@@ -258,7 +259,7 @@ class _Bisection:
             raise InputError(
                 f"The condition is good at {where}, which should be bad, so nothing broke it. "
                 "Give a commit on which it is broken, or check the condition there: dbt-vcs sql "
-                f'"<query>" --branch {ends.bad[:12]}'
+                f"'select ...' --branch {ends.bad[:12]}"
             )
         self._check_known(mark, ends.bad, where)
 
@@ -295,7 +296,7 @@ def _merge_base(repository: Repository, ends: _Ends) -> CommitId | None:
         raise InputError(
             f"{ends.good_text!r} should be good and older, and {ends.bad_text!r} bad and later, "
             f"but the good one comes after the bad one. If the condition broke between them, swap "
-            f"them: dbt-vcs bisect {ends.bad_text} {ends.good_text}"
+            f"them: dbt-vcs bisect {quote(ends.bad_text)} {quote(ends.good_text)}"
         )
     base = repository.merge_base(ends.good, ends.bad)
     if base is None:
@@ -475,7 +476,7 @@ def bisect_command(
     report = bisect(
         session.repository,
         good,
-        bad or session.branch,
+        bad or session.shown,
         _condition(session, sql, test),
         schema=session.schema,
         engine=session.engine,
@@ -572,5 +573,5 @@ def _next_step(suspect: Suspect) -> str:
     # A diff of rows needs one table with two versions; of anything else `show` says more.
     tables = [item for item in suspect.changed if item.before and item.after]
     if len(tables) == 1 and suspect.parents:
-        return f"dbt-vcs diff {at[:12]}^..{at[:12]} {tables[0].relation}"
+        return f"dbt-vcs diff {at[:12]}^..{at[:12]} {quote(tables[0].relation)}"
     return f"dbt-vcs show {suspect.commit[:12]}"

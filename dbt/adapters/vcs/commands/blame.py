@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from shlex import quote
 from typing import Annotated, Any
 
 import pyarrow as pa
@@ -126,7 +127,7 @@ def _version_of(
         what = f"is a {entry.noun}" if entry is not None else "does not exist"
         raise NotFoundError(
             f"{name} {what} at {revision!r}; blame needs a table. "
-            f"dbt-vcs log --relation {name} lists the commits that changed it."
+            f"The commits that changed it: dbt-vcs log --relation {quote(str(name))}"
         )
     return entry.snapshot
 
@@ -290,5 +291,5 @@ def blame_command(
     The row is the one in the table RELATION with the values of --key. --at defaults to the branch
     in the dbt profile, else the default branch.
     """
-    report = blame(session.repository, relation, dict(key), at or session.branch)
+    report = blame(session.repository, relation, dict(key), at or session.shown)
     session.show(report, blame_text(report, session.now))

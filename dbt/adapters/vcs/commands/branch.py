@@ -20,6 +20,7 @@ from dbt.adapters.vcs.commands.revisions import (
     named_branch,
     renamed_line,
     resolve_source,
+    unpublished_lines,
 )
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, verb, verbs
@@ -259,12 +260,12 @@ def _runs_to_follow(repository: Repository, name: str) -> list[RunBranch]:
         raise InputError(
             f"The branch {name!r} is the repository's default branch and can't be renamed: other "
             "branches start from it. Create a branch with the new name there instead: "
-            "dbt-vcs branch create <name>"
+            "dbt-vcs branch create NAME"
         )
     if branch.protection is not None:
         raise ProtectedError(
             f"The branch {name!r} is protected and can't be renamed. Lift the protection first: "
-            f"dbt-vcs branch unprotect {name}"
+            f"dbt-vcs branch unprotect {shlex.quote(name)}"
         )
     if run_of(branch) is not None or open_merge_of(branch) is not None:
         # Raises, since their names begin with a reserved prefix.
@@ -273,7 +274,7 @@ def _runs_to_follow(repository: Repository, name: str) -> list[RunBranch]:
     if any(merge.target == name for merge in open_merges(repository)):
         raise ConflictError(
             f"A merge into {name!r} is waiting for its conflicts to be resolved. Finish it, or "
-            f"abort it: dbt-vcs merge --abort {name}"
+            f"abort it: dbt-vcs merge --abort {shlex.quote(name)}"
         )
     found = [run for run in runs(repository) if run.target == name]
     now = repository.clock()
@@ -382,6 +383,7 @@ def branch_delete(
                 line(f"To restore it: dbt-vcs branch undelete {shlex.quote(item)}"),
             ]
         )
+        session.warn(unpublished_lines(session.repository, item))
 
 
 @verb(branch_command, prints_json=False)

@@ -60,7 +60,7 @@ def cat_command(
     table = open_table(
         repository,
         relation_of_text(relation, session.schema),
-        repository.resolve(session.branch),
+        repository.resolve(session.shown),
         at,
     )
     table = table.scan(None if columns is None else names_in(columns), where)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from shlex import quote
 from typing import Annotated, Any, Final
 
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import OpenMerge, open_merges
@@ -228,7 +229,8 @@ def _next_steps(report: OpenMergeReport) -> Iterator[Block]:
     """Yield how to resolve what is left: whole relations one by one, rows by table."""
     if not report.left:
         yield line(
-            f"No conflict is left. To finish the merge: dbt-vcs merge --continue {report.target}"
+            f"No conflict is left. To finish the merge: dbt-vcs merge --continue "
+            f"{quote(report.target)}"
         )
         return
     for item in report.relations:
@@ -236,15 +238,20 @@ def _next_steps(report: OpenMergeReport) -> Iterator[Block]:
             # `resolve` takes the bare name of a schema.
             name = item.relation.removeprefix("schema ")
             yield line(
-                f"{item.relation} conflicts as a whole ({item.what}); choose a side: "
-                f"dbt-vcs resolve {name} --with ours|theirs|base|delete --into {report.target}"
+                f"{item.relation} conflicts as a whole ({item.what}). Choose ours, theirs, base "
+                f"or delete: dbt-vcs resolve {quote(name)} {quote(report.target)} --with ours"
             )
-    if any(not item.whole for item in report.relations):
+    rows = next((item.relation for item in report.relations if not item.whole), None)
+    if rows is not None:
+        yield line(f"Rows in conflict are in tables on the branch {report.branch}.")
+        if not report.rows:
+            yield line(
+                f"To show them: dbt-vcs conflicts {quote(report.target)} --relation {quote(rows)}"
+            )
         yield line(
-            f"Rows in conflict are in tables on the branch {report.branch}. To show and resolve "
-            f"them: dbt-vcs conflicts {report.target} --relation NAME, dbt-vcs resolve NAME "
-            f"--with ours|theirs|base|delete --into {report.target}, or for a row "
-            "--key COLUMN=VALUE --set COLUMN=VALUE"
+            "To choose ours, theirs, base or delete for all of a table, or with --key "
+            "COLUMN=VALUE for a row, with --set COLUMN=VALUE for a value of your own: "
+            f"dbt-vcs resolve {quote(rows)} {quote(report.target)} --with ours"
         )
 
 

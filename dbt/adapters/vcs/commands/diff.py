@@ -22,6 +22,7 @@ from dbt.adapters.vcs.commands.diff_report import (
 from dbt.adapters.vcs.commands.failure import Failure
 from dbt.adapters.vcs.commands.options import NameList
 from dbt.adapters.vcs.commands.output import RowSet
+from dbt.adapters.vcs.commands.revisions import unpublished_lines
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, check_only, rows_limit, verb
 from dbt.adapters.vcs.core.errors import (
@@ -522,7 +523,7 @@ def diff_command(
         report = read_diff(
             session.repository,
             points,
-            branch=session.branch,
+            branch=session.shown,
             columns=columns or (),
             shape=shape,
             # --limit 0 asks for all rows; the other outputs need none.
@@ -537,8 +538,15 @@ def diff_command(
     texts = {"--summary": diff_summary_text, "--schema": diff_schema_text}
     items = report.rows if report.heads else report.relations
     session.show(report, texts.get(output or "", diff_text)(report), items)
+    if report.is_equal:
+        session.warn(unpublished_lines(session.repository, *_ends_of(points), session.shown))
     if _is_different(report, output):
         raise click.exceptions.Exit(DIFFERENT)
+
+
+def _ends_of(points: Sequence[str]) -> list[str]:
+    """Return the names in some ranges: perhaps branches that their last run never reached."""
+    return [end for point in points for end in point.replace("...", "..").split("..")]
 
 
 def _is_different(report: DiffReport, output: str | None) -> bool:

@@ -115,7 +115,7 @@ def du_command(session: CommandSession, revision: str | None = None) -> None:
     defaults to the branch in the dbt profile, else the default branch. Versions that are only
     history, and files that `dbt-vcs gc` would delete, aren't counted.
     """
-    usage = disk_usage(session.repository, revision or session.branch)
+    usage = disk_usage(session.repository, revision or session.shown)
     session.show(usage, _usage_text(usage), usage.tables)
 
 

@@ -53,12 +53,12 @@ class ShownFailure(click.exceptions.Exit):
         self.kind = kind
 
 
-def told_of(error: VcsError, exit_code: int) -> dict[str, Any]:
+def told_of(error: VcsError, failure: click.ClickException) -> dict[str, Any]:
     """Return an error as JSON values: `error` (its kind), `message`, `exit_code`."""
     # A subclass that another room defines is of the kind of its ancestor in core.errors.
     kind = next(item for item in type(error).__mro__ if item.__module__ == VcsError.__module__)
     name = kind.__name__.removesuffix("Error").lower()
-    return {"error": name, "message": str(error), "exit_code": exit_code}
+    return {"error": name, "message": failure.message, "exit_code": failure.exit_code}
 
 
 @contextmanager

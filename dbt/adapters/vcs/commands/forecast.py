@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from shlex import quote
 from typing import Annotated
 
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import open_merge_of
@@ -187,7 +188,7 @@ def _forecast_text(found: Forecast) -> Iterator[Block]:
     )
     early = _first_with(found.merges, found.target)
     if early is not None:
-        yield line(f"To settle one early: dbt-vcs merge {found.target} {early}")
+        yield line(f"To settle one early: dbt-vcs merge {quote(found.target)} {quote(early)}")
 
 
 def _first_with(merges: Sequence[ForeseenMerge], target: str) -> str | None:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from shlex import quote
 from typing import Annotated, Final
 
 import click
@@ -210,7 +211,7 @@ def _make_room(
                 raise NoSpaceError(
                     f"{error} Nothing more can be deleted: all that is left is needed, or "
                     "younger than a day. Free some space or some inodes on the disk, or let go "
-                    "of history (dbt-vcs gc --help), then run gc again."
+                    "of history (`dbt-vcs gc --help`), then run gc again."
                 ) from error
             # Before each file, since no list tells writers yet that it may go.
             seen = check_listings(repository, garbage.seen.listed, garbage.seen.now)
@@ -443,8 +444,8 @@ def _confirm(session: CommandSession, days: float, force: bool) -> None:
     told = (
         f"{days:g} days are shorter than the retention of now, {before:g} days: what only history "
         "between the two keeps can no longer be restored after the next gc. To see how much that "
-        f"is: dbt-vcs gc --dry-run --retention {days:g}. To keep something, give it a name first: "
-        "dbt-vcs tag create NAME REVISION."
+        f"is: dbt-vcs gc --dry-run --retention {quote(f'{days:g}')}. To keep something, give it "
+        "a name first: dbt-vcs tag create NAME REVISION."
     )
     # It would be drawn over the question.
     session.progress.end()

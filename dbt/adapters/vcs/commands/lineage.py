@@ -195,6 +195,6 @@ def lineage_command(
             "or the part from the @ on."
         )
     found = read_lineage(
-        session.repository, relation, branch=branch or session.branch, forward=forward, depth=depth
+        session.repository, relation, branch=branch or session.shown, forward=forward, depth=depth
     )
     session.show(found, _lineage_text(found, session.now, forward=forward))

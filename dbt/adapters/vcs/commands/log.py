@@ -141,7 +141,7 @@ def log_command(
     # One more than is shown tells whether there are older ones.
     found = read_log(
         session.repository,
-        revision or session.branch,
+        revision or session.shown,
         limit=limit + 1 if limit else None,
         relation=relation,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from shlex import quote
 from typing import Annotated, TypeAlias
 
 import click
@@ -46,7 +47,7 @@ from dbt.adapters.vcs.commands.failure import ShownFailure
 from dbt.adapters.vcs.commands.layout import Block, Span, counted, line, short
 from dbt.adapters.vcs.commands.options import Pair
 from dbt.adapters.vcs.commands.output import changes_text
-from dbt.adapters.vcs.commands.revisions import named_branch, resolve_source
+from dbt.adapters.vcs.commands.revisions import named_branch, resolve_source, unpublished_lines
 from dbt.adapters.vcs.commands.session import CommandSession, sessions_of
 from dbt.adapters.vcs.commands.verb import DryRun, Message, Option, check_only, verb
 from dbt.adapters.vcs.core.branches import Protection
@@ -202,7 +203,7 @@ def check_target(repository: Repository, target: str) -> None:
     if repository.find_branch(target) is None and repository.find_tag(target) is not None:
         raise InputError(
             f"{target!r} is a tag, which can't move. Give a branch to merge into, or create one "
-            f"there first: dbt-vcs branch create <name> {target}"
+            f"there first: dbt-vcs branch create NAME {quote(target)}"
         )
     branch = repository.branch(target)
     what = "dbt run" if run_of(branch) else "merge" if open_merge_of(branch) else None
@@ -398,8 +399,8 @@ def _decisions(repository: Repository, merge: OpenMerge) -> dict[RelationName, D
     open_ = sorted(map(shown_name, merge.whole.keys() - merge.choices.keys()))
     if open_:
         raise ConflictError(
-            f"Not resolved yet: {', '.join(open_)}. Choose: dbt-vcs resolve {open_[0]} --with "
-            "ours|theirs|base|delete"
+            f"Not resolved yet: {', '.join(open_)}. Choose ours, theirs, base or delete: dbt-vcs "
+            f"resolve {quote(open_[0].removeprefix('schema '))} {quote(merge.target)} --with ours"
         )
     found = {name: Decisions(whole=choice) for name, choice in merge.choices.items()}
     for name, table in conflicts.tables_of(repository, merge).items():
@@ -431,7 +432,7 @@ def merge_text(report: MergeReport) -> Iterator[Block]:
     yield line(f"{counted(relations, 'relation')}, {rows_text(report.changes)} rows")
     if report.stale:
         becomes = "becomes" if len(report.stale) == 1 else "become"
-        step = "" if report.dry_run else f"; see dbt-vcs stale {report.target}"
+        step = "" if report.dry_run else f"; see dbt-vcs stale {quote(report.target)}"
         yield line(f"{listed(report.stale, 10)} {becomes} stale{step}")
     if report.stale_unknown:
         tables = counted(report.stale_unknown, "other table")
@@ -513,6 +514,8 @@ def _merge(
         session.repository, source, target, request, author=session.author, engine=session.engine
     )
     session.show(report, merge_text(report))
+    if report.how == "up_to_date":
+        session.warn(unpublished_lines(session.repository, source, target))
     if report.how == "conflict":
         raise ShownFailure(ConflictError)
 
@@ -522,7 +525,7 @@ def _continue_or_abort(
 ) -> None:
     """Continue or abort a merge that is waiting; the only name given is that of its target."""
     form = "--abort" if abort else "--continue"
-    hint = "To see what still waits for a decision: dbt-vcs conflicts [TARGET]"
+    hint = "To see what still waits for a decision: dbt-vcs conflicts TARGET"
     check_only(form, "source", "target", "abort" if abort else "go_on", hint=hint)
     if source and target:
         raise click.UsageError(f"{form} takes only the target.")

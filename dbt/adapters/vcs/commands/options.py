@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import click
 
+from dbt.adapters.vcs.commands import COMMANDS
+from dbt.adapters.vcs.core.failures import without_secrets
 from dbt.adapters.vcs.sql.syntax.names import names_in
 
 # In the meta of a context, which a group shares with its commands: an option may stand before
@@ -46,6 +51,39 @@ def current_settings(ctx: click.Context) -> Settings:
     found = ctx.meta.get(_KEY, Settings())
     assert isinstance(found, Settings)
     return found
+
+
+_VERB: Final = re.compile(rf"\bdbt-vcs (?=(?:{'|'.join(COMMANDS)})\b)")
+# A sentence may speak of a dbt run; what is to be typed stands behind a colon.
+_DBT: Final = re.compile(
+    r"(?<=: )dbt (?:build|retry|run(?:-operation)?|seed|snapshot|source freshness|test)\b"
+    r"(?! --(?:pro|target))"
+)
+
+
+def with_options(text: str, settings: Settings) -> str:
+    """Return a message whose commands have the options that chose repository and target.
+
+    So a command works as it is printed, wherever the caller was told of it. Secrets among the
+    options are left out.
+    """
+    target = [
+        ("--project-dir", settings.project_dir),
+        ("--profiles-dir", settings.profiles_dir),
+        ("--profile", settings.profile),
+        ("--target", settings.profile_target),
+    ]
+    pairs = [f"{name}={value}" for name, value in settings.storage_options]
+    store = [("--storage-option", pair) for pair in pairs if pair == without_secrets(pair)]
+    own = _words([("-r", settings.repository), *store, *target])
+    # As functions, since a folder's name may have a backslash.
+    text = _VERB.sub(lambda found: f"{found[0]}{own} " if own else found[0], text)
+    more = _words(target)
+    return _DBT.sub(lambda found: f"{found[0]} {more}" if more else found[0], text)
+
+
+def _words(options: Iterable[tuple[str, str | None]]) -> str:
+    return " ".join(f"{name} {shlex.quote(value)}" for name, value in options if value)
 
 
 def json_options() -> list[click.Parameter]:

@@ -26,6 +26,7 @@ class ProfileTarget:
     Attributes:
         repository: Location, absolute if it is a folder.
         branch: The branch that the target publishes to.
+        base: The branch that it is created from while it doesn't exist.
         schema: The schema for unqualified names.
         storage_options: Settings of the object store.
         method: Where rows are computed, one of `engines.methods.METHODS`.
@@ -35,6 +36,7 @@ class ProfileTarget:
 
     repository: str
     branch: str
+    base: str
     schema: str
     storage_options: Mapping[str, str]
     method: str
@@ -82,6 +84,7 @@ def _profile_target(found: Mapping[Any, Any], place: str, project: Path) -> Prof
     return ProfileTarget(
         repository=located(repository, project),
         branch=str(_render(found.get("branch", "main"), f"branch in {place}")),
+        base=str(_render(found.get("base", "main"), f"base in {place}")),
         schema=str(_render(found.get("schema", "default"), f"schema in {place}")),
         storage_options=_settings(found, "storage_options", place),
         method=method,

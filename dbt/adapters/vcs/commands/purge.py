@@ -58,12 +58,14 @@ class PurgeRequest:
         where: A SQL condition over its columns; rows for which it is true are erased.
         redact: Texts to take out of commit messages, what is stored with them, and logs.
         dry_run: True to change nothing.
+        protected: True to rewrite protected names, too; they stay protected.
     """
 
     relation: str
     where: str
     redact: Sequence[str] = ()
     dry_run: bool = False
+    protected: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +146,8 @@ def purge(
     Raises:
         NotFoundError: No version of such a table is in the repository.
         InputError: The condition can't be used.
-        ProtectedError: A name that would have to move is protected; nothing was changed.
+        ProtectedError: A name that would have to move is protected, and the request doesn't
+            include protected ones; nothing was changed.
         RetryError: A collection or another purge is running, or this process stood still for so
             long that others took the purge for dead.
         DamagedError: A file or manifest of the history is damaged.
@@ -165,7 +168,7 @@ def purge(
             erase, unread = find_rows(repository, versions, request.where, sessions)
             found = _plan_of(repository, request, reached, versions, erase, dry_run=True)
             # In a dry run as well, and before anything is written.
-            _check_open(repository, found.moves, guard)
+            _check_open(repository, found.moves, guard, request)
             results = Results(repository.blobs).count()
             report = replace(found.report, unread_versions=unread, results=results)
             return replace(found, report=report)
@@ -317,23 +320,31 @@ def _moves_of(reached: Reached, history: History) -> Iterator[_Move]:
 
 
 def _check_open(
-    repository: Repository, moves: Sequence[_Move], guard: Callable[[str], object]
+    repository: Repository,
+    moves: Sequence[_Move],
+    guard: Callable[[str], object],
+    request: PurgeRequest,
 ) -> None:
     """Check that every name that is to move may be moved.
 
     Raises:
-        ProtectedError: One is protected.
+        ProtectedError: One is protected, and protected names aren't asked for.
     """
     for named, *_ in moves:
-        if named.space == "heads":
-            guard(named.ref.name)
-            branch = repository.find_branch(named.ref.name)
+        try:
+            branch = repository.find_branch(named.ref.name) if named.space == "heads" else None
             if branch is not None:
+                guard(named.ref.name)
                 branch.check_open(promotes=False)
-        elif is_protected(named.ref):
+            is_closed = named.space != "heads" and is_protected(named.ref)
+        except ProtectedError:
+            is_closed = True
+        if is_closed and not request.protected:
+            # What a person is entitled to have erased is no change that a promotion could bring.
             raise ProtectedError(
                 f"The {named.title} is protected and shows rows that are to be erased. Nothing "
-                "was changed. Lift its protection first."
+                "was changed. To erase them there, too, and keep it protected, add --protected to "
+                "the same command."
             )
 
 
@@ -498,6 +509,7 @@ def purge_command(
         tuple[str, ...], "Take a text out of commit messages; can be repeated."
     ] = (),
     dry_run: Annotated[bool, "Show what would be erased, and change nothing."] = False,
+    protected: Annotated[bool, "Also on protected names, which stay protected."] = False,
 ) -> None:
     """Erase rows of RELATION, schema.table, from all versions on all branches.
 
@@ -507,13 +519,15 @@ def purge_command(
 
     def guard(branch: str) -> None:
         # A purge that stored the rules on a branch would wait for itself: nobody lands beside it.
-        session.bound(branch, dry_run=True)
         if not dry_run:
             session.watch(branch)
+        session.bound(branch, dry_run=True)
 
     report = purge(
         session.repository,
-        PurgeRequest(relation=relation, where=where, redact=redact, dry_run=dry_run),
+        PurgeRequest(
+            relation=relation, where=where, redact=redact, dry_run=dry_run, protected=protected
+        ),
         author=session.author,
         engine=session.engine,
         guard=guard,

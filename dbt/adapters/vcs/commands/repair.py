@@ -166,9 +166,12 @@ def _damages_of(
         if broken.relation is None:
             yield Damage(where=where, what=broken.what, help=(COPY, back))
             continue
-        statement = shlex.quote(f"drop {broken.noun} {quoted_relation(broken.relation)}")
-        drop = f"dbt-vcs sql {statement} --branch {shlex.quote(name)}"
-        restore = f"dbt-vcs restore {broken.relation} --branch {shlex.quote(name)} --to REVISION"
+        statement = f"drop {broken.noun} {quoted_relation(broken.relation)}"
+        drop = f"dbt-vcs sql {shlex.quote(statement)} --branch {shlex.quote(name)}"
+        restore = (
+            f"dbt-vcs restore {shlex.quote(str(broken.relation))} --branch {shlex.quote(name)} "
+            "--to REVISION"
+        )
         # A tag can't get a commit, so only a copy helps.
         ways = (COPY, restore, drop) if space == "heads" else (COPY,)
         yield Damage(where=f"{where}, {broken.relation}", what=broken.what, help=(*ways, back))

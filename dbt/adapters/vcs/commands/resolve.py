@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from shlex import quote
 from typing import Annotated
 
 import click
@@ -109,7 +110,7 @@ def _check(chosen: RowChoice) -> None:
         raise InputError("--with delete can't be combined with values. Leave one of them out.")
 
 
-def _resolved_text(resolution: Resolution) -> Iterator[Block]:
+def _resolved_text(resolution: Resolution, target: str) -> Iterator[Block]:
     is_custom = resolution.choice is Choice.CUSTOM
     what = "values given by hand" if is_custom else str(resolution.choice)
     yield line(f"Resolved {counted(resolution.count, 'conflict')} with {what}.")
@@ -117,7 +118,7 @@ def _resolved_text(resolution: Resolution) -> Iterator[Block]:
     yield line(
         f"{left} left."
         if left
-        else "No conflict is left. To finish the merge: dbt-vcs merge --continue"
+        else f"No conflict is left. To finish the merge: dbt-vcs merge --continue {quote(target)}"
     )
 
 
@@ -125,6 +126,7 @@ def _resolved_text(resolution: Resolution) -> Iterator[Block]:
 def resolve_command(
     session: CommandSession,
     relation: str | None = None,
+    target: str | None = None,
     *,
     choice: Annotated[
         str | None,
@@ -153,17 +155,19 @@ def resolve_command(
     ] = (),
     all: Annotated[bool, "All unresolved conflicts of every relation."] = False,
     again: Annotated[bool, "Also change earlier choices."] = False,
-    target: Annotated[
-        str | None, Option("The branch that is merged into.", "--into", metavar="BRANCH")
-    ] = None,
 ) -> None:
     """Resolve conflicts of RELATION with one side, or with values for a row.
+
+    TARGET is the branch that is merged into, by default that of the dbt profile, else the default
+    branch; with --all it is the only name.
 
     Applies to all unresolved conflicts, or with --key to those of the key, even if resolved
     before. With --set, the other columns come from the side given by --with, otherwise from the
     side that changed them. For the conflict of a schema itself, give the schema's name. When no
     conflict is left, finish with `dbt-vcs merge --continue`.
     """
+    if all and not (relation and target):
+        relation, target = None, relation or target
     if (relation is None) != all:
         raise click.UsageError("Give a relation, or --all.")
     chosen = RowChoice(
@@ -172,10 +176,9 @@ def resolve_command(
         values=_values(set, nulls),
         again=again,
     )
-    done = resolve(
-        session.repository, target or session.branch, relation, chosen, author=session.author
-    )
-    session.show(done, _resolved_text(done))
+    into = target or session.branch
+    done = resolve(session.repository, into, relation, chosen, author=session.author)
+    session.show(done, _resolved_text(done, into))
 
 
 def _values(given: Iterable[tuple[str, Given]], nulls: Sequence[str]) -> dict[str, Given]:

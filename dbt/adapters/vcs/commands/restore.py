@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import Annotated
 
 import click
@@ -236,8 +237,8 @@ def _restore_text(report: RestoreReport) -> Iterator[Block]:
             f" ({apart.summary}) changed {report.relation} together with "
             f"{', '.join(apart.others)}, which were not restored.",
         )
-    if report.apart:
-        yield line(f"To restore all of them: dbt-vcs restore --all --to {report.revision}")
+    if report.apart and report.revision:
+        yield line(f"To restore all of them: dbt-vcs restore --all --to {quote(report.revision)}")
 
 
 @verb()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from shlex import quote
 from typing import Annotated, Final
 
 import click
@@ -133,7 +134,7 @@ def reuse_reasons(repository: Repository, node: str, branch: str) -> ReuseReason
     if not ids:
         raise NotFoundError(
             f"No run on record built {node!r}, and nothing is remembered of it. Expected a node's "
-            f"name or unique id. Build it: dbt build --select {node}"
+            f"name or unique id. Build it: dbt build --select {quote(node)}"
         )
     if len(ids) > 1:
         raise InputError(
@@ -393,14 +394,14 @@ def reuse_stats(
     Runs are those of the branch in the dbt profile, else the default branch, and those that left a
     branch behind.
     """
-    found = reuse_figures(session.repository, session.branch, days=days)
+    found = reuse_figures(session.repository, session.shown, days=days)
     session.show(found, _figures_text(found, session.now))
 
 
 @verb(reuse_command)
 def reuse_why(session: CommandSession, node: str) -> None:
     """Show why results of NODE were computed when they last were."""
-    found = reuse_reasons(session.repository, node, session.branch)
+    found = reuse_reasons(session.repository, node, session.shown)
     session.show(found, _reasons_text(found, session.now))
 
 

@@ -142,7 +142,7 @@ def _plan(
             f"The commit {commit[:12]} can't be reverted on {branch.name!r}: what it changed has "
             f"changed again since in {'; '.join(clashes[:20])}. Nothing was changed. Revert the "
             "later commits first, or restore single relations: "
-            f"dbt-vcs restore <relation> --to {commit[:12]}^"
+            f"dbt-vcs restore RELATION --to {commit[:12]}^"
         )
     changes = TreeChanges(relations=relations, schemas=merged.schemas)
     return MergePlan(

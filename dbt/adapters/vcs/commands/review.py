@@ -249,7 +249,7 @@ def review_command(
     if ends.tables or not is_range:
         raise InputError(
             f"Expected BASE...HEAD, found {revisions!r}. For what a branch changes: "
-            "dbt-vcs review main...<branch>"
+            "dbt-vcs review main...BRANCH"
         )
     base = ends.without_merge_base().before
     request = ReviewRequest(

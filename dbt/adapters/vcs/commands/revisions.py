@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from shlex import quote
 from typing import Final, Literal
 
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import PREFIX as MERGES
@@ -119,10 +120,11 @@ def resolve_source(repository: Repository, revision: str, *, force: bool = False
 
 
 def _check_no_conflicts(branch: Branch) -> None:
-    if open_merge_of(branch) is not None:
+    merge = open_merge_of(branch)
+    if merge is not None:
         raise ConflictError(
-            f"{branch.name!r} holds the conflicts of a merge, and can't be merged or "
-            "branched from. Resolve them, then: dbt-vcs merge --continue"
+            f"{branch.name!r} holds the conflicts of a merge, and can't be merged or branched "
+            f"from. Resolve them, then: dbt-vcs merge --continue {quote(merge.target)}"
         )
 
 
@@ -144,6 +146,25 @@ def _is_taken(repository: Repository, commit: CommitId) -> bool:
         run_of(branch) is None and repository.merge_base(commit, branch.head) == commit
         for branch in repository.branches()
     )
+
+
+_UNPUBLISHED: Final = (Status.FAILED, Status.INTERRUPTED, Status.PASSED)
+
+
+def unpublished_lines(repository: Repository, *names: str) -> Iterator[str]:
+    """Yield a line for each branch whose last run did not land on it: its work is elsewhere."""
+    found: dict[str, RunBranch] = {}
+    for run in runs(repository):
+        found.setdefault(run.target, run)
+    now = repository.clock()
+    for run in (found[name] for name in dict.fromkeys(names) if name in found):
+        status = "abandoned" if run.is_abandoned(now) else run.status
+        if status == "abandoned" or status in _UNPUBLISHED:
+            note = f" ({run.note})" if run.note else ""
+            yield (
+                f"The last run for {run.target!r}, dbt {run.command}, is {status}{note}, and what "
+                f"it did is not on the branch: dbt-vcs show {quote(run.name)}"
+            )
 
 
 def parse_relation(text: str) -> RelationName:

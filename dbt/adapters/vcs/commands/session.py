@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import click
 
 from dbt.adapters.vcs import variables
-from dbt.adapters.vcs.commands.layout import Block, Span, counted, line, size
-from dbt.adapters.vcs.commands.options import Settings
+from dbt.adapters.vcs.commands.layout import Block, Span, TextLine, counted, line, size
+from dbt.adapters.vcs.commands.options import Settings, with_options
 from dbt.adapters.vcs.commands.output import is_listing, print_blocks, print_json, print_jsonl
 from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
@@ -107,6 +107,16 @@ class CommandSession:
     def branch(self) -> str:
         """The branch to use if none is given: the profile's, else the default branch."""
         return self.target.branch if self.target else self.repository.default_branch
+
+    @cached_property
+    def shown(self) -> str:
+        """The branch to read if none is given: the profile's, or what it would be created from."""
+        if self.target is None or self.repository.is_known(self.branch):
+            return self.branch
+        known = self.repository.find_branch(self.target.base) is not None
+        base = self.target.base if known else self.repository.default_branch
+        self.warn([f"The profile's branch {self.branch!r} does not exist: {base!r} is shown."])
+        return base
 
     @cached_property
     def schema(self) -> str:
@@ -213,7 +223,7 @@ class CommandSession:
         elif self.settings.json:
             print_json(value)
         else:
-            print_blocks(blocks)
+            print_blocks(self.typed(blocks))
 
     def show_first(
         self,
@@ -238,13 +248,27 @@ class CommandSession:
     def say(self, blocks: Iterable[Block]) -> None:
         """Print what was done."""
         self.progress.clear()
-        print_blocks(blocks)
+        print_blocks(self.typed(blocks))
 
     def warn(self, lines: Iterable[str]) -> None:
         """Print warnings, separate from the result."""
         self.progress.clear()
         for text in lines:
-            click.echo(text, err=True)
+            click.echo(with_options(text, self.settings), err=True)
+
+    def typed(self, blocks: Iterable[Block]) -> Iterator[Block]:
+        """Yield blocks, with the options of this call in the commands that sentences name."""
+        for block in blocks:
+            # Cells and listings are what others wrote, such as messages of commits.
+            if isinstance(block, TextLine) and not block.is_entry:
+                yield line(
+                    *(
+                        span._replace(text=with_options(span.text, self.settings))
+                        for span in block.spans
+                    )
+                )
+            else:
+                yield block
 
     @cached_property
     def progress(self) -> ProgressLine:

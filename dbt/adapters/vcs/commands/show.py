@@ -15,6 +15,7 @@ from dbt.adapters.vcs.commands.layout import (
     Style,
     age,
     counted,
+    entry,
     line,
     local_time,
 )
@@ -147,7 +148,7 @@ def _commit_text(commit: CommitDetail, now: datetime) -> Iterator[Block]:
         yield line(f"{name}: ", value)
     yield line("")
     for text in commit.message.rstrip("\n").split("\n"):
-        yield line("    ", text)
+        yield entry("    ", text)
     if commit.run_branch is not None:
         yield from _run_branch_text(commit.run_branch)
     if commit.run is not None:
@@ -223,5 +224,5 @@ def show_command(session: CommandSession, revision: str | None = None) -> None:
     REVISION defaults to the branch in the dbt profile, else the default branch. For the branch of
     a run, shows what the whole run changed.
     """
-    found = show_commit(session.repository, revision or session.branch)
+    found = show_commit(session.repository, revision or session.shown)
     session.show(found, _commit_text(found, session.now))

@@ -95,7 +95,7 @@ def stale_command(
     Each comes after those that it was made from. REVISION defaults to the branch in the dbt
     profile, else the default branch.
     """
-    at = revision or session.branch
+    at = revision or session.shown
     damaged: dict[str, str] = {}
     found = list_stale(
         session.repository, at, lambda name, error: damaged.update({str(name): str(error)})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from shlex import quote
 from typing import Final
 
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import open_merge_of
@@ -209,9 +210,9 @@ def _status_text(status: RepositoryStatus, now: datetime) -> Iterator[Block]:
             Span(str(merge.source), "name"),
             " into ",
             Span(merge.target, "name"),
-            f" is waiting, {left}: dbt-vcs conflicts {merge.target}"
+            f" is waiting, {left}: dbt-vcs conflicts {quote(merge.target)}"
             if merge.left
-            else f" is waiting, all resolved: dbt-vcs merge --continue {merge.target}",
+            else f" is waiting, all resolved: dbt-vcs merge --continue {quote(merge.target)}",
         )
     if status.runs:
         yield line(Span("Runs", "heading"), " that are not finished")

@@ -92,7 +92,7 @@ class Branch(NamedTuple):
             raise ProtectedError(
                 f"The branch {self.name!r} is protected: it takes changes by promotion alone. "
                 f"Nothing was changed. Make the change on another branch, and promote that: "
-                f"dbt-vcs promote <branch> {self.name}"
+                f"dbt-vcs promote BRANCH {shlex.quote(self.name)}"
             )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
+from shlex import quote
 from typing import Any, Final
 
 from dbt.adapters.vcs.changes.merges.project_rules import CatalogTarget, ExportRule
@@ -66,7 +67,7 @@ def export_after(
 
     The move is done, so nothing that goes wrong here may look as if it had not been.
     """
-    again = f"Export again: dbt-vcs export --branch {branch}"
+    again = f"Export again: dbt-vcs export --branch {quote(branch)}"
     try:
         report = export(repository, branch, rule)
     except VcsError as error:

@@ -11,6 +11,7 @@ from dbt.adapters.contracts.connection import AdapterRequiredConfig
 from dbt.adapters.events.logging import AdapterLogger
 
 from dbt.adapters.vcs.changes.merges.project_rules import Rules, read_rules
+from dbt.adapters.vcs.commands.options import with_options
 from dbt.adapters.vcs.commands.revisions import check_free
 from dbt.adapters.vcs.core.branches import Branch
 from dbt.adapters.vcs.core.errors import EngineError, InputError, NotFoundError, ReadOnlyError
@@ -70,7 +71,7 @@ class Environment:
         """Take the profile; `manifest` gives dbt's, once it is parsed."""
         self._config = config
         self._project = Project(manifest)
-        self._say = say
+        self._say: Callable[[str], None] = lambda line: say(self.typed(line))
         self._lock = threading.RLock()
         # Here, on the main thread: other threads can't see which command was called.
         self.invocation = current_invocation(config)
@@ -82,6 +83,10 @@ class Environment:
         self._early: EarlyStart | None = None
         if starts_early(self.invocation, self.credentials.method):
             self._early = EarlyStart(config, self.invocation, self._prepare)
+
+    def typed(self, text: str) -> str:
+        """Return a message whose commands have the options that this one was called with."""
+        return with_options(text, self.invocation.options)
 
     @property
     def credentials(self) -> VcsCredentials:
@@ -386,7 +391,7 @@ class Environment:
             self._say(f"Resuming {resumed.name}.")
             outdated = self._project.outdated(steps_of(repository, resumed))
             if outdated and invocation.retry_of:
-                logger.warning(outdated_warning(outdated))
+                logger.warning(self.typed(outdated_warning(outdated)))
         return RunLine(
             repository,
             invocation=invocation.id,

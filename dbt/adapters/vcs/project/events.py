@@ -35,14 +35,17 @@ class RunListener:
         life: Callable[[], RunLife | None],
         close: Callable[[], None],
         check: Callable[[Sequence[Any]], None],
+        typed: Callable[[str], str] = str,
     ) -> None:
-        """`run` returns the run, or None before it starts.
+        """`life` returns the run, or None before it starts.
 
-        `close` releases the engine; `check` gets the nodes before the first one runs.
+        `close` releases the engine; `check` gets the nodes before the first one runs; `typed`
+        gives the commands in a message the options of this one.
         """
         self._life = life
         self._close = close
         self._check = check
+        self._typed = typed
         self._error: VcsError | None = None
         self._stopped_by: str | None = None
         self._handlers: dict[str, Callable[[RunLife, Any], None]] = {
@@ -72,7 +75,7 @@ class RunListener:
             try:
                 handler(life, message.data)
             except VcsError as error:
-                raise DbtRuntimeError(str(error)) from error
+                raise DbtRuntimeError(self._typed(str(error))) from error
         if message.info.name == "CommandCompleted":
             self._close()
 
@@ -82,7 +85,7 @@ class RunListener:
             # still run.
             self._check(getattr(_running_task(), "_flattened_nodes", None) or ())
         except VcsError as error:
-            raise DbtRuntimeError(str(error)) from error
+            raise DbtRuntimeError(self._typed(str(error))) from error
 
     def _node_finished(self, life: RunLife, data: Any) -> None:
         node, result = data.node_info, data.run_result

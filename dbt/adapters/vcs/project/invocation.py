@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 from dbt.adapters.contracts.connection import AdapterRequiredConfig
 from dbt_common.invocation import get_invocation_id
 
 from dbt.adapters.vcs import variables
+from dbt.adapters.vcs.commands.options import Settings
 
 _FRESHNESS = "source freshness"
 _WRITING = frozenset(
@@ -50,6 +52,7 @@ class Invocation:
         is_empty: True with `--empty`.
         is_dry: True for the dry run of a statement that an operation makes.
         reuse: What dbt's variable `vcs_reuse` says; None if it isn't set.
+        options: The options of the command line that chose profile and target.
     """
 
     id: str
@@ -64,6 +67,7 @@ class Invocation:
     is_empty: bool = False
     is_dry: bool = False
     reuse: Any = None
+    options: Settings = field(default_factory=Settings)
 
     @property
     def is_direct(self) -> bool:
@@ -158,6 +162,25 @@ def current_invocation(config: AdapterRequiredConfig) -> Invocation:
         is_empty=bool(getattr(flags, "EMPTY", False)),
         is_dry=command == "run-operation" and _is_dry(flags),
         reuse=_variables(config).get("vcs_reuse"),
+        options=_options(context),
+    )
+
+
+def _options(context: click.Context | None) -> Settings:
+    """Return the options of a dbt command that chose profile and target, if they were typed."""
+
+    def typed(name: str) -> str | None:
+        is_typed = context is not None and (
+            context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        )
+        value = context.params.get(name) if context is not None and is_typed else None
+        return None if value is None else str(value)
+
+    return Settings(
+        project_dir=typed("project_dir"),
+        profiles_dir=typed("profiles_dir"),
+        profile=typed("profile"),
+        profile_target=typed("target"),
     )
 
 

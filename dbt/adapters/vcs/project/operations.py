@@ -15,10 +15,11 @@ import click
 import pyarrow as pa
 
 from dbt.adapters.vcs.changes.merges.project_rules import Rules
-from dbt.adapters.vcs.cli import COMMANDS, main
+from dbt.adapters.vcs.cli import main
+from dbt.adapters.vcs.commands import COMMANDS
 from dbt.adapters.vcs.commands.failure import Failure, ShownFailure
 from dbt.adapters.vcs.commands.layout import Block, plain_lines
-from dbt.adapters.vcs.commands.options import NameList, Pair, Settings
+from dbt.adapters.vcs.commands.options import NameList, Pair, Settings, with_options
 from dbt.adapters.vcs.commands.session import CommandSession, ProgressLine
 from dbt.adapters.vcs.core.errors import InputError, VcsError
 from dbt.adapters.vcs.core.repository import Repository
@@ -57,6 +58,7 @@ class Caller:
         schema: The schema of names without one.
         engine: Creates the engine; None for one with no settings.
         rules: The project's rules for branches and merges.
+        settings: The options that chose the target, which printed commands need again.
     """
 
     repository: Repository
@@ -65,6 +67,7 @@ class Caller:
     schema: str = "default"
     engine: Callable[[], Engine] | None = None
     rules: Rules = field(default_factory=Rules)
+    settings: Settings = field(default_factory=Settings)
 
 
 class OperationSession(CommandSession):
@@ -75,7 +78,7 @@ class OperationSession(CommandSession):
     """
 
     def __init__(self, caller: Caller, command: click.Command) -> None:
-        super().__init__(Settings())
+        super().__init__(caller.settings)
         self.target = None
         self.repository = caller.repository
         self.branch = caller.branch
@@ -108,11 +111,11 @@ class OperationSession(CommandSession):
 
     def say(self, blocks: Iterable[Block]) -> None:
         """Collect what was done as text."""
-        self.lines.extend(plain_lines(blocks))
+        self.lines.extend(plain_lines(self.typed(blocks)))
 
     def warn(self, lines: Iterable[str]) -> None:
         """Collect warnings."""
-        self.lines.extend(lines)
+        self.lines.extend(with_options(text, self.settings) for text in lines)
 
     @property
     def progress(self) -> ProgressLine:

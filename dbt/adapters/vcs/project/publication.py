@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from shlex import quote
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -140,7 +141,7 @@ class Publication:
         rest = [name for name in found if name not in told]
         if rest:
             target = self.line.run.target
-            yield f"Stale now: {joined(rest)}. See dbt-vcs stale {target}."
+            yield f"Stale now: {joined(rest)}. See dbt-vcs stale {quote(target)}."
 
     def _healer(self, carry: Carry) -> RunHealer:
         repository, invocation = self.workspace.repository, self.invocation
@@ -184,7 +185,7 @@ class Publication:
             f"The run was not published to {run.target}, which is unchanged. Run the same command "
             f"again: it builds on {run.target} as it is now, and takes what is not stale from "
             f"what was computed before. The reason: {error} The branch {run.name} keeps the "
-            f"results: dbt-vcs show {run.name}"
+            f"results: dbt-vcs show {quote(run.name)}"
         )
         return ConflictError(text) if isinstance(error, ConflictError) else VcsError(text)
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from shlex import quote
 from typing import Any, Final
 
 import msgspec
 from dbt.adapters.events.logging import AdapterLogger
 
 from dbt.adapters.vcs.changes.merges.project_rules import Rules
+from dbt.adapters.vcs.commands.options import with_options
 from dbt.adapters.vcs.core.errors import VcsError, listed
 from dbt.adapters.vcs.core.ids import node_name
 from dbt.adapters.vcs.core.model import NodeRun, Origin, Run, TableEntry
@@ -96,7 +98,12 @@ class RunLife:
         self._project = project
         self._credentials = credentials
         self._rules = rules
-        self._upkeep = Upkeep(workspace, line, auto=credentials.auto_optimize, warn=logger.warning)
+        self._upkeep = Upkeep(
+            workspace,
+            line,
+            auto=credentials.auto_optimize,
+            warn=lambda text: logger.warning(with_options(text, invocation.options)),
+        )
         self._modes = ReuseModes(
             Results(workspace.repository.blobs),
             project.node,
@@ -398,12 +405,13 @@ class RunLife:
             self.line.record(f"dbt {self.invocation.command}: tests", self._record(found))
         run = self.line.end(Status.PASSED, "waiting to be published", tested=tested)
         if self.repository.branch(run.target).protection is not None:
-            why, step = f"{run.target} is protected", f"dbt-vcs promote {run.name} {run.target}"
+            why = f"{run.target} is protected"
+            step = f"dbt-vcs promote {quote(run.name)} {quote(run.target)}"
         elif self._credentials.publish == "after_tests":
             why, step = "publish: after_tests", "dbt test"
         else:
             why = f"publish: {self._credentials.publish}"
-            step = f"dbt-vcs merge {run.name} {run.target}"
+            step = f"dbt-vcs merge {quote(run.name)} {quote(run.target)}"
         self._say(f"Not published yet ({why}). Next: {step}")
 
     def _unrecorded(self) -> list[NodeRun]:

@@ -7,6 +7,7 @@ the resolution `custom`; setting the resolution to a side fills in the result.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from shlex import quote
 from typing import Any, Final
 
 import numpy as np
@@ -57,8 +58,8 @@ def edit_conflicts(scope: Scope, merge: OpenMerge, statement: Statement) -> Outc
             f"The branch {merge.branch} keeps the conflicts of merging {merge.source} into "
             f"{merge.target}; nothing can be changed there but what is chosen for them: update "
             f"<table> set {RESOLUTION} = 'ours', or set {RESULT}<column> = <value>, where ... "
-            f"Change tables on another branch, and give the merge up with dbt-vcs merge --abort "
-            f"{merge.target}."
+            f"Change tables on another branch. To give the merge up: dbt-vcs merge --abort "
+            f"{quote(merge.target)}"
         )
     # Decision 13: conflicts are tables on a branch of their own, so an update resolves them.
     name = scope.name(statement.target.name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from shlex import quote
 from typing import Final, NamedTuple, NoReturn
 
 import msgspec
@@ -79,7 +80,7 @@ def increment_of(
         raise InputError(
             f"{reader} doesn't record which version of {relation} it accounts for: it was built "
             f"without changes() of {relation}. Build it once from all rows: dbt build "
-            f"--full-refresh --select {reader.identifier}."
+            f"--full-refresh --select {quote(reader.identifier)}"
         )
     before = None if found.snapshot is None else SnapshotId(found.snapshot)
     _check_present(overlay, reader, Increment(relation, before, entry.snapshot))
@@ -248,7 +249,7 @@ def _raise_collected(reader: RelationName, step: Increment) -> NoReturn:
     raise NotFoundError(
         f"{reader} accounts for {_version(step.before)} of {step.relation}, whose rows have been "
         f"collected, so what changed since can't be read. Build it once from all rows: dbt build "
-        f"--full-refresh --select {reader.identifier}."
+        f"--full-refresh --select {quote(reader.identifier)}"
     )
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from shlex import quote
 from typing import TYPE_CHECKING, Final, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -123,7 +124,7 @@ def find_version_at(
     if commit is None:
         raise NotFoundError(
             f"The history begins after {when}, so there is no {relation} of that time. "
-            f"Give a later one; dbt-vcs log --relation {relation} lists its versions."
+            f"Give a later one, of these: dbt-vcs log --relation {quote(str(relation))}"
         )
     return TableVersion(_shown_at(repository, relation, commit, f"at {when}"), commit)
 
@@ -155,7 +156,7 @@ def _shown_at(
     hint = f" Did you mean {' or '.join(f'{relation.schema}.{name}' for name in near)}?"
     raise NotFoundError(
         f"There is no table {relation} {where} (commit {commit[:12]}).{hint if near else ''} "
-        f"dbt-vcs log --relation {relation} lists the commits that changed it."
+        f"The commits that changed it: dbt-vcs log --relation {quote(str(relation))}"
     )
 
 
@@ -265,7 +266,7 @@ def find_points(
         find_point(overlay, after.relation, None, zone)
         raise NotFoundError(
             f"There is no table {after.relation} in either version. "
-            f"dbt-vcs log --relation {after.relation} lists the commits that changed it."
+            f"The commits that changed it: dbt-vcs log --relation {quote(str(after.relation))}"
         )
     return old, new
 

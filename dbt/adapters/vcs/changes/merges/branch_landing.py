@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from shlex import quote
 from typing import NamedTuple, NoReturn
 
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import OpenMerge, Terms
@@ -176,9 +177,10 @@ def _keep(repository: Repository, plan: MergePlan, terms: Terms, author: str) ->
     raise ConflictError(
         f"{source!r} and {target!r} changed the same in different ways since {plan.base[:12]}: "
         f"{plan.conflicts_line}. Nothing was changed on {target!r}; the conflicts are kept. "
-        f"Look at them: dbt-vcs conflicts {target}. Choose: dbt-vcs resolve <relation> --with "
-        f"ours|theirs|base|delete. Then: dbt-vcs merge --continue {target}, or --abort {target}"
-        f"{'.' if tests else ''}{tests}"
+        f"Look at them: dbt-vcs conflicts {quote(target)}. Choose: dbt-vcs resolve --all --with "
+        f"ours {quote(target)} (or theirs, base, delete, or for a single relation). Then: dbt-vcs "
+        f"merge --continue {quote(target)}. To give the merge up: dbt-vcs merge --abort "
+        f"{quote(target)}" + (f".{tests}" if tests else "")
     )
 
 
@@ -275,7 +277,9 @@ def _check_required_tests(repository: Repository, plan: MergePlan) -> None:
 
 def _next_step(plan: MergePlan) -> str:
     work, target = plan.work, plan.target.name
-    given_up = f"Give this merge up (dbt-vcs merge --abort {target}). " if work.decisions else ""
+    given_up = (
+        f"Give this merge up (dbt-vcs merge --abort {quote(target)}). " if work.decisions else ""
+    )
     if work.run is not None:
         return f"{given_up}Run dbt build again on what {target!r} has now, then promote that run."
     return (

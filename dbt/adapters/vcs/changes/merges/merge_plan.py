@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from shlex import quote
 from typing import Final, Literal, TypeAlias
 
 from dbt.adapters.vcs.changes.diffs.summaries import ChangeSummary, list_changes, summarize
@@ -140,7 +141,8 @@ class MergePlan:
             raise ConflictError(
                 f"Values were chosen for rows, and by now {self.target.name!r} has all of "
                 f"{self.work.source!r}, or nothing else. Nothing was changed. Give the merge up "
-                "(dbt-vcs merge --abort), and set the values with an update."
+                f"(dbt-vcs merge --abort {quote(self.target.name)}), and set the values with an "
+                "update."
             )
 
 
@@ -292,8 +294,8 @@ class _Relations:
         if decided is not None and decided.has_values:
             raise ConflictError(
                 f"Values were chosen for rows of {name}, whose rows are not changed on both sides "
-                "any more. Nothing was changed. Begin again (dbt-vcs merge --abort, then merge), "
-                "and set the values with an update."
+                "any more. Nothing was changed. Begin again (dbt-vcs merge --abort, then "
+                "merge), and set the values with an update."
             )
 
     def _conflict(self, name: RelationName, triple: Sides[Entry]) -> None:

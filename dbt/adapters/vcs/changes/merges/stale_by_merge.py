@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from shlex import quote
 from typing import Final, NamedTuple, TypeAlias
 
 from dbt.adapters.vcs.changes.merges.conflicts.policy import OnStale
@@ -149,11 +150,11 @@ def check_fresh(repository: Repository, plan: MergePlan) -> None:
         return
     source, target = plan.work.source, plan.target.name
     step = (
-        f"Run dbt build again on what {target!r} has now, with the models that dbt-vcs stale "
-        f"--select prints for {source}, then promote that run."
+        f"Run dbt build again on what {target!r} has now, with the models of `dbt-vcs stale "
+        f"{quote(source)} --select`, then promote that run."
         if plan.work.run is not None
-        else f"Merge {target!r} into {source!r}, build there what dbt-vcs stale {source} --select "
-        "prints, and promote again."
+        else f"Merge {target!r} into {source!r}, build there the models of `dbt-vcs stale "
+        f"{quote(source)} --select`, and promote again."
     )
     raise ConflictError(
         f"{target!r} requires fresh tables, and these would be stale there: {joined(stale)}. "
@@ -282,6 +283,6 @@ def _lines(healed: Healed, stale: Sequence[NewlyMoved]) -> list[str]:
     if stale:
         lines.append(
             f"Stale on {target}, since others changed what was read: "
-            f"{joined(map(moved_text, stale))}. See dbt-vcs stale {target}."
+            f"{joined(map(moved_text, stale))}. See dbt-vcs stale {quote(target)}."
         )
     return lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import NamedTuple
 
 from dbt.adapters.vcs.changes.writes.versions import version_again
@@ -83,8 +84,8 @@ def last_of(repository: Repository, head: CommitId, name: RelationName) -> Past:
         if entry is not None:
             return Past(entry, id)
     raise NotFoundError(
-        f"{name} never existed in this branch's history. Check the name; dbt-vcs restore --to "
-        "<revision> brings back what another branch has."
+        f"{name} never existed in this branch's history. Check the name. To bring back what "
+        f"another branch has: dbt-vcs restore {quote(str(name))} --to REVISION"
     )
 
 

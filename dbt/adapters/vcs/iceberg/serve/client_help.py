@@ -87,7 +87,7 @@ def _note(served: Served) -> str | None:
     if served.is_protected:
         return (
             f"{served.warehouse} is protected. Make a branch, use it as the warehouse, and "
-            f"promote it: dbt-vcs branch create NAME {served.warehouse}"
+            f"promote it: dbt-vcs branch create NAME {shlex.quote(str(served.warehouse))}"
         )
     return "TOKEN needs the role writer on the branch." if served.has_tokens else None
 

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from shlex import quote
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -212,8 +213,8 @@ class IcebergDocuments:
         if table.version != entry.snapshot:
             raise UnsupportedError(
                 f"The version {entry.snapshot[:12]} of {relation} was named by its id, and the "
-                f"commit {commit[:12]} shows another one. Ask for a commit that shows it: "
-                f"dbt-vcs log --relation {relation} lists them."
+                f"commit {commit[:12]} shows another one. Ask for a commit that shows it, one of "
+                f"these: dbt-vcs log --relation {quote(str(relation))}"
             )
         return table._replace(metadata=self._with_folders(table.metadata, entry, branch))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from shlex import quote
 from typing import Final, TypeVar
 
 from dbt.adapters.vcs.changes.writes.compaction import is_table_due, put_optimized, rewrite_table
@@ -377,7 +378,7 @@ class Upkeep:
         names = sorted(map(str, self._due))
         self._warn(
             f"Many small files or deleted rows make these tables slow to read: "
-            f"{listed(names, _SHOWN)}. Compact them: dbt-vcs optimize {names[0]}, or set "
+            f"{listed(names, _SHOWN)}. Compact them: dbt-vcs optimize {quote(names[0])}, or set "
             "auto_optimize: true."
         )
 

@@ -21,6 +21,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timezone, tzinfo
 from functools import cached_property
+from shlex import quote
 from typing import Any, Final
 
 import numpy as np
@@ -475,8 +476,8 @@ def decided_rows(table: ConflictTable) -> tuple[Decided, ...]:
     if table.open:
         raise ConflictError(
             f"{table.open} of {len(table.rows)} conflicts of {table.name} are not resolved yet. "
-            f"Choose for them: dbt-vcs resolve {table.name} --with ours|theirs|base|delete [--key "
-            "column=value], or --key column=value --set column=value"
+            f"Choose for them: dbt-vcs resolve {quote(str(table.name))} --with ours (or theirs, "
+            "base, delete), for a row with --key COLUMN=VALUE, or with --set COLUMN=VALUE as well"
         )
     # Decision 13: continuing plans the merge again. A choice must not apply to a row that somebody
     # else has changed meanwhile.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from shlex import quote
 from typing import Final
 
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice, Mode
@@ -91,7 +92,7 @@ def find_open_merge(repository: Repository, target: str) -> OpenMerge:
     if found is None:
         raise NotFoundError(
             f"No merge into {target!r} is waiting for conflicts to be resolved. "
-            f"Begin one: dbt-vcs merge <source> {target}"
+            f"Begin one: dbt-vcs merge SOURCE {quote(target)}"
         )
     return found
 

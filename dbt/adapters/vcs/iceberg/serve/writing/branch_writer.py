@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import Any, Final, Literal, NoReturn, TypeVar
 
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import open_merge_of
@@ -146,7 +147,7 @@ def writer_of(
     if run_of(found) is not None or open_merge_of(found) is not None:
         raise bad_request(
             f"The branch {revision!r} belongs to a run or to a merge that waits. Write to a "
-            f"branch of your own: dbt-vcs branch create NAME {revision}"
+            f"branch of your own: dbt-vcs branch create NAME {quote(revision)}"
         )
     name = NOBODY if bearer.name == "-" else bearer.name
     # The header is anybody's word, and goes into a commit's message.
@@ -215,7 +216,7 @@ def _refuse_revision(repository: Repository, revision: str) -> NoReturn:
         raise RestError(404, NO_NAMESPACE, str(error)) from None
     raise bad_request(
         f"{revision!r} is not a branch, and only branches change. Make one, and use it as the "
-        f"warehouse: dbt-vcs branch create NAME {revision}"
+        f"warehouse: dbt-vcs branch create NAME {quote(revision)}"
     )
 
 

@@ -102,7 +102,7 @@ def _column(field: Any) -> IcebergColumn:
         if field.get(key) is not None:
             raise bad_request(
                 f"The column {name!r} has a default ({key}), which clients can't give. Add it "
-                "without one, or with `alter table` in dbt-vcs sql."
+                "without one, or with `alter table` in `dbt-vcs sql`."
             )
     return IcebergColumn(
         number=field["id"],

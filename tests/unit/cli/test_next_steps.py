@@ -1,0 +1,154 @@
+"""What a message says to type next is typed as it is printed, and does what it says."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from dbt.adapters.vcs.commands.options import Settings, with_options
+from dbt.adapters.vcs.workspace.run_branch import Status
+from tests.unit.cli.conftest import Call
+from tests.unit.warehouse import Warehouse
+
+AWKWARD = "fix;a&b'c"
+"""A name that git's rules allow, and that a shell takes for several commands."""
+STEP = re.compile(r": (dbt-vcs .*?)(?=\.(?: |$)|, or | \(| and |$)", re.MULTILINE)
+
+
+def steps_of(text: str) -> list[str]:
+    return STEP.findall(text)
+
+
+@pytest.fixture(params=["-r", "--target"])
+def chosen(
+    request: pytest.FixtureRequest, call: Call, warehouse: Warehouse, tmp_path: Path
+) -> Call:
+    """Run the command on the warehouse, from a folder that doesn't choose it."""
+    if request.param == "-r":
+        return lambda *words, code=0: call("-r", warehouse.blobs.uri, *words, code=code)
+    project = tmp_path / "my project"
+    project.mkdir()
+    (project / "dbt_project.yml").write_text("name: shop\nprofile: shop\n")
+    target = f"{{type: vcs, schema: shop, repository: {warehouse.blobs.uri}, branch: main}}"
+    (project / "profiles.yml").write_text(
+        f"shop: {{target: none, outputs: {{none: {{type: duckdb}}, 'd v': {target}}}}}\n"
+    )
+    chosen = ("--project-dir", str(project), "--target", "d v")
+    return lambda *words, code=0: call(*words, *chosen, code=code)
+
+
+def test_a_merge_with_conflicts_is_finished_by_what_it_says(
+    chosen: Call, call: Call, warehouse: Warehouse
+) -> None:
+    warehouse.put(a="1", dropped="1")
+    warehouse.branch(AWKWARD)
+    warehouse.put(a="2", dropped="2")
+    warehouse.put(AWKWARD, a="3", dropped=None)
+    said = chosen("merge", "main", AWKWARD, code=1).stderr
+    show, choose, finish, _ = steps_of(said)
+    for step in steps_of(call(*shlex.split(show)[1:]).output):
+        call(*shlex.split(step)[1:])
+    assert steps_of(call(*shlex.split(choose)[1:], "--again").output) == [finish]
+    assert steps_of(chosen("status").output) == [finish]
+    assert "Merged" in call(*shlex.split(finish)[1:]).output
+    assert warehouse.repository.find_branch(f"merges/{AWKWARD}") is None
+
+
+def test_a_merge_with_conflicts_is_given_up_by_what_it_says(
+    chosen: Call, call: Call, warehouse: Warehouse
+) -> None:
+    warehouse.put(a="1")
+    warehouse.branch(AWKWARD)
+    warehouse.put(a="2")
+    warehouse.put(AWKWARD, a="3")
+    *_, abort = steps_of(chosen("merge", "main", AWKWARD, code=1).stderr)
+    assert "Aborted" in call(*shlex.split(abort)[1:]).output
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        (("branch", "delete", AWKWARD), 0),
+        (("show", "gone"), 1),
+        (("branch", "delete", "kept"), 2),
+        (("restore", "shop.a", "--to", "main~1"), 0),
+        (("restore", "shop.never"), 1),
+        (("blame", "shop.b", "--key", "id=1", "--at", "main~2"), 1),
+        (("reuse", "why", "never"), 1),
+        (("merge", "--abort", "--dry-run"), 2),
+        (("merge", "--continue", "main"), 1),
+        (("merge", "dev", "v1"), 2),
+        (("gc", "--retention", "0"), 2),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_a_step_is_a_command(
+    chosen: Call, call: Call, warehouse: Warehouse, line: tuple[str, ...], code: int
+) -> None:
+    warehouse.put(a="1", b="1")
+    warehouse.put(a="1 2", b="1 2")
+    for name in (AWKWARD, "gone", "kept", "dev"):
+        warehouse.branch(name)
+    warehouse.put("dev", c="1")
+    repository = warehouse.repository
+    repository.create_tag("v1", warehouse.head(), author="ann")
+    repository.delete_branch("gone", author="ann")
+    call("-r", warehouse.blobs.uri, "branch", "protect", "kept")
+    said = chosen(*line, code=code).output
+    steps = [step for step in steps_of(said) if not re.search(r"\b[A-Z]{4,}\b", step)]
+    for step in steps:
+        call(*shlex.split(step)[1:])
+    assert "dbt-vcs " in said or "dbt build --" in said
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        (("diff", "main...dev"), 0),
+        (("diff", "dev", "--summary"), 0),
+        (("merge", "dev"), 0),
+        (("branch", "delete", "dev"), 0),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_a_run_that_never_reached_its_branch_is_named(
+    chosen: Call, call: Call, warehouse: Warehouse, line: tuple[str, ...], code: int
+) -> None:
+    warehouse.put(a="1")
+    warehouse.branch("dev")
+    warehouse.run("r1", Status.PUBLISHED, target="dev", a="2")
+    warehouse.run("r2", Status.FAILED, target="dev", note="test.shop.x failed", a="2")
+    said = chosen(*line, code=code).stderr
+    assert "The last run for 'dev', dbt build, is failed (test.shop.x failed)" in said
+    (step,) = steps_of(said)
+    assert "runs/r2" in step and "test.shop.x failed" in call(*shlex.split(step)[1:]).output
+
+
+def test_a_run_that_was_followed_by_a_published_one_is_not_named(
+    vcs: Call, warehouse: Warehouse
+) -> None:
+    warehouse.put(a="1")
+    warehouse.branch("dev")
+    warehouse.run("r1", Status.FAILED, target="dev", a="2")
+    warehouse.run("r2", Status.PUBLISHED, target="dev", a="2")
+    assert vcs("diff", "main...dev").stderr == ""
+
+
+def test_the_options_of_the_call_are_printed_and_no_secret() -> None:
+    settings = Settings(
+        repository="s3://shop/ware house",
+        storage_options=(("region", "eu"), ("secret_access_key", "hidden")),
+    )
+    said = with_options("See dbt-vcs stale dev. Next: dbt test", settings)
+    assert said == (
+        "See dbt-vcs -r 's3://shop/ware house' --storage-option region=eu stale dev. "
+        "Next: dbt test"
+    )
+    target = Settings(profile="shop", profile_target="dev")
+    said = with_options("the branch of a dbt run. Next: dbt test", target)
+    assert said == "the branch of a dbt run. Next: dbt test --profile shop --target dev"
+    assert with_options(said, target) == said
+    assert with_options("dbt-vcs needs Java", target) == "dbt-vcs needs Java"

@@ -1,7 +1,7 @@
 # make demo, make test and make test-all are all that a fresh machine with Python and Java needs.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rest test-all check check-tests smoke conformance verify lowest nightly chaos s3 cluster interop lint docs bench bench-dbt bench-peers java clean
+.PHONY: help demo test test-rest test-all check check-tests smoke conformance verify lowest nightly chaos s3 cluster interop pictures lint docs bench bench-dbt bench-peers java clean
 
 PYTHON ?= python3
 VENV   := .venv
@@ -86,6 +86,10 @@ interop: java $(VENV)/.test ## read and write a served repository with Spark and
 	PYTHONPATH=. $(USUAL) $(BIN)/python -m pytest integration_tests/interop -o addopts= \
 	    --junitxml=target/interop.xml; ran=$$?; \
 	    PYTHONPATH=.:integration_tests $(BIN)/python -m interop.report target/interop.xml && exit $$ran
+
+pictures: $(VENV)/.dev ## try a review's page in Chromium and with axe-core, and draw docs/pictures/review-*.png; needs chromium, npm, pdftoppm
+	$(BIN)/python -m pytest tests/browser -o addopts= -rs
+	PYTHONPATH=. $(BIN)/python -m tests.browser.pictures
 
 smoke: java ## build the sdist and the wheel into dist/, install only the wheel and build a small project with it
 	$(PYTHON) tests/smoke.py

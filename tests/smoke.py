@@ -64,6 +64,8 @@ def check(commands: Path, project: Path) -> None:
     assert [commit["message"] for commit in commits][:1] == ["dbt build --target dev"], commits
     show = run(commands / "dbt-vcs", "show", "main", folder=project)
     assert "analytics.named" in show and "analytics.cities" in show, show
+    run(commands / "dbt-vcs", "review", "main~1..main", folder=project)
+    assert "</html>" in (project / "review.html").read_text(encoding="utf-8")
 
 
 def main() -> None:

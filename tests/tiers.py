@@ -14,6 +14,7 @@ from typing import Final
 import pytest
 
 SLOW: Final = (
+    "browser/test_review_in_browser.py",
     "chaos/test_campaign.py",
     "chaos/test_mends.py",
     "chaos/test_plays.py",

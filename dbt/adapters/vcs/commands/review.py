@@ -15,7 +15,7 @@ import msgspec
 
 from dbt.adapters.vcs.changes.diffs.row_facts import ColumnPatterns
 from dbt.adapters.vcs.commands.diff import read_ends, resolved
-from dbt.adapters.vcs.commands.layout import Block, counted, line
+from dbt.adapters.vcs.commands.layout import Block, counted, line, size
 from dbt.adapters.vcs.commands.output import json_lines, print_lines
 from dbt.adapters.vcs.commands.review_report import (
     RelationReview,
@@ -220,7 +220,10 @@ def _commands(
     )
 
 
-Format: TypeAlias = Literal["markdown", "json"]
+Format: TypeAlias = Literal["html", "markdown", "json"]
+
+_PAGE: Final = "review.html"
+_SUFFIXES: Final[dict[str, Format]] = {".md": "markdown", ".json": "json"}
 
 
 @verb(prints_json=False)
@@ -228,9 +231,17 @@ def review_command(
     session: CommandSession,
     revisions: Annotated[str, Option(metavar="BASE...HEAD")],
     *,
-    format: Annotated[Format, Option("The form of the review.")] = "markdown",
+    format: Annotated[
+        Format | None, Option("The form of the review; by default what FILE ends in, else html.")
+    ] = None,
     output: Annotated[
-        str | None, Option("The file to write; - for standard output.", "-o", metavar="FILE")
+        str | None,
+        Option(
+            "The file to write; - for standard output. By default review.html for a page, and "
+            "standard output for the other forms.",
+            "-o",
+            metavar="FILE",
+        ),
     ] = None,
     limit: Annotated[int, rows_limit("Rows of each relation")] = 0,
 ) -> None:
@@ -263,12 +274,14 @@ def review_command(
         options=_options(session),
     )
     found = review(repository, base, ends.after, request, from_merge_base=ends.before != base)
-    text = _RENDERED[format](found)
-    if output in (None, "-"):
+    form = format or _SUFFIXES.get(Path(output or _PAGE).suffix.lower(), "html")
+    text = _RENDERED[form](found)
+    output = output or (_PAGE if form == "html" else "-")
+    if output == "-":
         session.progress.end()
-        print_lines(text.splitlines())
+        # Not `splitlines`, which also parts a line at characters that a value may have.
+        print_lines(text.removesuffix("\n").split("\n"))
         return
-    assert output is not None
     _write(output, text)
     session.say(_written_text(found, output))
 
@@ -283,7 +296,17 @@ def _markdown(found: Review) -> str:
     return markdown(found)
 
 
-_RENDERED: Final[dict[Format, Callable[[Review], str]]] = {"markdown": _markdown, "json": _json}
+def _html(found: Review) -> str:
+    from dbt.adapters.vcs.commands.review_page import page
+
+    return page(found)
+
+
+_RENDERED: Final[dict[Format, Callable[[Review], str]]] = {
+    "html": _html,
+    "markdown": _markdown,
+    "json": _json,
+}
 
 
 def _write(output: str, text: str) -> None:
@@ -305,7 +328,7 @@ def _written_text(found: Review, output: str) -> Iterator[Block]:
     count = len(found.relations)
     yield line(
         f"{found.head.revision} changes {counted(count, 'relation')} and {verdict}; the review is "
-        f"in {output}."
+        f"in {output} ({size(Path(output).stat().st_size)})."
     )
     for reason in found.verdict.reasons:
         yield line(f"  {reason}")

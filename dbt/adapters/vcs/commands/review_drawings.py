@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
@@ -168,28 +168,31 @@ def _collapsed(
     """Return a graph in which unaffected boxes that feed the same ones are one box."""
     if len(boxes) <= _FEW:
         return dict(boxes), list(edges)
-    shown = {name for name, box in boxes.items() if box.state != "reused"}
-    readers: dict[str, set[str]] = defaultdict(set)
-    for a, b in edges:
-        if b in shown:
-            readers[a].add(b)
-    groups: dict[frozenset[str], list[str]] = defaultdict(list)
-    for name in sorted(boxes.keys() - shown):
-        # What feeds nothing that is drawn would stand alone.
-        if readers[name]:
-            groups[frozenset(readers[name])].append(name)
-    result = {name: boxes[name] for name in boxes if name in shown}
+    shown = {name: box for name, box in boxes.items() if box.state != "reused"}
     kept = [(a, b) for a, b in edges if a in shown and b in shown]
-    for group, names in groups.items():
+    for names, readers in list(_alike(edges, shown)):
         box = boxes[names[0]]
         if len(names) > 1:
             title = f"{len(names)} unchanged relations"
-            while title in result:
+            while title in shown:
                 title += " "
             box = Box(name=title, state="reused", note=", ".join(names))
-        result[box.name] = box
-        kept += [(box.name, reader) for reader in sorted(group)]
-    return result, sorted(kept)
+        shown[box.name] = box
+        kept += [(box.name, reader) for reader in readers]
+    return shown, sorted(kept)
+
+
+def _alike(edges: Sequence[Edge], shown: Collection[str]) -> Iterator[tuple[list[str], list[str]]]:
+    """Yield the names of inputs outside of `shown` that feed the same boxes in it, and these."""
+    readers: dict[str, list[str]] = defaultdict(list)
+    for a, b in edges:
+        if b in shown and a not in shown:
+            readers[a].append(b)
+    groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for name in sorted(readers):
+        groups[tuple(readers[name])].append(name)
+    for group, names in groups.items():
+        yield names, list(group)
 
 
 def _layers(names: Mapping[str, Box], edges: Sequence[Edge]) -> dict[str, int]:

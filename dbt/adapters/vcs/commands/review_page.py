@@ -134,22 +134,21 @@ def page(review: Review, *, row_bytes: int = ROW_BYTES, code_bytes: int = CODE_B
         f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
         "img-src data:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
     )
-    return (
-        _environment()
-        .get_template("review.html.j2")
-        .render(
-            review=review,
-            verdict=review.verdict,
-            sections=sections,
-            whole=_WHOLE,
-            numbers={section.relation.name: section.number for section in sections},
-            changed_code=sum(1 for section in sections if section.has_code),
-            drawing=_lineage(review, sections),
-            policy=Markup(policy),
-            style=Markup(style),
-            script=Markup(script),
-        )
+    made = _environment().get_template("review.html.j2")
+    text = made.render(
+        review=review,
+        verdict=review.verdict,
+        sections=sections,
+        whole=_WHOLE,
+        numbers={section.relation.name: section.number for section in sections},
+        changed_code=sum(1 for section in sections if section.has_code),
+        drawing=_lineage(review, sections),
+        policy=Markup(policy),
+        style=Markup(style),
+        script=Markup(script),
     )
+    # The template's macros leave blank lines before the document.
+    return text.strip() + "\n"
 
 
 @cache
@@ -261,12 +260,13 @@ def _differs(line: ColumnLine) -> bool:
 
 def _sample(facts: RowFacts) -> tuple[tuple[str, ...], tuple[SampleRow, ...]]:
     """Return the heads of the sample, and the kind and the cells of each row."""
-    key = range(facts.key)
+    key, rest = range(facts.key), range(facts.key, len(facts.heads))
     changed = {place for row in facts.sample for place in row.changed}
-    others = [place for place in range(facts.key, len(facts.heads)) if place in changed]
     # A row that was added or removed has no changed cells: then the first columns show what it is.
-    if any(row.before is None or row.after is None for row in facts.sample):
-        others += [place for place in range(facts.key, len(facts.heads)) if place not in changed]
+    has_whole = any(row.before is None or row.after is None for row in facts.sample)
+    others = sorted(
+        rest if has_whole else changed & set(rest), key=lambda at: (at not in changed, at)
+    )
     shown = sorted([*key, *others[:_SAMPLE_COLUMNS]])
     rows = []
     for row in facts.sample:

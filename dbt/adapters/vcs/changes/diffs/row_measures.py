@@ -145,6 +145,7 @@ def row_facts(
 
 _ROWS: Final = "__vcs_review_rows"
 _SOME: Final = "__vcs_review_some"
+_WHOLE: Final = "__vcs_review_whole"
 
 
 def _shown(found: TableDiff, secrets: Secrets) -> tuple[_Shown, ...]:
@@ -379,8 +380,9 @@ def _figures_of_rows(
 ) -> dict[int, ColumnFigures]:
     """Return the figures of columns, by any number, of all rows of a version."""
     fields = {item.field.id: item.field for item in read.values()}
-    mounted = session.mount_physical(version.mount(fields=tuple(fields.values())))
     # The same names for all tables, so that a text is translated once.
+    mount = replace(version.mount(fields=tuple(fields.values())), id=_WHOLE)
+    mounted = session.mount_physical(mount)
     columns = ", ".join(f"{quoted(item.field.id)} c{n}" for n, item in read.items())
     texts = chain.from_iterable(_measures(item, f"c{n}") for n, item in read.items())
     query = f"select {_listed(texts)} from (select {columns} from {mounted}) whole"

@@ -309,6 +309,25 @@ def test_a_redaction_leaves_the_names_that_a_collection_wrote_down(tables: Table
     assert again(tables).branch("zoe/work").head
 
 
+@pytest.mark.parametrize("text", ["main", "mai", "dev"])
+def test_a_merge_that_waits_goes_on_when_its_branches_names_are_redacted(
+    tables: Tables, text: str
+) -> None:
+    base = tables.entry([tables.block({1: JANE, 2: "kim"})], key=True)
+    tables.put(a=base)
+    tables.warehouse.branch("dev")
+    for branch, name in (("main", "kit"), ("dev", "kip")):
+        rows = tables.block({1: JANE, 2: name})
+        tables.put(branch, a=tables.entry([rows], parents=[base], key=True))
+    with pytest.raises(ConflictError):
+        merge(again(tables), "dev", "main", author="ann")
+    request = PurgeRequest(relation="shop.a", where="id = 1", redact=(text,))
+    purge(again(tables), request, author="bob")
+    resolve(again(tables), "main", "shop.a", RowChoice(choice=Choice.THEIRS), author="ann")
+    continue_merge(again(tables), "main", author="ann")
+    assert shown(again(tables), "main") == {2: "kip"}
+
+
 def test_whoever_knew_a_log_before_it_was_redacted_goes_on(tables: Tables) -> None:
     tables.warehouse.put(
         a=tables.entry([tables.block({1: JANE})]), message=f"insert into a values (1, '{JANE}')"

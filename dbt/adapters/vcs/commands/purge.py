@@ -241,7 +241,8 @@ def _plan_of(
     """Rewrite the history, and write its files and manifests unless this is a dry run."""
     objects = repository.objects
     files = NewFiles(repository.blobs, erase, dry_run=dry_run)
-    history = History(objects, files.segment, request.redact)
+    branches = frozenset(repository.refs.names("heads"))
+    history = History(objects, files.segment, request.redact, branches)
     if not dry_run:
         history.put = objects.put
     # Each behind what it names, and versions before commits, so that every new id is known.

@@ -8,7 +8,7 @@ as they are, and two branches that had a common ancestor have it still.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeVar
@@ -294,6 +294,7 @@ class History:
         objects: Where they are.
         segment: Returns a segment with the files that take the place of others.
         redact: Texts to take out of messages.
+        names: Names of branches, which stay: a merge that waits says by one where it belongs.
         put: Stores a value and returns its id.
         new: The new ids found so far, by kind; those that stay are among them.
     """
@@ -301,6 +302,7 @@ class History:
     objects: ObjectStore
     segment: Callable[[Segment], Segment]
     redact: Sequence[str] = ()
+    names: Collection[str] = ()
     # A dry run only computes ids.
     put: Callable[[Value], str] = lambda value: encode(value)[0]
     commits: dict[CommitId, CommitId] = field(default_factory=dict)
@@ -362,7 +364,9 @@ class History:
         self.commits[id] = id if new == old else CommitId(self.put(new))
 
     def redacted(self, text: str) -> str:
-        """Return a text without what is to be redacted."""
+        """Return a text without what is to be redacted; itself if it is the name of a branch."""
+        if text in self.names:
+            return text
         for part in self.redact:
             text = text.replace(part, REDACTED)
         return text

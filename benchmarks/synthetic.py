@@ -17,7 +17,6 @@ from dbt.adapters.vcs.core.ids import (
     new_write_id,
     system_clock,
 )
-from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import (
     Block,
     Field,
@@ -29,7 +28,7 @@ from dbt.adapters.vcs.core.model import (
     TableEntry,
 )
 from dbt.adapters.vcs.core.model.snapshot import MAX_BLOCKS
-from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.repository import Proposal, Repository
 from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges
 

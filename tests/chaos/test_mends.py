@@ -14,8 +14,8 @@ from dbt.adapters.vcs.changes.merges import branch_landing
 from dbt.adapters.vcs.commands import garbage, gc, restore
 from dbt.adapters.vcs.core.codec import decode_record
 from dbt.adapters.vcs.core.errors import DamagedError, StorageError
-from dbt.adapters.vcs.core.landing import Lander
 from dbt.adapters.vcs.core.model import RefMove
+from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store import refs
 from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.workspace.lines import lines
@@ -95,7 +95,9 @@ def test_a_store_that_overwrites_is_refused_before_anything_is_lost() -> None:
 def test_a_landing_that_replaces_the_work_of_others_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(Lander, "_merged_tree", lambda self, proposal, base, branch: proposal.tree)
+    monkeypatch.setattr(
+        Repository, "_merged_tree", lambda self, proposal, base, branch: proposal.tree
+    )
     # What others added is gone, or what they deleted is back.
     assert kinds(played(RACES, 4, memory(), seed=7)) & {"lost", "risen"}
 

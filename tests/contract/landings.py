@@ -1,9 +1,8 @@
 """Small trees of numbered tables, and ways to put them on a branch."""
 
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
-from dbt.adapters.vcs.core.landing import Landed, Proposal
 from dbt.adapters.vcs.core.model import Absent, RelationName, TableEntry
-from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.repository import Landed, Proposal, Repository
 from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges
 
 

@@ -13,9 +13,8 @@ from dbt.adapters.vcs.core.errors import (
     NotFoundError,
 )
 from dbt.adapters.vcs.core.ids import CommitId
-from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Absent, RelationName
-from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.repository import Proposal, Repository
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges
 from tests.contract.conftest import OpenBlobs

@@ -19,7 +19,6 @@ from dbt.adapters.vcs.changes.merges.conflicts.policy import OnStale, Policy
 from dbt.adapters.vcs.changes.merges.merge_plan import Work
 from dbt.adapters.vcs.changes.merges.stale_by_merge import EARLIER, ReadSetCheck
 from dbt.adapters.vcs.core.ids import CommitId, SegmentId, SnapshotId, TableId
-from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import (
     Absent,
     Block,
@@ -36,7 +35,7 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.core.model import Run as RunRecord
 from dbt.adapters.vcs.core.origins.results import Result, Results
-from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.repository import Proposal, Repository
 from dbt.adapters.vcs.project.node_steps import Columns, LoggedStep, RunLog, Sent
 from dbt.adapters.vcs.project.publication import Carried, RunHealer
 from dbt.adapters.vcs.workspace.lines.lines import RunLine

@@ -24,7 +24,6 @@ from dbt.adapters.vcs.commands.restore import restore_branch, restore_relation
 from dbt.adapters.vcs.commands.revert import revert
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import Micros, TableId
-from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import (
     Absent,
     Field,
@@ -33,6 +32,7 @@ from dbt.adapters.vcs.core.model import (
     Schema,
     Snapshot,
 )
+from dbt.adapters.vcs.core.repository import Proposal
 from dbt.adapters.vcs.workspace.increments import increment_of, record
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from tests.property.oracle import Row, Table

@@ -13,10 +13,9 @@ from dbt.adapters.vcs.changes.diffs.difference import diff
 from dbt.adapters.vcs.changes.merges.rowwise.row_merge import merge
 from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.commands.purge import PurgeRequest, purge
-from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot, TableEntry
 from dbt.adapters.vcs.core.origins.results import Result, Results
-from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.repository import Proposal, Repository
 from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges
 from tests.property.histories import Shape, Writer
 from tests.property.merging import result_of

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.core.ids import Micros, SegmentId, SnapshotId, TableId
-from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import (
     Absent,
     Entry,
@@ -24,7 +23,7 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.model.snapshot import Origin
 from dbt.adapters.vcs.core.model.tree import AbsentType
 from dbt.adapters.vcs.core.origins.staleness import Stale, stale_tables
-from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.repository import Proposal, Repository
 from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges
 

@@ -20,9 +20,9 @@ from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode, Policy
 from dbt.adapters.vcs.commands.merge import MergeRequest, abort_merge, merge
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import Micros, SnapshotId, TableId
-from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Field, Origin, RelationName, Schema, Snapshot
 from dbt.adapters.vcs.core.origins.results import Result
+from dbt.adapters.vcs.core.repository import Proposal
 from dbt.adapters.vcs.reuse.cache_key import CacheKey
 from dbt.adapters.vcs.reuse.taken_versions import put_taken, settle_history
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace

@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 from dbt.adapters.vcs.changes.diffs.difference import diff
 from dbt.adapters.vcs.commands.merge import MergeReport, MergeRequest, merge
 from dbt.adapters.vcs.core.ids import CommitId, Micros, SegmentId, SnapshotId, TableId, ViewId
-from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import (
     Absent,
     Block,
@@ -30,7 +29,7 @@ from dbt.adapters.vcs.core.model import (
     ViewColumn,
     ViewEntry,
 )
-from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.repository import Proposal, Repository
 from dbt.adapters.vcs.core.store.blobs import Blobs, MemoryBlobs
 from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges
 from dbt.adapters.vcs.workspace.run_branch import RunBranch, Status

@@ -14,8 +14,8 @@ from dbt.adapters.vcs.commands.bisect import BisectReport, bisect
 from dbt.adapters.vcs.commands.bisect_condition import condition_of, find_test
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId
-from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import NodeRun, Run
+from dbt.adapters.vcs.core.repository import Proposal
 from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.workspace.run_branch import Status
 from tests.unit.warehouse import Warehouse

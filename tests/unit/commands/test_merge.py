@@ -6,9 +6,8 @@ import pytest
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import Terms
 from dbt.adapters.vcs.commands.merge import MergeReport, MergeRequest, merge
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError, RetryError
-from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Run
-from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.repository import Proposal, Repository
 from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges
 from dbt.adapters.vcs.workspace.run_branch import Status, run_of
 from tests.unit.warehouse import Warehouse

@@ -9,8 +9,8 @@ from dbt.adapters.vcs.commands.merge import MergeReport, MergeRequest, continue_
 from dbt.adapters.vcs.commands.resolve import resolve
 from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
-from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Input, NodeRun, Run, TableEntry
+from dbt.adapters.vcs.core.repository import Proposal
 from dbt.adapters.vcs.workspace.run_branch import Status
 from tests.unit.warehouse import Warehouse, promote
 

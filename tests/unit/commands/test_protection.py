@@ -4,7 +4,7 @@ from dbt.adapters.vcs.commands.branch import delete_branch
 from dbt.adapters.vcs.commands.merge import MergeRequest, merge
 from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.errors import ProtectedError
-from dbt.adapters.vcs.core.landing import Proposal
+from dbt.adapters.vcs.core.repository import Proposal
 from tests.unit.warehouse import Warehouse
 
 

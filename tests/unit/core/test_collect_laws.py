@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.commands.gc import collect
 from dbt.adapters.vcs.core.ids import CommitId, SegmentId, SnapshotId, TableId
-from dbt.adapters.vcs.core.landing import Proposal, TreeConflictError
 from dbt.adapters.vcs.core.model import (
     Block,
     Entry,
@@ -26,6 +25,7 @@ from dbt.adapters.vcs.core.model import (
     TableEntry,
     Tombstone,
 )
+from dbt.adapters.vcs.core.repository import Proposal, TreeConflictError
 from dbt.adapters.vcs.core.retention import DAY, GRACE, KEEP
 from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from tests.unit.warehouse import BYTES, Clock, Warehouse

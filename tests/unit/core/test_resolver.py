@@ -7,9 +7,8 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, Micros, micros_of
-from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Commit
-from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.repository import Proposal, Repository
 from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges
 

@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from dbt.adapters.vcs.changes.writes.versions import changed
 from dbt.adapters.vcs.core.ids import ViewId
-from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import (
     Entry,
     Origin,
@@ -22,6 +21,7 @@ from dbt.adapters.vcs.core.model import (
     ViewEntry,
 )
 from dbt.adapters.vcs.core.plan.compaction import contents_of
+from dbt.adapters.vcs.core.repository import Proposal
 from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.core.tree_changes import TreeChanges
 from dbt.adapters.vcs.iceberg.manifest_lists import number_of

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from dbt.adapters.vcs.core.ids import SnapshotId
-from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
+from dbt.adapters.vcs.core.repository import Proposal
 from dbt.adapters.vcs.core.tree_changes import TreeChanges
 from tests.unit.iceberg.lake import Lake
 

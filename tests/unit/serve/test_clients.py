@@ -13,8 +13,8 @@ from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.exceptions import NoSuchTableError, NoSuchViewError, RESTError
 
 from dbt.adapters.vcs.core.ids import ViewId
-from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import RelationName, View, ViewColumn, ViewEntry
+from dbt.adapters.vcs.core.repository import Proposal
 from dbt.adapters.vcs.core.tree_changes import TreeChanges
 from tests.unit.iceberg.lake import Lake
 from tests.unit.iceberg.readers import duckdb_connection

@@ -13,9 +13,8 @@ from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, verb
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
-from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Input, Origin
-from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.repository import Proposal, Repository
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.sql.table import put_clone
 from dbt.adapters.vcs.workspace.overlay import Overlay

@@ -20,10 +20,9 @@ from dbt.adapters.vcs.commands.session import CommandSession, sessions_of
 from dbt.adapters.vcs.commands.verb import Option, verb
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.ids import CommitId
-from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Origin, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.plan.compaction import TARGET_BYTES
-from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.repository import Proposal, Repository
 from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.workspace.overlay import Overlay
 

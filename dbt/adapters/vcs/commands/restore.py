@@ -19,10 +19,9 @@ from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import DryRun, Message, Option, ToChange, verb
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.ids import CommitId, TreeId
-from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Entry, RelationName, TableEntry
 from dbt.adapters.vcs.core.model.tree import AbsentType
-from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.repository import Proposal, Repository
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.core.tree_changes import Change, TreeChanges, diff_trees
 from dbt.adapters.vcs.workspace.overlay import Overlay

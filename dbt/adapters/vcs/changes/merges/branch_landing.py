@@ -20,10 +20,14 @@ from dbt.adapters.vcs.changes.merges.table_merge import TableMerges
 from dbt.adapters.vcs.core.branches import Branch
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import CommitId
-from dbt.adapters.vcs.core.landing import BranchMovedError, Proposal, TreeConflictError
 from dbt.adapters.vcs.core.maintenance import ReplacedError
 from dbt.adapters.vcs.core.model import Absent
-from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.repository import (
+    BranchMovedError,
+    Proposal,
+    Repository,
+    TreeConflictError,
+)
 from dbt.adapters.vcs.core.retention import check_present, hold_work
 from dbt.adapters.vcs.engines.port import Rewriters
 from dbt.adapters.vcs.workspace.mounts import relation_of

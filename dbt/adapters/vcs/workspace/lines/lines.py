@@ -13,7 +13,6 @@ from dbt.adapters.vcs.changes.writes.checks import checks_of
 from dbt.adapters.vcs.changes.writes.keys import may_clash
 from dbt.adapters.vcs.core.errors import ReadOnlyError, VcsError
 from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId, TreeId
-from dbt.adapters.vcs.core.landing import Landed, Proposal
 from dbt.adapters.vcs.core.model import Entry, RelationName, Run, Snapshot, TableEntry
 from dbt.adapters.vcs.core.model.tree import AbsentType
 from dbt.adapters.vcs.core.origins.lineage import (
@@ -22,7 +21,7 @@ from dbt.adapters.vcs.core.origins.lineage import (
     merged_consumption,
 )
 from dbt.adapters.vcs.core.plan.delta import delta
-from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.repository import Landed, Proposal, Repository
 from dbt.adapters.vcs.core.retention import check_present
 from dbt.adapters.vcs.table.manifests import joined_segments, put_segments
 from dbt.adapters.vcs.workspace.overlay import Overlay

@@ -22,9 +22,8 @@ from dbt.adapters.vcs.changes.merges.conflicts.open_merges import OpenMerge, ope
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import TreeId
-from dbt.adapters.vcs.core.landing import Proposal
 from dbt.adapters.vcs.core.model import Field, RelationName, TableEntry, Tree
-from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.repository import Proposal, Repository
 from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges
 from dbt.adapters.vcs.table.equality import has_value
 from dbt.adapters.vcs.table.exact_values import Given, key_value

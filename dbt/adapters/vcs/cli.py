@@ -19,6 +19,28 @@ _FILES: Final = {"promote": "merge", "upgrade": "init"}
 """Where a command is that is not in the file of its name."""
 
 
+_GIT: Final = {
+    "add": "Nothing is staged: each statement and each dbt run lands by itself",
+    "checkout": "Branches are chosen, not checked out: set branch in the dbt profile, or give "
+    "--target. To create one: dbt-vcs branch create NAME. To have old rows back: dbt-vcs restore "
+    "RELATION --to REVISION",
+    "commit": "Nothing waits to be committed: each statement and each dbt run lands by itself",
+    "cherry-pick": "Single commits are not applied elsewhere. To have what another branch has: "
+    "dbt-vcs merge SOURCE TARGET. To pick rows: dbt run-operation snapshot_pick",
+    "fetch": "A repository is shared, so nothing is fetched",
+    "pull": "A repository is shared, so nothing is pulled. To have what another branch has: "
+    "dbt-vcs merge SOURCE TARGET",
+    "push": "A repository is shared, so nothing is pushed. To publish a branch: dbt-vcs promote "
+    "SOURCE TARGET",
+    "rebase": "History is not moved. To have what another branch has: dbt-vcs merge SOURCE TARGET",
+    "reset": "History is kept. To have an earlier state back: dbt-vcs restore --all --to REVISION",
+    "stash": "Nothing is left uncommitted. To keep a state by name: dbt-vcs tag create NAME",
+    "switch": "Branches are chosen, not checked out: set branch in the dbt profile, or give "
+    "--target. To create one: dbt-vcs branch create NAME",
+}
+"""What to type for git's words that are no command here."""
+
+
 class RootGroup(click.Group):
     """Commands whose modules are loaded when they are called, so that help is instant.
 
@@ -38,6 +60,25 @@ class RootGroup(click.Group):
         command = getattr(module, f"{cmd_name}_command")
         assert isinstance(command, click.Command)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command to run, and its arguments.
+
+        Raises:
+            click.UsageError: There is none; the message names what may be meant.
+        """
+        word = args[0]
+        if word not in COMMANDS and not word.startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(word, COMMANDS, n=3)
+            meant = f" Did you mean {' or '.join(near)}?" if near else ""
+            told = _GIT.get(word)
+            hint = f" {told}." if told else meant or " To list them: dbt-vcs --help"
+            raise click.UsageError(f"There is no command {word!r}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands' help without loading the commands."""

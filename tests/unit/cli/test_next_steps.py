@@ -152,3 +152,37 @@ def test_the_options_of_the_call_are_printed_and_no_secret() -> None:
     assert said == "the branch of a dbt run. Next: dbt test --profile shop --target dev"
     assert with_options(said, target) == said
     assert with_options("dbt-vcs needs Java", target) == "dbt-vcs needs Java"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("merg dev", "There is no command 'merg'. Did you mean merge?"),
+        ("xyzzy", "There is no command 'xyzzy'. To list them: dbt-vcs"),
+        ("checkout dev", "dbt-vcs -r warehouse branch create NAME"),
+        ("switch dev", "dbt-vcs -r warehouse branch create NAME"),
+        ("commit", "Nothing waits to be committed"),
+        ("add .", "Nothing is staged"),
+        ("push", "dbt-vcs -r warehouse promote SOURCE TARGET"),
+        ("pull", "dbt-vcs -r warehouse merge SOURCE TARGET"),
+        ("reset --hard", "dbt-vcs -r warehouse restore --all --to REVISION"),
+        ("stash", "dbt-vcs -r warehouse tag create NAME"),
+        ("rebase main", "dbt-vcs -r warehouse merge SOURCE TARGET"),
+        ("cherry-pick main", "dbt-vcs -r warehouse merge SOURCE TARGET"),
+        ("branch delte dev", "branch has no command 'delte'. Did you mean delete?"),
+        ("tag lsit", "tag has no command 'lsit'. Did you mean list?"),
+        ("runs explode", "runs has no command 'explode'."),
+    ],
+)
+def test_a_word_that_is_no_command_says_what_to_type(
+    vcs: Call, warehouse: Warehouse, line: str, said: str
+) -> None:
+    before = [branch.name for branch in warehouse.repository.branches()]
+    assert said in vcs(*line.split(), code=2).stderr
+    assert [branch.name for branch in warehouse.repository.branches()] == before
+
+
+def test_a_branch_is_created_by_its_name(vcs: Call, warehouse: Warehouse) -> None:
+    warehouse.put(a="1")
+    vcs("branch", "dev", "main~1")
+    assert warehouse.head("dev") == warehouse.repository.resolve("main~1")

@@ -291,14 +291,14 @@ def _runs_to_follow(repository: Repository, name: str) -> list[RunBranch]:
 WithRuns: TypeAlias = Annotated[bool, Option("Include the branches of dbt runs.", "--all", "-a")]
 
 
-@verbs()
+@verbs(fallback="create")
 def branch_command(
     *,
     with_runs: WithRuns = False,
 ) -> None:
     """List, create, rename and delete branches.
 
-    Without a command: list them.
+    Without a command: list them; `dbt-vcs branch NAME [AT]` creates one.
     """
 
 

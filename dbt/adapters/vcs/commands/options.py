@@ -12,7 +12,6 @@ import click
 
 from dbt.adapters.vcs.commands import COMMANDS
 from dbt.adapters.vcs.core.failures import without_secrets
-from dbt.adapters.vcs.sql.syntax.names import names_in
 
 # In the meta of a context, which a group shares with its commands: an option may stand before
 # the name of either or after it.
@@ -206,6 +205,9 @@ class NameList(click.ParamType):  # type: ignore[type-arg, unused-ignore]
         """Return the names, without the white space around them."""
         if isinstance(value, tuple):
             return value
+        # Few commands have such an option, and its import is slow for help.
+        from dbt.adapters.vcs.sql.syntax.names import names_in
+
         return tuple(filter(None, names_in(str(value))))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from difflib import get_close_matches
 from typing import Annotated, Any, Concatenate, Final, Literal, TypeAlias, get_args, get_origin
 
 import click
@@ -222,7 +223,11 @@ class VerbGroup(click.Group):
             click.UsageError: There is none, or it doesn't accept the options given before its
             name.
         """
-        if self.fallback and args[0] not in self.commands:
+        if args[0] not in self.commands:
+            near = get_close_matches(args[0], self.commands, n=1, cutoff=0.75)
+            if near or not self.fallback:
+                meant = f" Did you mean {near[0]}?" if near else ""
+                raise click.UsageError(f"{self.name} has no command {args[0]!r}.{meant}", ctx)
             # `dbt-vcs tag NAME` creates a tag, as git does.
             args = [self.fallback, *args]
         found = super().resolve_command(ctx, args)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dbt.adapters.vcs.changes.diffs.three_way import ThreeWay
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Snapshot
+from dbt.adapters.vcs.engines.local_session import LocalSession
 from tests.property.histories import Shape, Writer, shapes
 from tests.property.oracle import Table, Value, counts_of, value_of
 from tests.property.sides import Sides
@@ -142,3 +143,9 @@ def test_keys_that_several_rows_have_are_refused() -> None:
     for one, other in ((ours, theirs), (theirs, ours)):
         with pytest.raises(InputError, match="the same primary key, so"):
             rows(one, other)
+        found = ThreeWay(repository=sides.world.repository, base=base, ours=one, theirs=other)
+        with (
+            LocalSession(sides.world.repository.blobs) as session,
+            pytest.raises(InputError, match="the same primary key, so"),
+        ):
+            found.by_engine(session)

@@ -8,6 +8,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
+from dbt.adapters.vcs.changes.diffs import three_way
 from dbt.adapters.vcs.commands.diff import Ends, read_diff, read_ends
 from dbt.adapters.vcs.commands.diff_report import (
     ColumnDiff,
@@ -19,10 +20,11 @@ from dbt.adapters.vcs.commands.diff_report import (
 from dbt.adapters.vcs.commands.layout import plain_lines
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.model import RelationName
-from dbt.adapters.vcs.table.limits import Limits, TooLargeError
+from dbt.adapters.vcs.table.limits import Limits
 from tests.unit.shelf import Shelf
 from tests.unit.warehouse import Warehouse
 
+WORDS = (("v1..main", "s.t"), ("s.u@v1", "s.t@v1"))
 KEY = "tblproperties ('primary_key' = 'id')"
 
 
@@ -165,16 +167,20 @@ def test_columns_are_chosen(shelf: Shelf) -> None:
 
 def test_what_is_too_large_is_counted_from_files(shelf: Shelf) -> None:
     little = Limits(rows=0, bytes=0)
-    with pytest.raises(TooLargeError, match=r"snapshot_diff\('s\.t@"):
-        report(shelf, "v1...main", "s.t", limits=little, shape="three_way")
     shelf.repository.create_branch("other", shelf.repository.resolve("main"), author="ann")
     (counted,) = report(shelf, "s.u@v1", "s.t@v1", limits=little, limit=0).relations
     assert not counted.is_exact
     assert (counted.rows_added, counted.rows_removed) == (2, 3)
 
 
-@pytest.mark.parametrize("shape", ["changes", "wide", "signed"])
-@pytest.mark.parametrize("words", [("v1..main", "s.t"), ("s.u@v1", "s.t@v1")], ids=" ".join)
+@pytest.mark.parametrize(
+    ("words", "shape"),
+    [
+        *((words, shape) for words in WORDS for shape in ("changes", "wide", "signed")),
+        # The other tables have no common base.
+        (WORDS[0], "three_way"),
+    ],
+)
 @pytest.mark.parametrize("limit", [None, 1])
 def test_rows_that_are_too_many_for_this_process_are_the_same(
     shelf: Shelf, words: tuple[str, str], shape: str, limit: int | None
@@ -234,7 +240,8 @@ def test_ends(shelf: Shelf, words: tuple[str, ...], ends: Ends) -> None:
     assert read_ends(shelf.repository, words, "dev") == ends
 
 
-def test_a_statement_compares_both_sides_with_their_base() -> None:
+def sides() -> tuple[Shelf, str]:
+    """A table that main and side changed, and the statement that compares both with their base."""
     shelf = Shelf()
     shelf.run(f"create table s.w (id bigint, v string) {KEY}")
     shelf.append("w", id=[1, 2, 3], v=["a", "b", "c"])
@@ -246,7 +253,54 @@ def test_a_statement_compares_both_sides_with_their_base() -> None:
     repository.create_branch("side", main.head, author="ann")
     assert repository.move_branch(main, parted, author="ann", action="reset")
     shelf.append("w", id=[6], v=["f"])
-    text = "snapshot diff w and w{snapshot='side'} as three_way"
+    return shelf, "snapshot diff w and w{snapshot='side'} as three_way"
+
+
+@pytest.mark.parametrize("shape", ["three_way", "wide"])
+def test_a_statement_on_too_many_rows_needs_no_engine(
+    shape: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf, text = sides()
+    text = text.replace("three_way", shape)
+    asked = (
+        text + " limit 9",
+        text + " limit 2",
+        text + " output count",
+        text + " output count limit 2",
+    )
+    if shape == "wide":
+        asked += (text + " output summary",)
+    small = [rows_of(shelf, each) for each in asked]
+    # A shelf has no engine to start.
+    monkeypatch.setattr(Limits, "allow", lambda *_: False)
+    large = [rows_of(shelf, each) for each in asked]
+    assert large[0] == small[0]
+    assert list(map(len, large)) == list(map(len, small))
+    assert large[2:] == small[2:]
+
+
+def rows_of(shelf: Shelf, text: str) -> list[tuple[object, ...]]:
+    rows = shelf.run(text).rows
+    assert rows is not None
+    return sorted(rows.fetch(), key=repr)
+
+
+def test_both_sides_are_planned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    shelf, text = sides()
+    planned: list[object] = []
+    plan, change = three_way.Plan.of, three_way.delta
+    monkeypatch.setattr(
+        three_way.Plan, "of", lambda *given: planned.append("plan") or plan(*given)
+    )
+    monkeypatch.setattr(
+        three_way, "delta", lambda *given: planned.append("delta") or change(*given)
+    )
+    assert len(rows_of(shelf, text)) == 3
+    assert planned == ["plan", "delta", "delta"]
+
+
+def test_a_statement_compares_both_sides_with_their_base() -> None:
+    shelf, text = sides()
     rows = shelf.run(text).rows
     assert rows is not None
     assert sorted(rows.fetch()) == [

@@ -42,7 +42,7 @@ from dbt.adapters.vcs.core.store.blobs import each
 from dbt.adapters.vcs.core.tree_changes import Change
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffShape, table_at
 from dbt.adapters.vcs.table.compare.comparison import Counts
-from dbt.adapters.vcs.table.limits import LIMITS, Limits, TooLargeError, in_process_first
+from dbt.adapters.vcs.table.limits import LIMITS, Limits, in_process_first
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.points import Point, TableText, find_points, find_version
 
@@ -78,7 +78,6 @@ def read_diff(
         NotFoundError: There is no such revision, version or relation.
         InputError: The words can't be parsed, or there is no such column.
         UnsupportedError: Columns have types that can't be compared, or not without Spark.
-        TooLargeError: Rows are requested, and there are too many for this process.
     """
     ends = read_ends(repository, words, branch)
     if not ends.tables and ends.table is None:
@@ -430,7 +429,6 @@ def row_diff_report(
     Raises:
         InputError: There is no such column.
         UnsupportedError: Columns have types that can't be compared, or not without Spark.
-        TooLargeError: There are too many rows for a three-way difference in this process.
     """
     # Whoever asks for counts alone does not wait for what reads rows.
     from dbt.adapters.vcs.changes.diffs.difference import ComputedRows, Difference, RowTable
@@ -440,35 +438,34 @@ def row_diff_report(
         repository=pair.repository, before=pair.before, after=pair.after, columns=pair.columns
     )
     shaped: ShapedRows | RowTable | ComputedRows
+    # Decision 45: DuckDB computes what is too much for this process.
     try:
         if shape == "three_way":
             old, new = points
-            counts = difference.in_process(limits=limits).counts
             three = ThreeWay.of(pair.repository, old.id, new.id, pair.columns)
-            shaped = RowTable(three.table(limits=limits))
-        else:
-            shaped = in_process_first(
-                lambda: difference.parts(shape, limits=limits),
-                # Decision 45: DuckDB computes what is too much for this process.
-                lambda: ComputedRows(difference, shape),
+            shaped = in_process_first(lambda: RowTable(three.table(limits=limits)), three.computed)
+            counts = in_process_first(
+                lambda: difference.counts(limits=limits), difference.computed_counts
             )
-            counts = shaped.counts
-    except TooLargeError as error:
-        raise TooLargeError(f"{error} {_in_sql(points)}") from error
+        else:
+            parts = in_process_first(lambda: difference.parts(shape, limits=limits), lambda: None)
+            counts = parts.counts if parts else difference.computed_counts()
+            shaped = parts or ComputedRows.of(difference, shape, counts)
+        row_count = shaped.count
     except UnsupportedError as error:
         raise UnsupportedError(f"{error} {_in_sql(points)}") from error
     relation = pair.with_counts(counts)
-    shown = shaped.count if limit is None else min(limit, shaped.count)
+    shown = row_count if limit is None else min(limit, row_count)
     return DiffReport(
         before=ends.before,
         after=ends.after,
         # A three-way diff has rows where both sides changed in the same way.
-        is_equal=relation.how == "equal" and not shaped.count,
+        is_equal=relation.how == "equal" and not row_count,
         relations=(relation,),
         heads=tuple(shaped.schema.names),
         key=tuple(field.name for field in difference.comparison.key),
         rows=RowSet(shaped.schema, shown, lambda: shaped.parts(limit)),
-        row_count=shaped.count,
+        row_count=row_count,
     )
 
 

@@ -9,12 +9,12 @@ from typing import Final, get_args
 
 import pyarrow as pa
 
-from dbt.adapters.vcs.changes.diffs.difference import Difference
+from dbt.adapters.vcs.changes.diffs.difference import ComputedRows, Difference
 from dbt.adapters.vcs.changes.diffs.matched_columns import column_changes
 from dbt.adapters.vcs.changes.diffs.three_way import ThreeWay
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Input
-from dbt.adapters.vcs.engines.port import Queries, VersionMounts, VersionReader
+from dbt.adapters.vcs.engines.port import Queries, VersionReader
 from dbt.adapters.vcs.sql.syntax.clauses import (
     Clauses,
     read_clauses,
@@ -29,7 +29,7 @@ from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, decode, tokenize
 from dbt.adapters.vcs.sql.syntax.names import TableAt
 from dbt.adapters.vcs.sql.syntax.parser import reads
 from dbt.adapters.vcs.sql.syntax.statement import Statement
-from dbt.adapters.vcs.table.limits import LIMITS, Limits, in_process_first
+from dbt.adapters.vcs.table.limits import LIMITS, Limits, TooLargeError, in_process_first
 from dbt.adapters.vcs.workspace.increments import check_reader
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.points import (
@@ -149,8 +149,8 @@ def snapshot_diff(scope: Scope, statement: SnapshotDiff) -> Outcome:
 
 
 def _rows(scope: Scope, difference: Shaped, statement: SnapshotDiff) -> Outcome:
-    rows = difference.rows(scope.engine)
     # No engine is started for rows that are here and that all readers interpret alike.
+    rows = difference.rows(scope.engine, statement.limit if statement.where is None else None)
     if statement.where is None and isinstance(rows, pa.Table) and are_plain(rows):
         return Outcome(rows=ArrowRows(rows.slice(0, statement.limit)))
     relation = difference.relation(scope.session, rows, name=_ALONE)
@@ -171,8 +171,8 @@ def _summary(scope: Scope, difference: Difference, statement: SnapshotDiff) -> O
             "from_<column> and to_<column>."
         )
 
-    def in_process() -> Outcome:
-        counts = difference.counts()
+    def without_engine() -> Outcome:
+        counts = in_process_first(difference.counts, difference.computed_counts)
         return Outcome(
             rows=ArrowRows(pa.table({name: [count] for name, count in counts._asdict().items()}))
         )
@@ -184,16 +184,26 @@ def _summary(scope: Scope, difference: Difference, statement: SnapshotDiff) -> O
         return _count_outcome(scope, relation, statement, counted)
 
     if statement.where is None and statement.limit is None:
-        return in_process_first(in_process, by_engine)
+        return in_process_first(without_engine, by_engine)
     return by_engine()
 
 
 def _count(scope: Scope, difference: Shaped, statement: SnapshotDiff) -> Outcome:
-    rows = difference.rows(scope.engine)
-    if statement.where is None and statement.limit is None and isinstance(rows, pa.Table):
-        return Outcome(rows=ArrowRows(pa.table({"count": [rows.num_rows]})))
-    relation = difference.relation(scope.session, rows, name=_ALONE)
-    return _count_outcome(scope, relation, statement, "count(*) as `count`")
+    def by_engine() -> Outcome:
+        relation = difference.relation(scope.session, name=_ALONE)
+        return _count_outcome(scope, relation, statement, "count(*) as `count`")
+
+    def without_engine() -> Outcome:
+        count = in_process_first(
+            lambda: int(difference.table().num_rows), lambda: difference.computed().count
+        )
+        count = count if statement.limit is None else min(count, statement.limit)
+        return Outcome(rows=ArrowRows(pa.table({"count": [count]})))
+
+    # A condition is in Spark's SQL.
+    if statement.where is not None:
+        return by_engine()
+    return in_process_first(without_engine, by_engine)
 
 
 def _count_outcome(scope: Scope, relation: str, statement: SnapshotDiff, counted: str) -> Outcome:
@@ -347,19 +357,39 @@ class Shaped:
             return self.three.table(limits=limits)
         return self.two.table(self._two_way, limits=limits)
 
-    def by_engine(self, session: VersionMounts) -> str:
+    def computed(self) -> ComputedRows:
+        """Return the same rows, of any number, for DuckDB to compute."""
+        if self.three is not None:
+            return self.three.computed()
+        return ComputedRows.of(self.two, self._two_way)
+
+    def by_engine(self, session: VersionReader) -> str:
         """Return the query that compares the rows."""
         if self.three is not None:
             return self.three.by_engine(session)
         return self.two.by_engine(session, self._two_way)
 
-    def rows(self, sessions: Callable[[], VersionMounts]) -> pa.Table | str:
-        """Return the rows if they can be compared in this process, else a query for the engine."""
-        return in_process_first(self.table, lambda: self.by_engine(sessions()))
+    def rows(
+        self, sessions: Callable[[], VersionReader], limit: int | None = None
+    ) -> pa.Table | str:
+        """Return the rows if they can be compared without the engine, else a query for it.
+
+        With a limit, at least so many of the rows are returned.
+        """
+
+        def first() -> pa.Table:
+            if limit is None or limit > LIMITS.rows:
+                raise TooLargeError("More rows than this process takes are asked for.")
+            computed = self.computed()
+            return pa.concat_tables([computed.schema.empty_table(), *computed.parts(limit)])
+
+        return in_process_first(
+            lambda: in_process_first(self.table, first), lambda: self.by_engine(sessions())
+        )
 
     def relation(
         self,
-        session: VersionMounts,
+        session: VersionReader,
         rows: pa.Table | str | None = None,
         *,
         name: str | None = None,
@@ -371,9 +401,11 @@ class Shaped:
             rows: The result of `rows`, if it was called already.
             name: As `Difference.relation` takes it.
         """
-        if self.three is not None:
-            rows = self.rows(lambda: session) if rows is None else rows
-            return self.three.mounted(session, rows, name=name)
+        found = self.three
+        if found is not None:
+            if rows is None:
+                return found.relation(session, name=name)
+            return found.mounted(session, rows, name=name)
         if rows is None:
             return self.two.relation(session, self._two_way, name=name)
         return self.two.mounted(session, rows, self._two_way, name=name)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import msgspec
@@ -27,6 +28,7 @@ from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Field, Snapshot
 from dbt.adapters.vcs.core.plan.delta import Delta, delta
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.port import RowSession, TableParts, VersionMounts
 from dbt.adapters.vcs.engines.row_sessions import row_session
 from dbt.adapters.vcs.sql.syntax.diff_call import TwoWayShape
@@ -415,6 +417,11 @@ class Difference:
         text = f"select {kinds} from ({self.by_engine(session, 'wide')})"
         return Counts(*session.query(text).fetch()[0])
 
+    def computed_counts(self) -> Counts:
+        """Return the same, computed by DuckDB; raises as `ComputedRows` does."""
+        with row_session(self.repository.blobs, self.comparison.fields, None) as session:
+            return self.counts_by_engine(session)
+
     def scanned(self, session: VersionMounts, shape: TwoWayShape, *, over: int = -1) -> str | None:
         """Return the query that only scans files, and mount what it reads; None if there is none.
 
@@ -521,48 +528,68 @@ class Difference:
         yield signed_part(relation, sign, columns)
 
 
+@dataclass(frozen=True, kw_only=True)
 class ComputedRows:
-    """The rows of a large difference in a shape, in any order: computed whenever they are read.
+    """The rows of a large difference, in any order: DuckDB computes them whenever they are read.
+
+    Each attribute and method raises UnsupportedError if only Spark has the type of a column,
+    InputError if a setting of the engine can't be used, and EngineError if memory or disk is
+    exhausted.
 
     Attributes:
-        comparison: How the versions are compared.
-        counts: How many rows were added, removed and modified.
-        schema: Their columns.
-        count: The number of rows.
+        blobs: The repository's store.
+        fields: The columns that are read.
+        text: Returns the query, and mounts what it reads.
+        known: The number of rows; None if it has to be computed.
     """
 
-    def __init__(self, difference: Difference, shape: TwoWayShape) -> None:
-        """Count the rows.
+    blobs: Blobs
+    fields: Sequence[Field]
+    text: Callable[[RowSession], str]
+    known: int | None = None
 
-        Raises:
-            InputError: There is no such column, or a setting of the engine can't be used.
-            UnsupportedError: Only Spark has the type of a column.
-            EngineError: Memory or disk is exhausted.
-        """
-        self._difference = difference
-        self._shape = shape
-        self.comparison = difference.comparison
+    @classmethod
+    def of(
+        cls, difference: Difference, shape: TwoWayShape, counts: Counts | None = None
+    ) -> ComputedRows:
+        """Return the rows of two versions in a shape, whose counts may be known."""
+        known = None
+        # In the shape `signed` equal rows are one, so that only a key tells how many there are.
+        if counts is not None and shape != "signed":
+            modified = counts.modified * (1 if shape == "wide" else 2)
+            known = counts.added + counts.removed + modified
+        return cls(
+            blobs=difference.repository.blobs,
+            fields=difference.comparison.fields,
+            text=lambda session: difference.by_engine(session, shape),
+            known=known,
+        )
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """Their columns."""
         with self._session() as session:
-            self.counts = difference.counts_by_engine(session)
-            text = difference.by_engine(session, shape)
-            self.schema = session.query(f"select * from ({text}) limit 0").arrow().schema
-            added, removed, modified = self.counts
-            self.count = added + removed + modified * (1 if shape == "wide" else 2)
-            if shape == "signed":
-                # Equal rows are one, so that only a key tells how many there are.
-                [(self.count,)] = session.query(f"select count(*) from ({text})").fetch()
+            text = f"select * from ({self.text(session)}) limit 0"
+            return session.query(text).arrow().schema
+
+    @cached_property
+    def count(self) -> int:
+        """The number of rows."""
+        if self.known is not None:
+            return self.known
+        with self._session() as session:
+            text = f"select count(*) from ({self.text(session)})"
+            return int(session.query(text).fetch()[0][0])
 
     def parts(self, limit: int | None = None) -> Iterator[pa.Table]:
         """Yield the rows, at most so many: the fewer, the sooner."""
         some = "" if limit is None else f" limit {limit}"
         with self._session() as session:
-            text = self._difference.by_engine(session, self._shape)
-            yield from session.query(f"select * from ({text}){some}").tables()
+            yield from session.query(f"select * from ({self.text(session)}){some}").tables()
 
     @contextmanager
     def _session(self) -> Iterator[LocalSession]:
-        blobs = self._difference.repository.blobs
-        with row_session(blobs, self.comparison.fields, None) as session:
+        with row_session(self.blobs, self.fields, None) as session:
             # Without Spark's sessions there is no other.
             yield cast("LocalSession", session)
 

@@ -7,14 +7,16 @@ are not read. A row of the result is a primary key or, without a key, a row's co
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, NamedTuple
 
 import msgspec
 import pyarrow as pa
 
 from dbt.adapters.vcs.changes.diffs.diff_query import delta_parts, diff_query, is_unique
+from dbt.adapters.vcs.changes.diffs.difference import ComputedRows
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Field, Snapshot
@@ -22,7 +24,7 @@ from dbt.adapters.vcs.core.model.snapshot import widens
 from dbt.adapters.vcs.core.plan.delta import Delta, delta
 from dbt.adapters.vcs.core.plan.states import signed_pieces
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.engines.port import RowSession, VersionMounts
+from dbt.adapters.vcs.engines.port import RowSession, VersionMounts, VersionReader
 from dbt.adapters.vcs.engines.row_sessions import row_session
 from dbt.adapters.vcs.table.compare.comparison import VersionComparison, merge_base
 from dbt.adapters.vcs.table.equality import canonical, equals
@@ -96,33 +98,34 @@ class ThreeWay:
             UnsupportedError: Only Spark has the type of a column, or no engine could compare it.
             TooLargeError: There are too many rows.
         """
-        plan = Plan.of(self.base, self.ours, self.theirs, self.columns)
-        for _, _, change in self._sides(plan):
+        for _, _, change in self._sides:
             limits.check(item.piece for item in signed_pieces(change))
-        fields = [column.field for column in plan.columns]
-        with row_session(self.repository.blobs, fields, None) as session:
-            sides = self._queries(session, plan)
-            # An enforced key is unique already, and needs no query.
-            if plan.key and not all(version.is_key_enforced for version in self._versions):
-                _check_joined(session, plan, sides)
-            text = (_keyed_query if plan.key else _counted_query)(plan, *sides)
-            found = session.query(text).arrow().cast(plan.schema)
+        with row_session(self.repository.blobs, self._fields, None) as session:
+            found = session.query(self.by_engine(session)).arrow().cast(self._plan.schema)
         # PySpark takes no column that has no chunk, as those of no rows have.
-        return pa.concat_tables([plan.schema.empty_table(), found])
+        return pa.concat_tables([self._plan.schema.empty_table(), found])
 
-    def by_engine(self, session: VersionMounts) -> str:
+    def computed(self) -> ComputedRows:
+        """Return the same rows, of any number, for DuckDB to compute."""
+        return ComputedRows(blobs=self.repository.blobs, fields=self._fields, text=self.by_engine)
+
+    def by_engine(self, session: RowSession | VersionReader) -> str:
         """Return the query that compares the rows, and mount what it reads.
 
         Raises:
-            InputError: There is no such column, or a column has the name of one in the result.
+            InputError: There is no such column, or a column has the name of one in the result; or
+                several rows of a version have one key.
             UnsupportedError: A column has types that can't be compared.
         """
-        plan = Plan.of(self.base, self.ours, self.theirs, self.columns)
-        sides = self._queries(session, plan)
+        plan = self._plan
+        sides = self._queries(session)
+        # An enforced key is unique already, and needs no query.
+        if plan.key and not all(version.is_key_enforced for version in self._versions):
+            _check_joined(session, plan, sides)
         return (_keyed_query if plan.key else _counted_query)(plan, *sides)
 
     def relation(
-        self, session: VersionMounts, *, name: str | None = None, limits: Limits = LIMITS
+        self, session: VersionReader, *, name: str | None = None, limits: Limits = LIMITS
     ) -> str:
         """Return SQL for a relation with the rows, as `Difference.relation` does."""
         rows = in_process_first(lambda: self.table(limits=limits), lambda: self.by_engine(session))
@@ -140,30 +143,43 @@ class ThreeWay:
     def _versions(self) -> tuple[Snapshot, ...]:
         return self.base, self.ours, self.theirs
 
-    def _queries(self, session: VersionMounts, plan: Plan) -> list[str]:
+    # Cached, since rows that are too many for this process are planned for another engine, too.
+    @cached_property
+    def _plan(self) -> Plan:
+        return Plan.of(self.base, self.ours, self.theirs, self.columns)
+
+    @property
+    def _fields(self) -> list[Field]:
+        return [column.field for column in self._plan.columns]
+
+    def _queries(self, session: VersionMounts) -> list[str]:
         """Return the query for each side's difference from the base."""
         return [
             diff_query(
                 delta_parts(session, change, comparison),
                 comparison,
-                "wide" if plan.key else "signed",
-                unique=bool(plan.key)
+                "wide" if self._plan.key else "signed",
+                unique=bool(self._plan.key)
                 and is_unique(self.base, side, comparison)
                 # A row that both versions delete may come twice, and a join would pair each.
                 and not change.may_delete_twice,
             )
-            for side, comparison, change in self._sides(plan)
+            for side, comparison, change in self._sides
         ]
 
-    def _sides(self, plan: Plan) -> Iterator[tuple[Snapshot, VersionComparison, Delta]]:
-        """Yield each side, how it is compared with the base, and what it changed."""
+    @cached_property
+    def _sides(self) -> list[tuple[Snapshot, VersionComparison, Delta]]:
+        """Each side, how it is compared with the base, and what it changed."""
+        columns = self._plan.columns
+        found = []
         for side, names in (
-            (self.ours, [column.ours for column in plan.columns]),
-            (self.theirs, [column.theirs for column in plan.columns]),
+            (self.ours, [column.ours for column in columns]),
+            (self.theirs, [column.theirs for column in columns]),
         ):
             shown = [name for name in names if name is not None]
             change = delta(self.base, side, self.repository.objects.segment)
-            yield side, VersionComparison.of(self.base, side, shown), change
+            found.append((side, VersionComparison.of(self.base, side, shown), change))
+        return found
 
     @property
     def _name(self) -> str:
@@ -208,7 +224,7 @@ def _key(column: ThreeWayColumn, side: str) -> str:
     return f"coalesce({_value(column, side, 'to')}, {_value(column, side, 'from')})"
 
 
-def _check_joined(session: RowSession, plan: Plan, queries: Sequence[str]) -> None:
+def _check_joined(session: RowSession | VersionReader, plan: Plan, queries: Sequence[str]) -> None:
     """Refuse keys that several rows have.
 
     Raises:

@@ -432,6 +432,17 @@ def test_other_keys_on_both_sides_conflict() -> None:
         sides.merged()
 
 
+def test_conflicts_name_renamed_columns_and_never_their_ids() -> None:
+    sides = Sides(same, rename("b", "theirs"))
+    sides.ours = sides.world.alter(
+        sides.ours, schema=rename("k", "key")(sides.ours.schema), primary_key=("k", "a")
+    )
+    sides.theirs = sides.world.alter(sides.theirs, primary_key=("k", "b"))
+    told = "primary_key: key in the base, key, a in ours, key, b in theirs"
+    with pytest.raises(SchemaConflictError, match=told):
+        sides.merged()
+
+
 def test_properties_and_comments_merge_one_by_one() -> None:
     sides = Sides(same, same)
     sides.ours = sides.world.alter(sides.ours, properties={"p": "1"}, comment="ours")

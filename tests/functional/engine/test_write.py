@@ -97,6 +97,8 @@ def test_partition_values_that_would_become_null_are_refused(
     with pytest.raises(StatementError, match="'p q' holds an empty string"):
         bench.write(f"select 1 a, {value} `p q`", "p q")
     with pytest.raises(StatementError, match="'p q' holds an empty string"):
+        bench.write(f"select 1 a, {value} `p q`", "p q", ids=["a", "before_the_rename"])
+    with pytest.raises(StatementError, match="'p q' holds an empty string"):
         bench.session.insert(
             lambda table: f"insert into {table} select 1, {value}",
             Destination(folder=bench.folder(), partition_by=["p q"]),

@@ -72,6 +72,8 @@ def test_what_a_folder_would_turn_into_null_is_refused(blobs: LocalBlobs, value:
     rows = pa.table({"p": ["a", value], "k": [1, 2]})
     with pytest.raises(InputError, match="'p' holds an empty string"):
         write_rows(blobs, rows, folder=FOLDER, partition_by=["p"])
+    with pytest.raises(InputError, match="'renamed' holds an empty string"):
+        write_rows(blobs, rows, folder=FOLDER, partition_by=["p"], names={"p": "renamed"})
 
 
 @pytest.mark.parametrize(

@@ -166,7 +166,7 @@ def _changed_rows(
     change = delta(old, new, objects.segment)
     if change.is_empty:
         return []
-    names = {field.id: field.name for field in new.schema.fields}
+    names = new.schema.names_by_id
     found: Signed = []
     for rows in signed_files(repository.blobs, change):
         read = rows.read(keys)

@@ -481,7 +481,7 @@ def _shape_of(scope: Scope, name: Name) -> tuple[list[Field], tuple[str, ...]]:
         view = scope.overlay.view(entry.view)
         return _fields((column.name, column.type, column.comment) for column in view.columns), ()
     snapshot = scope.overlay.snapshot(entry.snapshot)
-    names = {field.id: field.name for field in snapshot.schema.fields}
+    names = snapshot.schema.names_by_id
     return list(snapshot.schema.fields), tuple(names[id] for id in snapshot.partition_by)
 
 

@@ -177,7 +177,7 @@ def show_partitions(scope: Scope, statement: ShowPartitions) -> Outcome:
     snapshot = scope.overlay.require_table(name)
     if not snapshot.partition_by:
         raise InputError(f"{name} is not partitioned; show partitions needs partition columns.")
-    names = {field.id: field.name for field in snapshot.schema.fields}
+    names = snapshot.schema.names_by_id
     for item in statement.partition:
         if item.value_sql is None:
             raise InputError(f"show partitions needs a value: partition ({item.name} = ...).")

@@ -114,21 +114,22 @@ def is_told(type_: str) -> bool:
     return found.kind in _TOLD and found.collation is None
 
 
-def partition_folder(name: str, value: Any) -> str:
+def partition_folder(id: str, value: Any, name: str = "") -> str:
     """Return the name of a partition's folder in a new write, as Spark spells it.
 
     Args:
-        name: Field id of the column.
+        id: Field id of the column.
         value: Its value, as Python has it, of a type that `is_spelled`.
+        name: What errors call the column; empty for its id.
 
     Raises:
         InputError: Spark would read the value back as NULL.
     """
-    return folder_of_text(copy_of(name), partition_text(name, value))
+    return folder_of_text(copy_of(id), partition_text(name or id, value))
 
 
 def partition_text(name: str, value: Any) -> str | None:
-    """Return a partition's value as text, None for NULL; arguments as of `partition_folder`.
+    """Return a partition's value as text, None for NULL; `name` is what errors call the column.
 
     The text is Spark's: for one value there is one text, so that texts can be compared. That of a
     timestamp is in UTC.

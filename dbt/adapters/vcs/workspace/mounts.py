@@ -356,7 +356,7 @@ def answering(
 def table_placeholder(snapshot: Snapshot) -> Placeholder:
     """Return the placeholder of a version of a table."""
     schema = snapshot.schema
-    names = {field.id: field.name for field in schema.fields}
+    names = schema.names_by_id
     # Spark lists partition columns last, in the order of the partitioning.
     last = [field for id in snapshot.partition_by if (field := schema.by_id(id))]
     fields = [field for field in schema.fields if field not in last]

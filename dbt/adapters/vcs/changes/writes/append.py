@@ -71,7 +71,7 @@ def write_query(
         InputError: A column that can't be NULL gets a NULL.
     """
     fields = snapshot.schema.fields
-    names = {field.id: field.name for field in fields}
+    names = snapshot.schema.names_by_id
     written = scope.session.insert(
         statement,
         Destination(

@@ -335,7 +335,11 @@ class SmallChanges:
         with ThreadPoolExecutor(1, "vcs-tombstone") as other:
             tombstones = other.submit(self._tombstones, choice, folder)
             files = write_rows(
-                self._blobs, rows, folder=folder, partition_by=target.snapshot.partition_by
+                self._blobs,
+                rows,
+                folder=folder,
+                partition_by=target.snapshot.partition_by,
+                names=target.snapshot.schema.names_by_id,
             )
             return files, tombstones.result()
 

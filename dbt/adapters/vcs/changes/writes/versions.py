@@ -173,7 +173,11 @@ def arrow_blocks(
         rows = part.sort_by(by) if by else part
         folder = folder_of(snapshot.table)
         files |= write_rows(
-            repository.blobs, rows, folder=folder, partition_by=snapshot.partition_by
+            repository.blobs,
+            rows,
+            folder=folder,
+            partition_by=snapshot.partition_by,
+            names=snapshot.schema.names_by_id,
         )
     schema = snapshot.schema
     blocks = read_blocks(repository.blobs, list(files), schema, snapshot.partition_by, files)

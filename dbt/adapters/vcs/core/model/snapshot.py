@@ -68,6 +68,11 @@ class Schema(Value, frozen=True, kw_only=True):
         """Column names in order."""
         return tuple(field.name for field in self.fields)
 
+    @property
+    def names_by_id(self) -> dict[str, str]:
+        """The name of each column by its id, which people never see."""
+        return {field.id: field.name for field in self.fields}
+
     def find(self, name: str) -> Field | None:
         """Return the column with a name, ignoring case as Spark does, or None."""
         wanted = name.lower()

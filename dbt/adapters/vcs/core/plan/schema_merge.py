@@ -373,8 +373,12 @@ class _Merger:
         our: tuple[str, ...] = getattr(self._ours, kind)
         their: tuple[str, ...] = getattr(self._theirs, kind)
 
+        # One name for a column in all versions: that of ours, else of theirs.
+        names = self._base.schema.names_by_id if self._base else {}
+        names |= self._theirs.schema.names_by_id | self._ours.schema.names_by_id
+
         def show(ids: tuple[str, ...]) -> str | None:
-            return ", ".join(ids) or None
+            return ", ".join(names[id] for id in ids) or None
 
         chosen = self.value(kind, "", before, our, their, show)
         lost = [id for id in chosen if schema.by_id(id) is None]

@@ -80,7 +80,7 @@ def write_frame(
     # Decision 20: all fields of a file have a number, or none has.
     frame = numbered_frame(frame)
     # Decision 22: partition columns are inside the files, too.
-    partition_by, frame = _with_copies(frame, partition_by)
+    partition_by, frame = _with_copies(frame, partition_by, destination.partition_by)
     frame = _with_ranges(frame, partition_by, cluster_by)
     frame = _by_place(frame, destination.by_place)
     # A statement of the user's may have changed them since the session began.
@@ -150,7 +150,9 @@ def _by_place(frame: DataFrame, files: int) -> DataFrame:
     )
 
 
-def _with_copies(frame: DataFrame, partition_by: list[str]) -> tuple[list[str], DataFrame]:
+def _with_copies(
+    frame: DataFrame, partition_by: list[str], names: Sequence[str]
+) -> tuple[list[str], DataFrame]:
     """Return the names of copies of the partition columns, and the frame with these.
 
     Spark leaves the columns that it partitions by out of the files. The copies fail for a value
@@ -158,21 +160,21 @@ def _with_copies(frame: DataFrame, partition_by: list[str]) -> tuple[list[str], 
     """
     functions = functions_for(frame)
     types = {field.name: field.dataType for field in frame.schema.fields}
-    for name in partition_by:
-        check_partition_type(name, type_text(types[name]))
+    for inside, name in zip(partition_by, names, strict=True):
+        check_partition_type(name, type_text(types[inside]))
     if len(partition_by) == len(types):
         # Spark says in its own words that a column has to be left.
         return partition_by, frame
     copies = []
-    for name in partition_by:
-        is_text = type(types[name]).__name__ == "StringType"
-        column = _refusing(functions, name) if is_text else functions.col(quoted(name))
-        copies.append(column.alias(copy_of(name), metadata={}))
-    return [copy_of(name) for name in partition_by], frame.select("*", *copies)
+    for inside, name in zip(partition_by, names, strict=True):
+        is_text = type(types[inside]).__name__ == "StringType"
+        column = _refusing(functions, inside, name) if is_text else functions.col(quoted(inside))
+        copies.append(column.alias(copy_of(inside), metadata={}))
+    return [copy_of(inside) for inside in partition_by], frame.select("*", *copies)
 
 
-def _refusing(functions: Any, name: str) -> Column:
-    column: Column = functions.col(quoted(name))
+def _refusing(functions: Any, inside: str, name: str) -> Column:
+    column: Column = functions.col(quoted(inside))
     # Hive, and Spark after it, reads both values back as NULL.
     refused = functions.raise_error(functions.lit(refused_text(name))).cast("string")
     kept: Column = functions.when(column.isin("", NULL_FOLDER), refused).otherwise(column)

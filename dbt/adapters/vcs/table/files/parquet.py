@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -114,6 +115,7 @@ def write_rows(
     *,
     folder: str,
     partition_by: Sequence[str] = (),
+    names: Mapping[str, str] = MappingProxyType({}),
     first: int = 0,
 ) -> dict[str, Footer]:
     """Write rows as blocks of a table, as Spark would.
@@ -123,6 +125,7 @@ def write_rows(
         rows: The table's columns, named by field id, in the types of `arrow_schema`.
         folder: `data/<table id>/w=<write id>`, new but for files of a lower number.
         partition_by: Field ids of the partition columns, outermost first; see `can_write`.
+        names: What errors call columns, by field id; those that are left out by their id.
         first: The number of the first file: how many there are in the folder.
 
     Returns:
@@ -133,7 +136,7 @@ def write_rows(
     """
     write = folder.rpartition("=")[2]
     files: dict[str, Footer] = {}
-    for inside, part in _partitions(rows, partition_by):
+    for inside, part in _partitions(rows, partition_by, names):
         for piece in _pieces(part):
             path = f"{folder}/{inside}part-{first + len(files):05}-{write}.parquet"
             row_group = max(_MIN_ROW_GROUP, -(-len(piece) // _ROW_GROUPS))
@@ -142,7 +145,9 @@ def write_rows(
     return files
 
 
-def _partitions(rows: pa.Table, by: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
+def _partitions(
+    rows: pa.Table, by: Sequence[str], names: Mapping[str, str]
+) -> Iterator[tuple[str, pa.Table]]:
     """Yield each partition's rows in order, and its folders.
 
     The columns stay in the rows (decision 22).
@@ -151,7 +156,9 @@ def _partitions(rows: pa.Table, by: Sequence[str]) -> Iterator[tuple[str, pa.Tab
         yield "", rows
         return
     folders = pc.binary_join_element_wise(
-        *(_folder_names(rows.column(id), id) for id in by), pa.scalar(""), "/"
+        *(_folder_names(rows.column(id), id, names.get(id, id)) for id in by),
+        pa.scalar(""),
+        "/",
     )
     # Arrow's sort is stable, so rows of one partition stay in their order.
     order = pc.sort_indices(folders)
@@ -164,11 +171,11 @@ def _partitions(rows: pa.Table, by: Sequence[str]) -> Iterator[tuple[str, pa.Tab
         start += item["counts"]
 
 
-def _folder_names(column: pa.ChunkedArray, id: str) -> pa.Array:
+def _folder_names(column: pa.ChunkedArray, id: str, name: str) -> pa.Array:
     # NULL has a folder of its own.
     # Encoded, so that each distinct value is spelled once.
     codes = column.combine_chunks().dictionary_encode(null_encoding="encode")
-    names = [partition_folder(id, value) for value in python_values(codes.dictionary)]
+    names = [partition_folder(id, value, name) for value in python_values(codes.dictionary)]
     return pa.array(names, pa.string()).take(codes.indices)
 
 

@@ -342,8 +342,9 @@ def _check_layout(definition: Definition, triple: Triple, state: State) -> None:
     added = [block for path, block in state.blocks.items() if path not in triple.base.blocks]
     wanted = set(definition.partition_by)
     if any(set(block.partition) != wanted for block in added):
+        names = [field.name for field in definition.schema.fields if field.id in wanted]
         raise SchemaConflictError(
-            [SchemaConflict("partition_by", "", None, ", ".join(sorted(wanted)) or None, None)]
+            [SchemaConflict("partition_by", "", None, ", ".join(names) or None, None)]
         )
 
 

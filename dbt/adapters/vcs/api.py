@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from dbt.adapters.vcs.core.errors import NotFoundError
 from dbt.adapters.vcs.core.model import Origin
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.opening import open_blobs
+from dbt.adapters.vcs.engines.engine_errors import warn_caller
 from dbt.adapters.vcs.engines.factory import make_engine
 from dbt.adapters.vcs.engines.methods import REMOTE, method_of
 from dbt.adapters.vcs.engines.port import Engine
@@ -171,7 +171,15 @@ class Client:
             RetryError: Other writers were faster on every attempt; the statement changed nothing.
             EngineError: Spark refused the statement or failed.
         """
-        return landed(self._workspace, lambda overlay: self._answer(text, overlay), text)
+
+        def work(overlay: Overlay) -> tuple[pa.Table, Sequence[str]]:
+            outcome = self._connection.execute(text, overlay, origin=Origin())
+            return _table(outcome), outcome.warnings
+
+        rows, told = landed(self._workspace, work, text)
+        # Once it has landed: before, it may be repeated.
+        warn_caller(*told)
+        return rows
 
     def table(self, name: str, at: str | None = None) -> LazyTable:
         """Return a version of a table, to read in this process: no Spark, no Java.
@@ -250,8 +258,7 @@ class Client:
                 return write_rows(scope, relation, found, request), scope.warnings
 
             (count, warned), landing = landed_commit(self._workspace, work, told)
-        for warning in warned:
-            warnings.warn(warning, stacklevel=2)
+        warn_caller(*warned)
         head = self._workspace.line.head() if landing is None else landing.commit
         return WriteReport(
             relation=str(relation), rows=count, commit=head, moved=landing is not None
@@ -348,7 +355,6 @@ class Client:
             NotFoundError: There is no such revision, version or relation.
             InputError: The words can't be parsed, or there is no such column.
             UnsupportedError: Columns have types that can't be compared without Spark.
-            TooLargeError: There are too many rows for this process; use SQL: `snapshot_diff`.
         """
         from dbt.adapters.vcs.commands.diff import read_diff
 
@@ -386,12 +392,6 @@ class Client:
         """Close the session; the Spark context stays open for others in this process."""
         self._connection.close()
         self._workspace.close()
-
-    def _answer(self, text: str, overlay: Overlay) -> pa.Table:
-        outcome = self._connection.execute(text, overlay, origin=Origin())
-        for warning in outcome.warnings:
-            warnings.warn(warning, stacklevel=4)
-        return _table(outcome)
 
 
 def _line(repository: Repository, branch: str, author: str) -> Line:

@@ -29,7 +29,9 @@ from dbt.adapters.vcs.core.errors import (
     VcsError,
 )
 from dbt.adapters.vcs.core.ids import field_number
+from dbt.adapters.vcs.engines import engine_errors
 from dbt.adapters.vcs.table.files.footers import read_footer
+from dbt.adapters.vcs.workspace.statement_scope import Outcome
 from tests.unit.iceberg.lake import Lake
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=timezone.utc)
@@ -56,6 +58,21 @@ def client(lake: Lake) -> Client:
 def rows_of(client: Client, name: str = "t") -> list[dict[str, Any]]:
     table = client.table(name).to_arrow()
     return sorted(table.to_pylist(), key=lambda row: str(list(row.values())))
+
+
+def test_a_warning_points_to_the_line_of_the_caller(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.sql("create table s.t (id bigint) tblproperties ('vcs.unique_key' = 'id')")
+    with pytest.warns(UserWarning, match="the config unique_key is not the primary key") as told:
+        client.write("t", pa.table({"id": [1, 1]}))
+    answer = Outcome(warnings=("Nothing was picked.",))
+    monkeypatch.setattr(client._connection, "execute", lambda *_, **__: answer)
+    with pytest.warns(UserWarning, match="Nothing was picked") as said:
+        client.sql("snapshot pick table t from u keys (1)")
+    with pytest.warns(UserWarning) as deep:
+        (lambda: engine_errors.warn_caller("Called from a function of the program."))()
+    assert [item.filename for item in (*told, *said, *deep)] == [__file__] * 3
 
 
 def test_a_table_that_is_not_there_is_created_with_the_columns_of_the_rows(client: Client) -> None:

@@ -1,10 +1,13 @@
-"""Errors of an engine, and what is written to the log about them."""
+"""Errors and warnings of an engine, and what is written to the log about them."""
 
 from __future__ import annotations
 
+import sys
 import traceback
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Final
 
 from dbt.adapters.vcs.core.errors import EngineError
@@ -34,6 +37,19 @@ class CancelledError(StatementError):
 
     def __init__(self) -> None:
         super().__init__("The statement was cancelled.", "CANCELLED")
+
+
+_PACKAGE: Final = str(Path(__file__).parents[1])
+
+
+def warn_caller(*messages: str) -> None:
+    """Give warnings at the line of the program that called this package."""
+    level, frame = 1, sys._getframe()
+    # Counted, since calls of one method come here by several ways, and by more in another year.
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    for message in messages:
+        warnings.warn(message, stacklevel=level)
 
 
 @contextmanager

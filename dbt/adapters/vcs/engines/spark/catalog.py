@@ -7,7 +7,6 @@ import itertools
 import re
 import tempfile
 import threading
-import warnings
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ from dbt.adapters.vcs.engines.dataframes.mounting import (
     column_list,
     requiring_files,
 )
+from dbt.adapters.vcs.engines.engine_errors import warn_caller
 from dbt.adapters.vcs.engines.port import PRIVATE, Placeholder, TableMount
 from dbt.adapters.vcs.engines.spark.catalog_placeholders import (
     SHOWN,
@@ -419,7 +419,7 @@ class Catalog:
         self._placeholders_of(spark).unwall()
         self._posted.clear()
         if made:
-            warnings.warn(sentence(made), stacklevel=2)
+            warn_caller(sentence(made))
 
     def close(self) -> None:
         """Remove the temporary folder."""

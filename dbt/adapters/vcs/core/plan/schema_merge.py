@@ -366,6 +366,12 @@ class _Merger:
         order = [field.id for field in main.fields if field.id in merged]
         return _merged_order(order, [field.id for field in other.fields if field.id in merged])
 
+    @property
+    def _names(self) -> dict[str, str]:
+        """One name for a column in all versions: that of ours, else of theirs; by id."""
+        base = self._base.schema.names_by_id if self._base else {}
+        return base | self._theirs.schema.names_by_id | self._ours.schema.names_by_id
+
     def _ids(
         self, kind: Literal["primary_key", "partition_by", "cluster_by"], schema: Schema
     ) -> tuple[str, ...]:
@@ -373,12 +379,8 @@ class _Merger:
         our: tuple[str, ...] = getattr(self._ours, kind)
         their: tuple[str, ...] = getattr(self._theirs, kind)
 
-        # One name for a column in all versions: that of ours, else of theirs.
-        names = self._base.schema.names_by_id if self._base else {}
-        names |= self._theirs.schema.names_by_id | self._ours.schema.names_by_id
-
         def show(ids: tuple[str, ...]) -> str | None:
-            return ", ".join(names[id] for id in ids) or None
+            return ", ".join(map(self._names.__getitem__, ids)) or None
 
         chosen = self.value(kind, "", before, our, their, show)
         lost = [id for id in chosen if schema.by_id(id) is None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -251,6 +252,18 @@ def test_a_comment_is_bounded_and_says_what_it_leaves_out(warehouse: Warehouse) 
     assert text.rstrip().splitlines()[-1].startswith("- head: ")
 
 
+def test_a_comment_is_bounded_whatever_names_are_in_it(
+    warehouse: Warehouse, tables: Tables
+) -> None:
+    found = review(warehouse.repository, "main", "dev")
+    long = [replace(relation(found, "v"), name=f"shop.{'`<|' * 90}{n}") for n in range(100)]
+    verdict = replace(found.verdict, warnings=("<" * 5_000,) * 100)
+    text = markdown(replace(found, relations=tuple(long), verdict=verdict))
+    assert len(text) <= LIMIT
+    assert text.count("More is left out") == 2
+    assert "### Reproduce" in text
+
+
 @pytest.fixture
 def project(folder: Path) -> Path:
     (folder / "dbt_project.yml").write_text("{name: shop, profile: shop}")
@@ -278,7 +291,8 @@ def test_a_project_keeps_columns_out(
     assert found["shop.orders"]["hidden"] == ["name"]
     assert found["shop.orders"]["facts"]["heads"] == ["id"]
     assert found["shop.revenue"]["masked"] == ["name"]
-    assert "Hidden by the project" in call("review", "main...dev").output
+    said = call("review", "main...dev", "--format", "markdown").output
+    assert "Hidden by the project" in said
 
 
 @pytest.mark.parametrize(
@@ -308,7 +322,7 @@ def test_a_review_is_written_as_a_whole(
 
 @pytest.mark.parametrize("words", ["dev", "shop.orders@main"])
 def test_a_range_is_expected(vcs: Call, warehouse: Warehouse, tables: Tables, words: str) -> None:
-    assert "dbt-vcs review main...<branch>" in vcs("review", words, code=2).output
+    assert "review main...BRANCH" in vcs("review", words, code=2).output
 
 
 def test_rows_can_be_limited(vcs: Call, warehouse: Warehouse, tables: Tables) -> None:

@@ -19,6 +19,7 @@ LIMIT: Final = 65_000
 
 # What is left for the parts that every review has.
 _DETAILS: Final = 40_000
+_PART: Final = 14_000
 _LISTED: Final = 100
 _NODES: Final = 60
 _ROWS: Final = 20
@@ -39,8 +40,11 @@ def markdown(review: Review) -> str:
 
     What doesn't fit is left out from the end of the relations, and the text says how many.
     """
-    head = "\n".join(_head(review))
-    foot = "\n".join((*_lineage(review), *_reproduction(review)))
+    head = "\n".join((*_bounded(_head(review), _PART), *_bounded(_relations(review), _PART)))
+    graph = "\n".join(_lineage(review))
+    if len(graph) > _PART:
+        graph = "### Lineage\n\n_The graph is too large for a comment._\n"
+    foot = "\n".join((graph, *_bounded(_reproduction(review), _PART)))
     left = min(_DETAILS, LIMIT - len(head) - len(foot) - 500)
     details: list[str] = []
     for number, item in enumerate(review.relations):
@@ -81,7 +85,16 @@ def _head(review: Review) -> Iterator[str]:
     for approval in verdict.approvals:
         yield f"- Approved by {_code(approval.author)} at {_code(approval.at)}"
     yield ""
-    yield from _relations(review)
+
+
+def _bounded(lines: Iterable[str], most: int) -> Iterator[str]:
+    """Yield lines as far as they fit, and say so if there are more."""
+    for text in lines:
+        most -= len(text) + 1
+        if most < 0:
+            yield "\n_More is left out, since a comment holds no more._\n"
+            return
+        yield text
 
 
 def _tests(review: Review) -> Iterator[str]:

@@ -12,7 +12,10 @@ import pytest
 from dbt_common.tests import enable_test_caching
 
 from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.engines.connect.connect_engine import ConnectEngine
+from dbt.adapters.vcs.engines.spark.adopted import AdoptedEngine
+from dbt.adapters.vcs.engines.spark.context import private_root
 from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 
 from .connect_server import connect_server
@@ -74,6 +77,27 @@ def spark_engine_factory() -> Iterator[Callable[..., SparkEngine]]:
     def make(blobs: Blobs, **arguments: Any) -> SparkEngine:
         settings = {**SPARK_SETTINGS, **arguments.pop("settings", {})}
         engines.append(SparkEngine(blobs, settings=settings, **arguments))
+        return engines[-1]
+
+    yield make
+    for engine in engines:
+        engine.close()
+
+
+@pytest.fixture(scope="session")
+def adopted_engine_factory(
+    spark_engine_factory: Callable[..., SparkEngine], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[..., AdoptedEngine]]:
+    """Return a maker of engines, each on a session of somebody else's; closed at the end."""
+    engines: list[AdoptedEngine] = []
+    # Starts Spark.
+    own = spark_engine_factory(LocalBlobs(tmp_path_factory.mktemp("own"), fsync=False))
+    context = own.session("starter").spark.sparkContext
+
+    def make(blobs: Blobs, **arguments: Any) -> AdoptedEngine:
+        warehouse = tmp_path_factory.mktemp("warehouse")
+        settings = {"spark.sql.warehouse.dir": str(warehouse), **arguments.pop("settings", {})}
+        engines.append(AdoptedEngine(blobs, private_root(context, settings), **arguments))
         return engines[-1]
 
     yield make

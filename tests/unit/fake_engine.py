@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import Any
 
@@ -17,7 +16,6 @@ from dbt.adapters.vcs.engines.port import (
     Analysing,
     Column,
     Destination,
-    Placeholder,
     Session,
     TableMount,
     Written,
@@ -55,7 +53,6 @@ def _lacking(self: FakeSession, *_: Any, **__: Any) -> Any:
 class FakeSession:
     """A session that has what a table made of a query needs."""
 
-    is_shared = False
     is_here = False
 
     def __init__(self, blobs: Blobs) -> None:
@@ -69,16 +66,6 @@ class FakeSession:
         pass
 
     def begin_statement(self) -> None:
-        pass
-
-    def require_own(self) -> None:
-        pass
-
-    def post(
-        self,
-        versions: Mapping[RelationName, str],
-        placeholder: Callable[[RelationName], Placeholder],
-    ) -> None:
         pass
 
     def close(self) -> None:

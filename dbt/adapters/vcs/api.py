@@ -65,7 +65,7 @@ def connect(
 
     Raises:
         NotFoundError: There is no such repository, branch or revision.
-        InputError: The Spark session already shows another branch or repository.
+        InputError: `spark` is a session of a Spark Connect server.
     """
     blobs = open_blobs(repository, storage_options or {})
     author = author or variables.author()
@@ -79,8 +79,6 @@ def connect(
             settings=settings,
             storage_options=storage_options,
             given=given,
-            # Tells a session that shows another branch already.
-            owner=f"{opened.id}@{branch}",
         )
 
     # The settings of a session that is given are its own, and aren't known here.
@@ -90,7 +88,7 @@ def connect(
         context = KeyContext(engine=EngineContext.of(settings or {}, server))
     client = Client.on(opened, branch, engine, schema=schema, author=author, context=context)
     if given is not None:
-        # A session that shows another branch is refused here, and not by the first statement.
+        # A session that can't be used is refused here, and not by the first statement.
         client.open()
     return client
 
@@ -380,7 +378,7 @@ class Client:
         """Open the session now instead of on the first statement that needs it.
 
         Raises:
-            InputError: The Spark session already shows another branch or repository.
+            InputError: The Spark session is one of a Spark Connect server.
         """
         self._connection.open()
 

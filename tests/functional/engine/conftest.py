@@ -15,12 +15,16 @@ from .bench import Bench
 
 EngineFactory = Callable[..., SparkEngine]
 
-_FACTORIES = {"session": "spark_engine_factory", "connect": "connect_engine_factory"}
+_FACTORIES = {
+    "session": "spark_engine_factory",
+    "adopted": "adopted_engine_factory",
+    "connect": "connect_engine_factory",
+}
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run the tests of modules with `BOTH_ENGINES` on each: they are the port's contract."""
-    if getattr(metafunc.module, "BOTH_ENGINES", False) and "method" in metafunc.fixturenames:
+    """Run the tests of modules with `ALL_ENGINES` on each: they are the port's contract."""
+    if getattr(metafunc.module, "ALL_ENGINES", False) and "method" in metafunc.fixturenames:
         metafunc.parametrize("method", list(_FACTORIES))
 
 

@@ -1,4 +1,4 @@
-"""A SparkSession of the caller's: its temporary views show, its catalog is given back."""
+"""A SparkSession of the caller's: its temporary views show, its catalog is left alone."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,12 +9,13 @@ import pytest
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Function, Parameter, RelationName
 from dbt.adapters.vcs.core.store.local import LocalBlobs
+from dbt.adapters.vcs.engines.spark.adopted import AdoptedEngine
 from dbt.adapters.vcs.engines.spark.context import private_root
-from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 
 from .bench import Bench
 
 pytestmark = pytest.mark.spark
+TIMES = "spark.sql.parquet.outputTimestampType"
 
 
 @pytest.fixture
@@ -23,32 +24,29 @@ def spark(bench: Bench, tmp_path: Path) -> Any:
     context = bench.session.spark.sparkContext
     return private_root(
         context,
-        {
-            "spark.sql.warehouse.dir": str(tmp_path / "wh"),
-            "spark.sql.parquet.outputTimestampType": "INT96",
-        },
+        {"spark.sql.warehouse.dir": str(tmp_path / "wh"), TIMES: "INT96"},
     )
 
 
 def test_its_temporary_views_show(spark: Any, blobs: LocalBlobs) -> None:
     spark.sql("create temporary view mine as select 1 a")
-    engine = SparkEngine(blobs, spark=spark, owner="w@main")
+    engine = AdoptedEngine(blobs, spark)
     session = engine.session("notebook")
     assert session.query("select * from mine").fetch() == [(1,)]
-    bench = Bench(blobs, engine, session)
+    bench = Bench(blobs, engine, session)  # type: ignore[arg-type]
     table, blocks = bench.table("select a, timestamp'2026-01-01' t from mine")
     assert bench.rows(f"select a from {table}") == [(1,)]
     assert blocks[0].stats["t"].min == 1767225600000000
-    assert spark.table(table).count() == 1
-    engine.close()
-    assert not spark.catalog.databaseExists("__vcs")
     assert not spark.catalog.tableExists(table)
-    assert spark.conf.get("spark.sql.parquet.outputTimestampType") == "INT96"
+    engine.close()
+    assert [database.name for database in spark.catalog.listDatabases()] == ["default"]
+    assert [view.name for view in spark.catalog.listTables()] == ["mine"]
+    assert spark.conf.get(TIMES) == "INT96"
     assert spark.table("mine").count() == 1
 
 
 def test_functions_are_given_back(spark: Any, blobs: LocalBlobs) -> None:
-    engine = SparkEngine(blobs, spark=spark, owner="w@main")
+    engine = AdoptedEngine(blobs, spark)
     session = engine.session("notebook")
     written = Function(
         text="def f(x): return x * 3", language="python", handler="f", returns="int",
@@ -56,41 +54,37 @@ def test_functions_are_given_back(spark: Any, blobs: LocalBlobs) -> None:
     )  # fmt: skip
     session.mount_function(RelationName("s", "one"), "1", Function(text="1"))
     session.mount_function(RelationName("s", "three"), "3", written)
-    assert spark.sql("select s.one(), s.three(2)").collect() == [(1, 6)]
+    assert session.query("select s.one(), s.three(2)").fetch() == [(1, 6)]
     engine.close()
-    assert not spark.catalog.functionExists("s.one")
-    assert not spark.catalog.functionExists("s.three")
+    assert spark.sql("show user functions").collect() == []
 
 
-def test_one_catalog_shows_one_owner(spark: Any, blobs: LocalBlobs) -> None:
-    first = SparkEngine(blobs, spark=spark, owner="w@main")
-    first.session("a")
-    other = SparkEngine(blobs, spark=spark.newSession(), owner="w@feature")
-    with pytest.raises(InputError, match="already shows w@main, so it can't show w@feature"):
-        other.session("b")
-    first.close()
-    other.session("b").mount_view(RelationName("s", "v"), "select 1 a")
-    assert spark.table("s.v").count() == 1
-    other.close()
+def test_a_session_shows_each_connection_its_own(spark: Any, blobs: LocalBlobs) -> None:
+    engines = [AdoptedEngine(blobs, spark) for _ in range(2)]
+    sessions = [engine.session("cell") for engine in engines]
+    for number, session in enumerate(sessions):
+        session.mount_view(RelationName("s", "v"), f"select {number} a")
+    assert [session.query("select a from s.v").fetch() for session in sessions] == [
+        [(0,)], [(1,)],
+    ]  # fmt: skip
+    engines[0].close()
+    # The settings are the session's until the last connection ends.
+    assert spark.conf.get(TIMES) == "TIMESTAMP_MICROS"
+    assert sessions[1].query("select a from s.v").fetch() == [(1,)]
+    engines[1].close()
+    assert spark.conf.get(TIMES) == "INT96"
+    assert spark.catalog.listTables() == []
 
 
-def test_the_same_owner_may_come_again(spark: Any, blobs: LocalBlobs) -> None:
-    engines = [SparkEngine(blobs, spark=spark, owner="w@main") for _ in range(2)]
-    first, second = (Bench(blobs, engine, engine.session("cell")) for engine in engines)
-    table, _ = first.table("select 1 a")
-    first.engine.close()
-    assert second.rows(f"select * from {table}") == [(1,)]
-    next(second.numbers), next(second.numbers)
-    again, _ = second.table("select 2 a")
-    assert second.rows(f"select * from {again}") == [(2,)]
-    second.engine.close()
-    assert not spark.catalog.databaseExists("__vcs")
-
-
-def test_a_catalog_that_is_not_in_memory_is_refused(blobs: LocalBlobs) -> None:
-    hive = SimpleNamespace(_jsparkSession=None, conf=SimpleNamespace(get=lambda key: "hive"))
-    with pytest.raises(InputError, match=r"of kind hive.*without enableHiveSupport"):
-        SparkEngine(blobs, spark=hive).session("a")  # type: ignore[arg-type]
+def test_defaults_are_checked_without_a_table(spark: Any, blobs: LocalBlobs) -> None:
+    engine = AdoptedEngine(blobs, spark)
+    session = engine.session("cell")
+    session.check_default("40 + 2", "int")
+    for wrong in ("'a'", "id", "(select 1)", "sum(1)"):
+        with pytest.raises(Exception, match=r"."):
+            session.check_default(wrong, "int")
+    assert spark.catalog.listDatabases()[0].name == "default"
+    engine.close()
 
 
 def test_a_process_with_hives_catalog_is_refused() -> None:
@@ -101,4 +95,4 @@ def test_a_process_with_hives_catalog_is_refused() -> None:
 
 def test_a_connect_client_is_refused(blobs: LocalBlobs) -> None:
     with pytest.raises(InputError, match="Spark Connect"):
-        SparkEngine(blobs, spark=SimpleNamespace()).session("a")  # type: ignore[arg-type]
+        AdoptedEngine(blobs, SimpleNamespace())  # type: ignore[arg-type]

@@ -14,13 +14,13 @@ from pyspark.sql.types import IntegerType
 from dbt.adapters.vcs.core.errors import EngineError
 from dbt.adapters.vcs.engines.engine_errors import CancelledError, StatementError
 from dbt.adapters.vcs.engines.port import Column
-from dbt.adapters.vcs.engines.spark.session import SparkView
+from dbt.adapters.vcs.engines.spark.session import ProcessSession
 
 from .bench import Bench
 from .conftest import EngineFactory
 
 pytestmark = pytest.mark.spark
-BOTH_ENGINES = True
+ALL_ENGINES = True
 
 # Without a shuffle, since a task that spills to a slow disk can't be interrupted.
 FOREVER = "select count(*) from range(0, 4000000000000, 1, 4) where id < rand() - 1"
@@ -108,7 +108,7 @@ def test_analysis_runs_nothing(bench: Bench) -> None:
 def test_commands_answer_rows(bench: Bench, method: str) -> None:
     bench.session.ensure_schema("some_schema")
     bench.session.ensure_schema("some_schema")
-    # A server's catalog has nothing of a branch.
+    # A catalog that is somebody else's has nothing of a branch.
     assert (("some_schema",) in bench.rows("show schemas")) is (method == "session")
     assert bench.session.query("use some_schema").fetch() == []
 
@@ -203,7 +203,7 @@ def test_a_closed_session_refuses(bench: Bench, engine_factory: EngineFactory) -
 
 def _job_watcher(session: Any) -> Callable[[], None]:
     """Return a function that waits until a job of the session runs."""
-    if not isinstance(session, SparkView):
+    if not isinstance(session, ProcessSession):
         # A server tells its client from time to time how far a statement is.
         began = threading.Event()
         session.spark.registerProgressHandler(lambda *_, **__: began.set())

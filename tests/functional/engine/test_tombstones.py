@@ -3,7 +3,6 @@
 import dataclasses
 import re
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -16,9 +15,8 @@ from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.engines.dataframes import deletions, mounting
 from dbt.adapters.vcs.engines.port import Destination, TableMount, Written
 from dbt.adapters.vcs.engines.spark import catalog_relations
+from dbt.adapters.vcs.engines.spark.adopted import ListedRelations
 from dbt.adapters.vcs.engines.spark.catalog_relations import CatalogRelations
-from dbt.adapters.vcs.engines.spark.context import private_root
-from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 from dbt.adapters.vcs.table import row_numbers
 from dbt.adapters.vcs.table.files.block_reader import Files
 from dbt.adapters.vcs.table.files.footers import read_blocks
@@ -27,7 +25,7 @@ from dbt.adapters.vcs.table.files.parquet import write_rows, write_tombstone
 from .bench import Bench, schema_of
 
 pytestmark = pytest.mark.spark
-BOTH_ENGINES = True
+ALL_ENGINES = True
 
 
 @pytest.fixture(autouse=True, params=["marked", "numbered", "written", "read"])
@@ -45,7 +43,8 @@ def places_of_deleted_rows(
     if request.param in ("numbered", "read"):
         monkeypatch.setattr(deletions, "_MAX_WRITTEN", -1)
     if request.param in ("written", "read"):
-        monkeypatch.setattr(CatalogRelations, "first_number", lambda self, layout, files: None)
+        for relations in (CatalogRelations, ListedRelations):
+            monkeypatch.setattr(relations, "first_number", lambda self, layout, files: None)
     return str(request.param)
 
 
@@ -255,8 +254,9 @@ def test_predicates_and_columns_reach_the_scan(
     assert "b:string" not in plan
     if method == "connect":
         return
-    [(plain,)] = bench.rows(f"explain select a from {name[:-1]}_1` where a > 3")
-    assert "Join" not in plain
+    if method == "session":
+        [(plain,)] = bench.rows(f"explain select a from {name[:-1]}_1` where a > 3")
+        assert "Join" not in plain
     if places_of_deleted_rows == "marked":
         assert plan.count("FileScan") == 2 and "Join" not in plan
         assert len(plan) < 5_000
@@ -395,28 +395,9 @@ def test_every_session_of_an_engine_looks_deleted_rows_up(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("places_of_deleted_rows", ["marked"], indirect=True)
-def test_other_sessions_of_an_adopted_catalog_look_deleted_rows_up(
-    bench: Bench, tmp_path: Path
-) -> None:
-    settings = {"spark.sql.warehouse.dir": str(tmp_path / "wh")}
-    spark = private_root(bench.session.spark.sparkContext, settings)
-    engine = SparkEngine(bench.blobs, spark=spark, owner="w@main")
-    adopted = Bench(bench.blobs, engine, engine.session("cell"), bench.numbers)
-    one, two = ids(adopted, 2_000), ids(adopted, 10, 5_000)
-    stone = tombstone(adopted, {one.files[0]: [0, 1_999], two.files[0]: [3]})
-    mount = mounted(adopted, [*one.files, *two.files], schema_of(one), [stone])
-    name = adopted.session.mount_physical(mount)
-    frames = [session.table(name) for session in (spark, spark.newSession())]
-    assert [frame.count() for frame in frames] == [2_007, 2_007]
-    engine.close()
-    # Frames of the catalog's owner outlive the connection.
-    assert [frame.count() for frame in frames] == [2_007, 2_007]
-
-
-@pytest.mark.parametrize("places_of_deleted_rows", ["marked"], indirect=True)
 @pytest.mark.parametrize("limit", [2, 3])
 def test_files_are_told_apart_by_links_or_by_times(
-    bench: Bench, limit: int, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, limit: int, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     for module in (mounting, catalog_relations):
         monkeypatch.setattr(module, "MAX_NAMED", limit)
@@ -431,11 +412,14 @@ def test_files_are_told_apart_by_links_or_by_times(
     every = {(file, position) for file in files for position in range(100)}
     assert places(bench, mount) == sorted(every - set(gone))
     [(plan,)] = bench.rows(f"explain select a from {bench.session.mount_physical(mount)}")
-    assert ("file_modification_time" in plan) == (limit == 2)
+    # There are no links in a session whose owner may read on after the connection is closed.
+    assert ("file_modification_time" in plan) == (limit == 2 or method == "adopted")
 
 
 @pytest.mark.parametrize("places_of_deleted_rows", ["marked"], indirect=True)
-def test_columns_are_decoded_for_rows_that_are_left_only(bench: Bench) -> None:
+def test_columns_are_decoded_for_rows_that_are_left_only(bench: Bench, method: str) -> None:
+    if method == "adopted":
+        pytest.skip("arrays are in the texts of its views, and Spark generates other code")
     # Spark computes what occurs twice in a filter first, and all columns before that.
     one, two = ids(bench, 2_000), ids(bench, 10, 5_000)
     stone = tombstone(bench, {one.files[0]: [0]})

@@ -12,7 +12,7 @@ from dbt.adapters.vcs.engines.port import Column, Destination, Written
 from .bench import Bench, schema_of
 
 pytestmark = pytest.mark.spark
-BOTH_ENGINES = True
+ALL_ENGINES = True
 
 COLUMNS = (
     Column(name="id", type="bigint", default="7"),

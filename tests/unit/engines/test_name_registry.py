@@ -4,7 +4,7 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from dbt.adapters.vcs.engines.connect.name_registry import rewritten
+from dbt.adapters.vcs.engines.dataframes.name_registry import rewritten
 from dbt.adapters.vcs.sql.syntax.names import Name
 from dbt.adapters.vcs.sql.syntax.parser import parse
 from dbt.adapters.vcs.sql.syntax.statement import Query

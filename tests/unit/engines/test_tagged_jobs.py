@@ -7,8 +7,8 @@ import pytest
 from dbt.adapters.vcs.core.errors import EngineError, InputError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.engines.connect.connect_engine import _client
-from dbt.adapters.vcs.engines.connect.name_registry import NameRegistry, missing
 from dbt.adapters.vcs.engines.connect.tagged_jobs import ServerErrors
+from dbt.adapters.vcs.engines.dataframes.name_registry import NameRegistry, missing
 from dbt.adapters.vcs.engines.engine_errors import StatementError
 from dbt.adapters.vcs.engines.methods import ServerAddress
 

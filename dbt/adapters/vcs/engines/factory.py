@@ -19,7 +19,6 @@ def make_engine(
     settings: Mapping[str, str] | None = None,
     storage_options: Mapping[str, str] | None = None,
     given: Any = None,
-    owner: str = "",
 ) -> Engine:
     """Return an engine; nothing starts before its first session is asked for.
 
@@ -29,15 +28,12 @@ def make_engine(
         settings: The engine's own settings.
         storage_options: The store's own options, credentials among them.
         given: An existing session of the engine to use instead of a private one, if any.
-        owner: Whose names the catalog shows, such as `<repository>@<branch>`.
 
     Raises:
         InputError: There is no such method, or the settings don't go with it.
     """
     check_method(method, settings)
-    return _MAKERS[method](
-        blobs, settings=settings, storage_options=storage_options, given=given, owner=owner
-    )
+    return _MAKERS[method](blobs, settings=settings, storage_options=storage_options, given=given)
 
 
 def end_process() -> None:
@@ -47,14 +43,18 @@ def end_process() -> None:
     end_process()
 
 
-def _spark_here(blobs: Blobs, *, given: Any, **options: Any) -> Engine:
+def _spark_here(blobs: Blobs, *, given: Any, storage_options: Any, **options: Any) -> Engine:
     # Imported only when chosen, so that commands without an engine start faster.
+    if given is not None:
+        from dbt.adapters.vcs.engines.spark.adopted import AdoptedEngine
+
+        return AdoptedEngine(blobs, given, storage_options=storage_options)
     from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 
-    return SparkEngine(blobs, spark=given, **options)
+    return SparkEngine(blobs, storage_options=storage_options, **options)
 
 
-def _spark_there(blobs: Blobs, *, given: Any, owner: str, **options: Any) -> Engine:
+def _spark_there(blobs: Blobs, *, given: Any, **options: Any) -> Engine:
     if given is not None:
         raise InputError(
             "A connection makes its own session on a Spark Connect server. Give its address, "

@@ -64,7 +64,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placeholder:
-    """What a shared catalog shows others of a relation of the branch.
+    """What a catalog knows of a relation of the branch to describe it.
 
     Attributes:
         kind: `table` or `view`.
@@ -73,7 +73,7 @@ class Placeholder:
         partition_by: Names of the partition columns.
         cluster_by: Names of the clustering columns.
         properties: Its properties.
-        text: A view's query; None to make its rows unreadable.
+        text: A view's query; None for a table.
         created_at: When its version was made, in microseconds; None to hide it.
     """
 
@@ -463,36 +463,16 @@ class Functions(Protocol):
 
 
 class Placeholders(Protocol):
-    """What others see of a branch in a catalog that its session shares with them."""
-
-    @property
-    def is_shared(self) -> bool:
-        """True if others, such as the owner of a session, read the catalog by name."""
-
-    def require_own(self) -> None:
-        """Check that nothing in the branch's schemas was made without a connection.
-
-        Raises:
-            InputError: Somebody who shares the catalog made something in one of them.
-        """
-
-    def post(
-        self,
-        versions: Mapping[RelationName, str],
-        placeholder: Callable[[RelationName], Placeholder],
-    ) -> None:
-        """Show placeholders under all known names, until they are mounted again.
-
-        Args:
-            versions: Every relation that others may know, with an id of its placeholder's
-                version; a placeholder that is already shown is left as it is.
-            placeholder: Returns the placeholder of one of them.
-        """
+    """Relations of a branch as a catalog describes them, for statements that only it answers."""
 
     def with_placeholders(
         self, placeholders: Mapping[RelationName, Placeholder]
     ) -> AbstractContextManager[None]:
-        """Show placeholders under names within a block, and remove them after it."""
+        """Let statements in a block be answered from placeholders under names.
+
+        Raises:
+            UnsupportedError: The session has no catalog that could show them.
+        """
 
     def redacted(self, properties: Mapping[str, str]) -> dict[str, str]:
         """Return properties in their order, with the values that the engine redacts hidden."""

@@ -1,4 +1,4 @@
-"""Mounts: relation versions made readable by name, and what a shared catalog shows of others."""
+"""Mounts: relation versions made readable by name, and what a catalog describes."""
 
 from __future__ import annotations
 
@@ -114,20 +114,6 @@ class Mounts:
         with self._lock:
             if self._shown.pop(name, None) is not None:
                 session.unmount(name)
-
-    def post(self, overlay: Overlay, session: Session) -> None:
-        """Leave nothing stale in a catalog that others read as well."""
-        # Decision 16: names of a private catalog aren't read by others, and need no placeholders.
-        if not session.is_shared:
-            return
-        with self._lock:
-            # Decision 16: names become placeholders, so the next statement mounts what it needs.
-            self._shown.clear()
-            self._functions.clear()
-            # Empty ones, too: a table that somebody creates in one has to be refused.
-            for schema in overlay.schema_names():
-                session.ensure_schema(schema)
-            session.post(shown_versions(overlay), lambda name: placeholder_of(overlay, name))
 
     @contextmanager
     def with_placeholders(
@@ -309,23 +295,6 @@ def shown_versions(overlay: Overlay) -> dict[RelationName, str]:
     return found
 
 
-def placeholder_of(overlay: Overlay, name: RelationName) -> Placeholder:
-    """Return the placeholder of a table or view of a branch.
-
-    Raises:
-        NotFoundError: There is no such relation.
-    """
-    entry = overlay.require(name)
-    if isinstance(entry, TableEntry):
-        return table_placeholder(overlay.snapshot(entry.snapshot))
-    view = overlay.view(entry.view)
-    columns = tuple(
-        Column(name=column.name, type=column.type, comment=column.comment)
-        for column in view.columns
-    )
-    return Placeholder(kind="view", columns=columns, comment=view.comment)
-
-
 def answering(
     overlay: Overlay, name: RelationName, columns: tuple[Column, ...] = ()
 ) -> Placeholder:
@@ -348,8 +317,12 @@ def answering(
             created_at=snapshot.created_at,
         )
     view = overlay.view(entry.view)
-    return replace(
-        placeholder_of(overlay, name), columns=columns, properties=view.properties, text=view.text
+    return Placeholder(
+        kind="view",
+        columns=columns,
+        comment=view.comment,
+        properties=view.properties,
+        text=view.text,
     )
 
 

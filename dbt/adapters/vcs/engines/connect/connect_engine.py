@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Any, Final
 from dbt.adapters.vcs.core.errors import EngineError, InputError, VcsError
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.connect.connect_session import ConnectView
-from dbt.adapters.vcs.engines.connect.name_registry import NameRegistry
-from dbt.adapters.vcs.engines.connect.staged_insert import ScratchSchema
 from dbt.adapters.vcs.engines.connect.tagged_jobs import OperationGate, ServerErrors, TaggedJobs
 from dbt.adapters.vcs.engines.dataframes.hadoop_storage import (
     check_shared,
@@ -25,6 +23,8 @@ from dbt.adapters.vcs.engines.dataframes.hadoop_storage import (
     spark_root,
     storage_settings,
 )
+from dbt.adapters.vcs.engines.dataframes.name_registry import NameRegistry
+from dbt.adapters.vcs.engines.dataframes.staged_insert import ScratchSchema
 from dbt.adapters.vcs.engines.dataframes.statement_jobs import silence_echoes
 from dbt.adapters.vcs.engines.dataframes.writes import NUMBERING
 from dbt.adapters.vcs.engines.methods import address_of

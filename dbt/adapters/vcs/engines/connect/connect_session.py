@@ -7,57 +7,44 @@ import re
 import sys
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.core.model import Function, RelationName
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.engines.connect.name_registry import (
-    PREFIX,
-    Mounted,
-    MountedFiles,
-    MountedFunction,
-    MountedView,
-    NameRegistry,
-    OwnTemporaries,
-)
-from dbt.adapters.vcs.engines.connect.session_text import SessionFunctions, SessionText
-from dbt.adapters.vcs.engines.connect.session_views import SessionViews
-from dbt.adapters.vcs.engines.connect.staged_insert import (
+from dbt.adapters.vcs.engines.connect.tagged_jobs import ServerErrors, TaggedJobs
+from dbt.adapters.vcs.engines.dataframes.name_registry import NameRegistry, OwnTemporaries
+from dbt.adapters.vcs.engines.dataframes.renaming_session import RAW, RenamingSession, unanswered
+from dbt.adapters.vcs.engines.dataframes.repeatable import is_plan_repeatable
+from dbt.adapters.vcs.engines.dataframes.session_text import SessionText
+from dbt.adapters.vcs.engines.dataframes.session_views import SessionViews
+from dbt.adapters.vcs.engines.dataframes.spark_rows import columns_of_schema, is_remote
+from dbt.adapters.vcs.engines.dataframes.staged_insert import (
     ScratchSchema,
     parsed_insert,
     plain_rows,
     staged_rows,
 )
-from dbt.adapters.vcs.engines.connect.tagged_jobs import ServerErrors, TaggedJobs
-from dbt.adapters.vcs.engines.dataframes.frame_session import FrameSession
-from dbt.adapters.vcs.engines.dataframes.repeatable import is_plan_repeatable
-from dbt.adapters.vcs.engines.dataframes.spark_rows import SparkRows, columns_of_schema, is_remote
 from dbt.adapters.vcs.engines.dataframes.statement_jobs import StatementJobs
 from dbt.adapters.vcs.engines.dataframes.writes import discard_files
 from dbt.adapters.vcs.engines.engine_errors import sending
 from dbt.adapters.vcs.engines.port import (
-    PRIVATE,
     Analysing,
     Column,
     Destination,
     Placeholder,
-    TableMount,
     TableParts,
     whole_table,
 )
-from dbt.adapters.vcs.sql.syntax.lexer import tokenize
 from dbt.adapters.vcs.sql.syntax.parser import parse
 from dbt.adapters.vcs.sql.syntax.statement import Query
-from dbt.adapters.vcs.table.quoting import quoted, quoted_relation
+from dbt.adapters.vcs.table.quoting import quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.connect.session import SparkSession
 
-# Statements without names of relations, which our reader need not understand.
-_RAW: Final = re.compile(r"\s*(?:set(?!\s+var)|reset|add|list)\b", re.IGNORECASE)
 _RESET: Final = re.compile(r"\s*reset\b[\s`]*([\w.-]*)", re.IGNORECASE)
 _REDACTED: Final = "*********(redacted)"
 # Spark's own settings and defaults: a server does not redact for a client.
@@ -67,10 +54,9 @@ _REDACTION: Final = {
 }
 
 
-class ConnectView(FrameSession):
+class ConnectView(RenamingSession):
     """`Session` over a session of a server."""
 
-    is_shared = False
     _spark: SparkSession
 
     def __init__(
@@ -84,32 +70,22 @@ class ConnectView(FrameSession):
         jobs: TaggedJobs,
         settings: Mapping[str, str],
     ) -> None:
-        temporaries = OwnTemporaries(spark)
-        super().__init__(spark, jobs, temporaries, blobs, root)
-        self._own = temporaries
-        self._registry = registry
-        self._scratch = scratch
-        self._errors = jobs.errors
-        self._settings = settings
-        self._views = SessionViews(
-            spark, registry, blobs=blobs, root=root, translated=jobs.errors.translated
+        super().__init__(
+            spark,
+            jobs,
+            blobs,
+            temporaries=OwnTemporaries(spark),
+            views=SessionViews(
+                spark, registry, blobs=blobs, root=root, translated=jobs.errors.translated
+            ),
         )
-        self._functions = SessionFunctions(spark, self._views, temporaries)
-        self._texts = SessionText(spark, registry, self._views, self._functions, temporaries)
+        self._errors = jobs.errors
+        self._scratch = scratch
+        self._settings = settings
 
     def frames(self) -> ServerFrames:
         """Return the data frames for Python models."""
         return ServerFrames(self._spark, self._jobs, self._texts, self._own, self._errors)
-
-    def query(self, text: str) -> SparkRows:
-        """Run a statement; a query's rows are computed when they are fetched."""
-        with self._jobs.run():
-            sent = self._statement_sent(text)
-            with sending(sent), self._errors.translated():
-                self._refuse_hidden_write(sent)
-                frame = self._frame(sent)
-                self._keep_settings(sent)
-                return SparkRows(frame, self._jobs, sent, is_done=lambda: not frame.columns)
 
     def columns_of(self, query_text: str) -> tuple[Column, ...]:
         """Return the columns of a query's result; nothing is run, and no other statement."""
@@ -136,7 +112,7 @@ class ConnectView(FrameSession):
 
     def check_syntax(self, text: str) -> None:
         """Require that the server can parse a text."""
-        if _RAW.match(text):
+        if RAW.match(text):
             return
         with sending(text), self._jobs.run():
             self._spark.sql(f"explain {text}")
@@ -175,39 +151,6 @@ class ConnectView(FrameSession):
                     )
             yield frame
 
-    def ensure_schema(self, schema: str) -> None:
-        """Do nothing: schemas of the branch aren't on the server."""
-
-    def mount_table(self, name: RelationName, mount: TableMount) -> None:
-        """Make a version of a table readable under a name."""
-        self._mount(name, mount)
-
-    def mount_view(
-        self, name: RelationName, text: str, columns: Sequence[tuple[str, str | None]] = ()
-    ) -> None:
-        """Make a query readable under a name."""
-        self._mount(name, MountedView(text, tuple(columns)))
-
-    def mount_files(
-        self, name: RelationName, *, location: str, format: str, options: Mapping[str, str] = {}
-    ) -> None:
-        """Make files that are not versioned readable under a name."""
-        # Options have no order, and an order would make another view.
-        kept = tuple(sorted((k, v) for k, v in options.items() if k.lower() != "path"))
-        self._mount(name, MountedFiles(location, format, kept, self._registry.edition()))
-
-    def mount_physical(self, mount: TableMount) -> str:
-        """Return the quoted name of a version's own relation."""
-        return self._mount_version("s", mount)
-
-    def mount_located(self, mount: TableMount) -> str:
-        """Return the quoted name of a version's relation, with the positions of its rows."""
-        return self._mount_version("l", mount)
-
-    def mount_version(self, mount: TableMount) -> str:
-        """Return the quoted name of a version's own relation, with the table's column names."""
-        return self._mount_version("v", mount)
-
     def mount_arrow(self, name: str, rows: pa.Table | TableParts, *, lasting: bool = False) -> str:
         """Return the quoted name of a temporary view with rows of this process."""
         from pyspark.sql.pandas.types import from_arrow_schema
@@ -221,54 +164,18 @@ class ConnectView(FrameSession):
         self._own.forget()
         return quoted(name)
 
-    def mount_function(self, name: RelationName, id: str, function: Function) -> None:
-        """Make a function callable under a name."""
-        mounted = MountedFunction(id, function)
-        with sending(function.text), self._jobs.run():
-            self._functions.callable_name(name, mounted, self._texts.body)
-            self._registry.functions[name] = mounted
-
-    def unmount_function(self, name: RelationName) -> None:
-        """Remove the function under a name."""
-        self._registry.functions.pop(name, None)
-
-    def has_function(self, identifier: str) -> bool:
-        """Return whether an unqualified name calls one of Spark's own or temporary functions."""
-        with self._jobs.run():
-            return self._functions.has(identifier)
-
-    def unmount(self, name: RelationName) -> None:
-        """Remove a name."""
-        self._registry.relations.pop(name, None)
-
     def begin_statement(self) -> None:
         """Do nothing: views stay until the session ends, as rows may be fetched at any time."""
 
-    def require_own(self) -> None:
-        """Do nothing: nobody else has the session."""
-
-    def post(
-        self,
-        versions: Mapping[RelationName, str],
-        placeholder: Callable[[RelationName], Placeholder],
-    ) -> None:
-        """Do nothing: nobody else has the session."""
-
-    @contextmanager
     def with_placeholders(
         self, placeholders: Mapping[RelationName, Placeholder]
-    ) -> Iterator[None]:
+    ) -> AbstractContextManager[None]:
         """Refuse: the branch's relations aren't in the server's catalog, which would answer.
 
         Raises:
             UnsupportedError: Always.
         """
-        raise UnsupportedError(
-            f"What a catalog says of {', '.join(map(str, placeholders))} needs method: session: "
-            "on a Spark Connect server nothing of a branch is in the catalog. `describe table`, "
-            "`show columns`, `show tblproperties` and dbt docs answer here."
-        )
-        yield
+        raise unanswered(placeholders)
 
     def redacted(self, properties: Mapping[str, str]) -> dict[str, str]:
         """Return properties with the values that the server's settings redact hidden."""
@@ -296,61 +203,19 @@ class ConnectView(FrameSession):
             )
         return location
 
-    def _sent_text(self, query_text: str) -> str:
-        return self._texts.sent(query_text)
+    def _used(self) -> str:
+        # Gives an empty result, as `use` does anywhere.
+        return "use `default`"
 
-    def _frame(self, sent: str) -> Any:
-        """Return a frame whose columns are called by the branch's names of functions."""
-        frame = self._spark.sql(sent)
-        names = frame.columns
-        if not any(PREFIX in name for name in names):
-            return frame
-        return frame.toDF(*map(self._registry.own_words, names))
+    def _is_done(self, frame: Any) -> Callable[[], bool]:
+        return lambda: not frame.columns
 
-    def _mount(self, name: RelationName, mounted: Mounted) -> None:
-        # The view is made with the new meaning; if that fails, the old one stays.
-        before = self._registry.relations.get(name)
-        self._registry.relations[name] = mounted
-        try:
-            with self._jobs.run():
-                self._texts.shown(name)
-        except BaseException:
-            if before is None:
-                self._registry.relations.pop(name, None)
-            else:
-                self._registry.relations[name] = before
-            raise
-
-    def _mount_version(self, kind: str, mount: TableMount) -> str:
-        end = f"{kind}_{mount.id}"
-        self._registry.versions[end] = mount
-        with self._jobs.run():
-            self._views.version(end)
-        return quoted_relation(RelationName(PRIVATE, end))
-
-    def _keep_settings(self, text: str) -> None:
+    def _settle(self, sent: str) -> None:
         """After a `reset` set again what it took: a server knows only its own first settings."""
-        reset = _RESET.match(text)
+        reset = _RESET.match(sent)
         for key, value in self._settings.items() if reset else ():
             if reset and reset[1] in ("", key):
                 self._spark.conf.set(key, value)
-
-    def _statement_sent(self, text: str) -> str:
-        """Return a statement as it is sent; `use` only changes how names are read."""
-        if _RAW.match(text):
-            self._views.changes += 1
-            return text
-        tokens = tokenize(text)
-        if tokens[0].word == "use":
-            self._texts.schema = tokens[-2].text.lower()
-            # The branch's schema, which the server need not have. `use default` gives the same
-            # empty result.
-            return "use `default`"
-        sent = self._texts.sent(text)
-        # A query makes no temporary view. To ask again costs a call.
-        if tokens[0].word not in ("select", "with", "from", "values", "table", "("):
-            self._own.forget()
-        return sent
 
 
 _MODE: Final = "SPARK_CONNECT_MODE_ENABLED"

@@ -12,8 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.errors import EngineError, VcsError
 from dbt.adapters.vcs.core.failures import without_secrets
-from dbt.adapters.vcs.engines.dataframes.statement_jobs import StatementJobs, statement_error
-from dbt.adapters.vcs.engines.engine_errors import MAX_CAUSES, StatementError
+from dbt.adapters.vcs.engines.dataframes.statement_jobs import (
+    StatementJobs,
+    reworded,
+    statement_error,
+)
+from dbt.adapters.vcs.engines.engine_errors import MAX_CAUSES
 from dbt.adapters.vcs.engines.methods import ServerAddress
 
 if TYPE_CHECKING:
@@ -119,12 +123,8 @@ class ServerErrors:
                 caller.
         """
         try:
-            yield
-        except StatementError as error:
-            message = self._own_words(str(error))
-            if message == str(error):
-                raise
-            raise StatementError(message, error.condition, error.sent) from error.__cause__
+            with reworded(self._own_words):
+                yield
         except VcsError:
             raise
         except Exception as error:

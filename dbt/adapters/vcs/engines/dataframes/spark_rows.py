@@ -12,7 +12,7 @@ from dbt.adapters.vcs.table.types import field_type_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import DataType, StructType
 
 
@@ -180,9 +180,9 @@ def _key(value: Any) -> Any:
 _CONNECT = "pyspark.sql.connect."
 
 
-def is_remote(frame: DataFrame) -> bool:
-    """Return whether a frame is a server's."""
-    return type(frame).__module__.startswith(_CONNECT)
+def is_remote(made: object) -> bool:
+    """Return whether a frame or session is a server's."""
+    return type(made).__module__.startswith(_CONNECT)
 
 
 def functions_for(frame: DataFrame) -> Any:
@@ -197,6 +197,17 @@ def functions_for(frame: DataFrame) -> Any:
     from pyspark.sql import functions
 
     return functions
+
+
+def user_function_for(spark: SparkSession) -> Any:
+    """Return the class of functions in Python that fits a session."""
+    if is_remote(spark):
+        from pyspark.sql.connect.udf import UserDefinedFunction as Remote
+
+        return Remote
+    from pyspark.sql.udf import UserDefinedFunction
+
+    return UserDefinedFunction
 
 
 def observation_for(frame: DataFrame) -> Any:

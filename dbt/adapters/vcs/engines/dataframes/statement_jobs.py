@@ -8,7 +8,7 @@ import threading
 import time
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Final
 
@@ -241,6 +241,18 @@ def renamed(private: str, shown: str) -> Iterator[None]:
         if isinstance(error, StatementError):
             raise StatementError(message, error.condition, error.sent) from error.__cause__
         raise UnsupportedError(message) from error.__cause__
+
+
+@contextmanager
+def reworded(own_words: Callable[[str], str]) -> Iterator[None]:
+    """Replace a session's own names in the errors of a block."""
+    try:
+        yield
+    except StatementError as error:
+        message = own_words(str(error))
+        if message == str(error):
+            raise
+        raise StatementError(message, error.condition, error.sent) from error.__cause__
 
 
 def _python_first(message: str) -> str:

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.dataframes.mounting import (
@@ -22,14 +21,8 @@ from dbt.adapters.vcs.engines.dataframes.mounting import (
     column_list,
     requiring_files,
 )
-from dbt.adapters.vcs.engines.engine_errors import warn_caller
 from dbt.adapters.vcs.engines.port import PRIVATE, Placeholder, TableMount
-from dbt.adapters.vcs.engines.spark.catalog_placeholders import (
-    SHOWN,
-    Bypassed,
-    CatalogPlaceholders,
-    sentence,
-)
+from dbt.adapters.vcs.engines.spark.catalog_placeholders import CatalogPlaceholders
 from dbt.adapters.vcs.engines.spark.catalog_relations import (
     CatalogRelations,
     Lists,
@@ -73,14 +66,10 @@ class Catalog:
     since an empty repository may be where Spark can't reach it, such as in memory.
     """
 
-    def __init__(self, blobs: Blobs, root: Callable[[], str], *, adopted: bool = False) -> None:
-        """Take the repository's store, and a function that returns its root for Spark.
-
-        In an adopted catalog, schemas are where its owner keeps them.
-        """
+    def __init__(self, blobs: Blobs, root: Callable[[], str]) -> None:
+        """Take the repository's store, and a function that returns its root for Spark."""
         self._blobs = blobs
         self._root = root
-        self._adopted = adopted
         self._folder = tempfile.TemporaryDirectory(prefix="dbt-vcs-", ignore_cleanup_errors=True)
         self._lock = threading.Lock()
         # A lock for each name, so that two threads mount different versions at the same time, and
@@ -101,10 +90,7 @@ class Catalog:
         self._texts: dict[RelationName, str] = {}
         self._functions: dict[RelationName, str] = {}
         self._placeholders: CatalogPlaceholders | None = None
-        self._bypassed: Bypassed | None = None
-        self._posted: dict[RelationName, str] = {}
-        # The owner's other sessions read an adopted catalog as well.
-        self._arrays = None if adopted else SharedArrays()
+        self._arrays = SharedArrays()
 
     @property
     def root(self) -> str:
@@ -116,27 +102,11 @@ class Catalog:
         """A folder for directories that Spark insists on creating; it holds no data."""
         return self._folder.name
 
-    @property
-    def is_adopted(self) -> bool:
-        """True if its owner reads it as well."""
-        return self._adopted
-
-    @property
-    def shown(self) -> list[RelationName]:
-        """The logical names that are mounted."""
-        return list(self._shown)
-
-    @property
-    def functions(self) -> list[RelationName]:
-        """The names of mounted functions."""
-        return list(self._functions)
-
     def attach(self, reader: Reader) -> None:
         """Let a session read what is mounted."""
         with self._lock:
             self._readers.add(reader)
-        if self._arrays is not None:
-            self._arrays.attach(reader.spark)
+        self._arrays.attach(reader.spark)
 
     def lists(self) -> tuple[Lists, ...]:
         """Return what a query of this moment may read; it stays as long as these do."""
@@ -147,17 +117,13 @@ class Catalog:
         with self._lock_of(f"schema {schema}"):
             if schema in self._schemas:
                 return
-            location = ""
-            if schema == PRIVATE or not self._adopted:
-                # Spark creates a folder for each; a schema's name may not be valid for a folder.
-                folder = Path(self.warehouse) / hashlib.sha256(schema.encode()).hexdigest()[:16]
-                location = f" location {literal(f'file:{folder}')}"
-            spark.sql(f"create database if not exists {quoted(schema)}{location}")
+            # Spark creates a folder for each; a schema's name may not be valid for a folder.
+            folder = Path(self.warehouse) / hashlib.sha256(schema.encode()).hexdigest()[:16]
+            location = literal(f"file:{folder}")
+            spark.sql(f"create database if not exists {quoted(schema)} location {location}")
             if schema != PRIVATE:
                 # Decision 16: a table that a DataFrame saved here would never be committed.
                 self._placeholders_of(spark).wall(schema)
-                if self._adopted:
-                    self._watch(spark).begin(schema)
             self._schemas.add(schema)
 
     def mount_rows(self, reader: Reader, mount: TableMount, *, located: bool) -> str:
@@ -248,9 +214,8 @@ class Catalog:
             # Not by statements, which would take Spark many times as long.
             for name in version.relations:
                 catalog.dropTable(name.schema, name.identifier, True, False)
-            if self._arrays is not None:
-                for name in version.arrays:
-                    self._arrays.remove(name, catalog)
+            for name in version.arrays:
+                self._arrays.remove(name, catalog)
             for reader in readers:
                 session: Any = reader.spark._jsparkSession
                 # A session keeps the files that it found for a table.
@@ -355,27 +320,6 @@ class Catalog:
                 self._texts.pop(name, None)
                 spark.sql(f"drop function if exists {quoted_relation(name)}")
 
-    def post(
-        self,
-        spark: SparkSession,
-        versions: Mapping[RelationName, str],
-        placeholder: Callable[[RelationName], Placeholder],
-    ) -> None:
-        """Show placeholders under the given names and all names that show something else now."""
-        for name in self.shown:
-            self.unmount(spark, name)
-        placeholders = self._placeholders_of(spark)
-        # Of relations that the branch no longer has.
-        for name in [name for name in self._posted if name not in versions]:
-            placeholders.take_down(name)
-            del self._posted[name]
-        for name, version in versions.items():
-            if self._posted.get(name) != version:
-                self.ensure_schema(spark, PRIVATE)
-                self.ensure_schema(spark, name.schema)
-                placeholders.put_up(name, placeholder(name))
-                self._posted[name] = version
-
     @contextmanager
     def with_placeholders(
         self, spark: SparkSession, placeholders: Mapping[RelationName, Placeholder]
@@ -387,10 +331,6 @@ class Catalog:
         queried = {name: board.query_columns(name) for name in placeholders}
         for name in placeholders:
             self.ensure_schema(spark, name.schema)
-            self._posted.pop(name, None)
-            board.take_down(name)
-            if self._adopted:
-                self._require_free(spark, name)
             self.unmount(spark, name)
         try:
             for name, placeholder in placeholders.items():
@@ -399,27 +339,6 @@ class Catalog:
         finally:
             for name in placeholders:
                 board.take_down(name)
-
-    def require_own(self, spark: SparkSession) -> None:
-        """Check that nothing in the branch's schemas was made without a connection.
-
-        Raises:
-            InputError: Something was made so, and still exists.
-        """
-        made = self._watch(spark).found(self._posted)
-        if made:
-            raise InputError(sentence(made))
-
-    def give_back(self, spark: SparkSession) -> None:
-        """Remove all placeholders, and allow tables in every database again.
-
-        Relations made bypassing the connections stay, and a warning names them.
-        """
-        made = self._watch(spark).found()
-        self._placeholders_of(spark).unwall()
-        self._posted.clear()
-        if made:
-            warn_caller(sentence(made))
 
     def close(self) -> None:
         """Remove the temporary folder."""
@@ -438,31 +357,8 @@ class Catalog:
             # A name of the version's own goes with it.
             self._texts[name] = query
         self.ensure_schema(spark, name.schema)
-        # Tells a view of ours from one that the owner made in the same schema.
-        mark = ""
-        if self._adopted:
-            mark = f"tblproperties ({literal(SHOWN)} = 'true')"
-            self._posted.pop(name, None)
-            self._placeholders_of(spark).take_down(name)
-            self._require_free(spark, name)
-        spark.sql(f"create or replace view {quoted_relation(name)} {columns} {mark} as {query}")
+        spark.sql(f"create or replace view {quoted_relation(name)} {columns} as {query}")
         self._shown[name] = id
-
-    def _require_free(self, spark: SparkSession, name: RelationName) -> None:
-        kind = self._watch(spark).kind(name)
-        if kind is not None:
-            raise InputError(
-                f"The branch has {name}, and so has this SparkSession: a {kind} that was made "
-                "without the connection. Drop or rename that one with spark.sql(...), or let "
-                "dbt-vcs "
-                "start a session of its own: leave `spark` out."
-            )
-
-    def _watch(self, spark: SparkSession) -> Bypassed:
-        with self._lock:
-            if self._bypassed is None:
-                self._bypassed = Bypassed(spark)
-            return self._bypassed
 
     def _placeholders_of(self, spark: SparkSession) -> CatalogPlaceholders:
         with self._lock:

@@ -1,25 +1,23 @@
-"""Placeholders: what a session's catalog shows of a branch to readers without a connection.
+"""Placeholders: what a private catalog answers of a relation whose rows nobody asked for.
 
-Spark has no hook for resolving a name. Stale contents of an earlier statement would be read as
-the branch's own, and a table created under a name would be a folder that nobody commits. So
-while no statement runs, names of tables and views show placeholders: relations with columns, but
-without rows or a place to write any. The locations of placeholders and of schemas are paths of a
-file system that rejects every path. Spark's error quotes the path, so the path says what to do
-instead (decision 16).
+Spark describes a relation from its catalog. For such statements a name shows a placeholder: a
+relation with columns, but without rows or a place to write any. The locations of placeholders and
+of schemas are paths of a file system that rejects every path, so that a table that a Python model
+saves under a name, a folder that nobody commits, is refused. Spark's error quotes the path, so
+the path says what to do instead.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from dbt.adapters.vcs.core.errors import listed
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.engines.dataframes.frame_session import DEFAULTS
 from dbt.adapters.vcs.engines.port import Placeholder
-from dbt.adapters.vcs.engines.spark.context import java_class, scala_names
+from dbt.adapters.vcs.engines.spark.context import java_class
 from dbt.adapters.vcs.sql.syntax.names import CATALOG
 from dbt.adapters.vcs.table.quoting import literal, quoted, quoted_relation, sql_type
 
@@ -29,9 +27,6 @@ if TYPE_CHECKING:
 _SCHEME: Final = "dbt-vcs"
 # Part of every Spark; rejects every path that isn't `file:`, and quotes it.
 _FILE_SYSTEM: Final = "org.apache.hadoop.fs.RawLocalFileSystem"
-
-# Property of a database: its location before it was walled off.
-_PLACE: Final = "dbt-vcs.place"
 
 # Property of a view that is a placeholder; Spark hides properties with this prefix.
 _SIGN: Final = "view.dbt-vcs.sign"
@@ -58,23 +53,11 @@ class CatalogPlaceholders:
 
     def wall(self, schema: str) -> None:
         """Make it impossible to create tables in a database."""
-        database = self._catalog.getDatabase(schema)
-        place = database.locationUri()
-        # A database may be walled off already, by a connection that was not closed.
-        if place.getScheme() != _SCHEME:
-            properties = {**_dict(database.properties()), _PLACE: place.toString()}
-            self._relocate(database, self._uri(_way_round(f"the schema {schema}")), properties)
-
-    def unwall(self) -> None:
-        """Remove all placeholders, and give every database its previous location back."""
-        for schema in scala_names(self._catalog.listDatabases()):
-            database = self._catalog.getDatabase(schema)
-            properties = _dict(database.properties())
-            place = properties.pop(_PLACE, None)
-            if place is not None:
-                for identifier in scala_names(self._catalog.listTables(schema)):
-                    self.take_down(RelationName(schema, identifier))
-                self._relocate(database, self._class("java.net.URI").create(place), properties)
+        elements = {
+            **_elements(self._catalog.getDatabase(schema)),
+            "locationUri": self._uri(_way_round(f"the schema {schema}")),
+        }
+        self._catalog.alterDatabase(self._spark_class("CatalogDatabase")(*elements.values()))
 
     def query_columns(self, name: RelationName) -> tuple[str, ...]:
         """Return the names that the query of a view in the catalog gives its columns."""
@@ -86,14 +69,13 @@ class CatalogPlaceholders:
     def put_up(
         self, name: RelationName, placeholder: Placeholder, queried: Sequence[str] = ()
     ) -> None:
-        """Show a placeholder under a name, unless the session has something of its own there.
+        """Show a placeholder under a name, unless a Python model has something of its own there.
 
         Args:
             name: The name.
             placeholder: The placeholder.
             queried: The column names of a view's query; empty if they are the view's own.
         """
-        self.take_down(name)
         shape = self._shape(placeholder.kind)
         changes = {
             "identifier": self._identifier(name),
@@ -120,7 +102,7 @@ class CatalogPlaceholders:
         shape: Mapping[str, str],
     ) -> dict[str, Any]:
         names = [column.name for column in placeholder.columns]
-        text = self._option(placeholder.text or _failing_query(name, placeholder))
+        text = self._option(placeholder.text)
         properties = {**placeholder.properties, **_view_properties(shape, name, queried or names)}
         return {
             "viewText": text,
@@ -146,7 +128,7 @@ class CatalogPlaceholders:
         if not self._catalog.tableExists(name.schema, name.identifier):
             return
         found = self._catalog.getTable(name.schema, name.identifier)
-        if not is_placeholder(found):
+        if not _is_placeholder(found):
             return
         if found.viewText().isEmpty():
             # Spark would delete the files of a managed table.
@@ -167,14 +149,6 @@ class CatalogPlaceholders:
         if kind not in self._storages:
             self._storages[kind] = _elements(self._shape(kind)["storage"])
         return self._storages[kind]
-
-    def _relocate(self, database: Any, place: Any, properties: Mapping[str, str]) -> None:
-        elements = {
-            **_elements(database),
-            "locationUri": place,
-            "properties": self._map(properties),
-        }
-        self._catalog.alterDatabase(self._spark_class("CatalogDatabase")(*elements.values()))
 
     def _table(self, elements: Mapping[str, Any]) -> Any:
         return self._spark_class("CatalogTable")(*elements.values())
@@ -252,21 +226,12 @@ def _way_round(what: str) -> str:
     )
 
 
-def is_placeholder(found: Any) -> bool:
+def _is_placeholder(found: Any) -> bool:
     """Return whether a relation is a placeholder, by its location or a view's mark."""
     if found.viewText().isDefined():
         return bool(found.properties().contains(_SIGN))
     place = found.storage().locationUri()
     return bool(place.isDefined() and place.get().getScheme() == _SCHEME)
-
-
-def _failing_query(name: RelationName, placeholder: Placeholder) -> str:
-    """Return a query with the view's columns that fails whenever it is run."""
-    columns = ", ".join(
-        f"cast(null as {sql_type(column.type)}) {quoted(column.name)}"
-        for column in placeholder.columns
-    )
-    return f"select {columns} where raise_error({literal(_way_round(str(name)))}) is null"
 
 
 def _view_properties(
@@ -304,69 +269,3 @@ def _dict(items: Any) -> dict[str, str]:
 def _has_length(type_: str) -> bool:
     """Return whether a type is char(n) or varchar(n), or contains one."""
     return any(part.length is not None for part in type_of(type_).whole())
-
-
-SHOWN: Final = "view.dbt-vcs.shown"
-"""Property of a view that a connection made; Spark hides properties with this prefix."""
-
-_NAMED: Final = 5
-
-
-class Bypassed:
-    """Finds relations in a catalog that were made bypassing the connections."""
-
-    def __init__(self, spark: SparkSession) -> None:
-        """Take a session of the catalog."""
-        self._spark = spark
-        self._owners: dict[str, frozenset[str]] = {}
-
-    def begin(self, schema: str) -> None:
-        """Record the current contents of a schema as its owner's."""
-        self._owners[schema] = frozenset(self._relation_names(schema))
-
-    def found(self, ours: Collection[RelationName] = ()) -> dict[RelationName, str]:
-        """Return the relations made since, with their kind, `table` or `view`.
-
-        Args:
-            ours: Names to skip, since they are known to be a connection's.
-        """
-        there = set(scala_names(self._catalog.listDatabases()))
-        names = [
-            name
-            for schema, owners in self._owners.items()
-            if schema in there
-            for identifier in self._relation_names(schema)
-            if identifier not in owners and (name := RelationName(schema, identifier)) not in ours
-        ]
-        # A relation may have been dropped since it was listed.
-        kinds = {name: self.kind(name) for name in names}
-        return {name: kind for name, kind in kinds.items() if kind is not None}
-
-    def kind(self, name: RelationName) -> str | None:
-        """Return the kind of somebody else's relation, `table` or `view`, or None."""
-        if not self._catalog.tableExists(name.schema, name.identifier):
-            return None
-        table = self._catalog.getTable(name.schema, name.identifier)
-        if is_placeholder(table) or table.properties().contains(SHOWN):
-            return None
-        return "view" if table.viewText().isDefined() else "table"
-
-    def _relation_names(self, schema: str) -> list[str]:
-        return scala_names(self._catalog.listTables(schema))
-
-    @property
-    def _catalog(self) -> Any:
-        java: Any = self._spark._jsparkSession
-        return java.sharedState().externalCatalog()
-
-
-def sentence(made: dict[RelationName, str]) -> str:
-    """Return the message for relations made bypassing a connection, with what to do."""
-    names = sorted(made)
-    first = names[0]
-    return (
-        f"Made in this SparkSession without the connection, so not on any branch: "
-        f'{listed(map(str, names), _NAMED)}. Drop it there, spark.sql("drop {made[first]} '
-        f'{quoted_relation(first)}"), and make it with client.sql(...), a DataFrame by a '
-        "temporary view of it."
-    )

@@ -19,7 +19,6 @@ from dbt.adapters.vcs.core.errors import EngineError, NotFoundError
 from dbt.adapters.vcs.core.model import Field, RelationName
 from dbt.adapters.vcs.core.model.snapshot import RESERVED
 from dbt.adapters.vcs.core.store.blobs import Blobs, each
-from dbt.adapters.vcs.engines.dataframes.deletions import written_array
 from dbt.adapters.vcs.engines.dataframes.hadoop_storage import exact_files
 from dbt.adapters.vcs.engines.dataframes.mounting import (
     MAX_NAMED,
@@ -40,7 +39,7 @@ from dbt.adapters.vcs.table.quoting import (
 )
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 # Options of a table win over settings of the session, which are the user's.
 _OPTIONS: Final = {
@@ -57,6 +56,12 @@ _MICROS: Final = 1_000
 
 # The column, and folder of a link, with the number of the first row of a file.
 _FIRST: Final = f"{RESERVED}first"
+
+TIME_AS_NUMBER: Final = "unix_micros(kept._metadata.file_modification_time)"
+"""The number of a file's first row, in a row of the table `kept`, by its time in a list."""
+
+TIME_AS_PLACE: Final = "unix_millis(kept._metadata.file_modification_time)"
+"""The same for the place of a file among those of a list."""
 
 _LOG: Final = "_spark_metadata"
 _VERSION: Final = "v1"
@@ -105,7 +110,7 @@ class CatalogRelations:
         blobs: Blobs,
         root: str,
         version: MountedVersion,
-        arrays: SharedArrays | None,
+        arrays: SharedArrays,
     ) -> None:
         """Take a session and a version.
 
@@ -115,8 +120,7 @@ class CatalogRelations:
             blobs: The repository's store.
             root: The repository as Spark names it.
             version: Gets the name of each relation and array, and has the lists of files.
-            arrays: Those of the catalog's sessions; None if others read the catalog as well, so
-                that arrays are written into the views.
+            arrays: Those of the catalog's sessions.
         """
         self._spark = spark
         self._mount = mount
@@ -127,13 +131,11 @@ class CatalogRelations:
 
     @property
     def writes_arrays(self) -> bool:
-        """Whether arrays are in the text of views, since others read the catalog as well."""
-        return self._arrays is None
+        """False: all sessions of the catalog are ours, and have the arrays."""
+        return False
 
     def array(self, name: RelationName, numbers: npt.NDArray[np.int64]) -> str:
         """Return SQL for an array of bigints."""
-        if self._arrays is None:
-            return written_array(numbers)
         self._version.arrays.add(name)
         with translated():
             return self._arrays.add(self._spark, name, numbers)
@@ -151,15 +153,13 @@ class CatalogRelations:
         """
         if layout.is_one_write:
             return None
-        if self._links(layout, files):
-            return f"kept.{_FIRST}"
-        return "unix_micros(kept._metadata.file_modification_time)"
+        return f"kept.{_FIRST}" if self._links(layout, files) else TIME_AS_NUMBER
 
     def place(self, layout: Layout) -> str | None:
         """Return SQL for the place of a row's file, which its list has as its time, too."""
         if layout.is_one_write:
             return None
-        return "unix_millis(kept._metadata.file_modification_time)"
+        return TIME_AS_PLACE
 
     def table(
         self,
@@ -196,7 +196,7 @@ class CatalogRelations:
                 )
                 if not layout.is_one_write:
                     self._list(listed, files, numbers, linked=linked)
-                found = self._file_count(table)
+                found = file_count(self._spark.table(table))
         except StatementError as error:
             if error.condition != "PATH_NOT_FOUND":
                 raise
@@ -206,35 +206,23 @@ class CatalogRelations:
         self._spark.sql(f"drop table if exists {table}")
         if layout.is_one_write:
             raise lost_files(self._mount, len(files), found or 0)
-        raise EngineError(
-            f"Spark sees {found or 0} of the {len(files)} files listed in "
-            f"{self._version.lists.path}. Leave the settings of its file sink and the temporary "
-            "files alone, and connect again."
-        )
+        raise unlisted(self._version.lists.path, len(files), found or 0)
 
     def _list(
         self, listed: FileList, files: Collection[str], numbers: Mapping[str, int], *, linked: bool
     ) -> None:
-        sizes = self._sizes(files)
+        sizes = sizes_of(self._blobs, self._mount, files)
         if linked:
             listed.fill_linked(Path(self._root.removeprefix(_LOCAL)), sizes, _FIRST, numbers)
         else:
-            # Decision 26: the time of a file says which number its first row has.
-            times = {file: number // _MICROS for file, number in numbers.items()}
-            # Without deleted rows, it says which of the files a row is from.
-            times = times or {file: place for place, file in enumerate(files)}
-            listed.fill(self._root, sizes, times)
+            listed.fill(self._root, sizes, times_of(files, numbers))
 
     def _links(self, layout: Layout, files: Collection[str]) -> bool:
-        """Return whether Spark reads links to files: on this machine, and while they are there.
-
-        A frame of the owner of an adopted catalog may be computed after the connection is closed.
-        """
+        """Return whether Spark reads links to files, which it does on this machine only."""
         return (
-            self._arrays is not None
             # Decision 26: a column from a link's folder costs a row next to nothing, a file's time
             # is in a struct that Spark makes for each row.
-            and 1 < len(files) <= MAX_NAMED
+            1 < len(files) <= MAX_NAMED
             and not layout.columns
             and self._root.startswith(_LOCAL)
             and is_local(self._spark.sparkContext.master or "")
@@ -242,31 +230,55 @@ class CatalogRelations:
             and os.name == "posix"
         )
 
-    def _sizes(self, files: Collection[str]) -> dict[str, int]:
-        """Return the sizes of files; those that no entry tells are asked of the store."""
-        entries = (*self._mount.entries, *self._mount.tombstones)
-        # Of a file that is listed as empty Spark reads no row. No file of Parquet is empty.
-        known = {entry.path: entry.bytes for entry in entries if entry.bytes}
-        asked = [file for file in files if file not in known]
-        for file, size in zip(asked, each(self._size, asked), strict=True):
-            if size is not None:
-                known[file] = size
-        sizes = {file: known[file] for file in files if file in known}
-        if len(sizes) < len(files):
-            raise lost_files(self._mount, len(files), len(sizes))
-        return sizes
 
-    def _size(self, file: str) -> int | None:
+def sizes_of(blobs: Blobs, mount: TableMount, files: Collection[str]) -> dict[str, int]:
+    """Return the sizes of files; those that no entry tells are asked of the store.
+
+    Raises:
+        DamagedError: A file is missing.
+    """
+
+    def size(file: str) -> int | None:
         try:
-            return self._blobs.size(file)
+            return blobs.size(file)
         except NotFoundError:
             return None
 
-    def _file_count(self, table: str) -> int:
-        """Return how many files Spark knows."""
-        # The optimized plan may read rows that the user cached, and then has no files.
-        plan = self._spark.table(table)._jdf.queryExecution().analyzed()
-        return len(plan.collectLeaves().head().relation().location().inputFiles())
+    entries = (*mount.entries, *mount.tombstones)
+    # Of a file that is listed as empty Spark reads no row. No file of Parquet is empty.
+    known = {entry.path: entry.bytes for entry in entries if entry.bytes}
+    asked = [file for file in files if file not in known]
+    for file, found in zip(asked, each(size, asked), strict=True):
+        if found is not None:
+            known[file] = found
+    sizes = {file: known[file] for file in files if file in known}
+    if len(sizes) < len(files):
+        raise lost_files(mount, len(files), len(sizes))
+    return sizes
+
+
+def times_of(files: Collection[str], numbers: Mapping[str, int]) -> dict[str, int]:
+    """Return the time that a list gives each file, from which queries tell files apart."""
+    # Decision 26: the time of a file says which number its first row has.
+    if numbers:
+        return {file: number // _MICROS for file, number in numbers.items()}
+    # Without deleted rows, it says which of the files a row is from.
+    return {file: place for place, file in enumerate(files)}
+
+
+def file_count(frame: DataFrame) -> int:
+    """Return how many files Spark reads for a frame that is a table."""
+    # The optimized plan may read rows that the user cached, and then has no files.
+    plan = frame._jdf.queryExecution().analyzed()
+    return len(plan.collectLeaves().head().relation().location().inputFiles())
+
+
+def unlisted(folder: Path, expected: int, found: int) -> EngineError:
+    """Return the error for a Spark that doesn't read the files of a list."""
+    return EngineError(
+        f"Spark sees {found} of the {expected} files listed in {folder}. Leave the settings of "
+        "its file sink and the temporary files alone, and connect again."
+    )
 
 
 def _declaration(field: Field) -> str:

@@ -53,7 +53,102 @@ Properties = Callable[[str], "str | None"]
 """Returns a property that Spark stores with a view or function, or None."""
 
 
-class SparkView(FrameSession):
+class ProcessSession(FrameSession):
+    """The part of `Session` that asks the Spark of this process, whichever names it is sent."""
+
+    _spark: SparkSession
+    _carried: CarriedRows
+
+    def columns_of(self, query_text: str) -> tuple[Column, ...]:
+        """Return the columns of a statement's result; nothing is run."""
+        from pyspark.sql.types import StructType
+
+        with self._jobs.run():
+            sent = self._sent_text(query_text)
+            with sending(sent), self._jobs.run():
+                # From the plan: `spark.sql(...).schema` would run a command.
+                schema = json.loads(self._plan(sent).schema().json())
+                return columns_of_schema(StructType.fromJson(schema))
+
+    def is_repeatable(self, query_text: str) -> bool:
+        """Return whether running a query twice surely gives the same rows; nothing is run."""
+        with self._jobs.run():
+            sent = self._sent_text(query_text)
+            with sending(sent), self._jobs.run():
+                plan = self._plan(sent)
+                return is_repeatable(
+                    str(plan.toString()), deterministic=bool(plan.deterministic())
+                )
+
+    def check_syntax(self, text: str) -> None:
+        """Require that Spark can parse a text."""
+        with sending(text), self._jobs.run():
+            self._java.sessionState().sqlParser().parsePlan(text)
+
+    def mount_arrow(self, name: str, rows: pa.Table | TableParts, *, lasting: bool = False) -> str:
+        """Return the quoted name of a temporary view with rows of this process."""
+        with self._jobs.run():
+            self._carried.show(name, rows, lasting=lasting)
+        return quoted(name)
+
+    def redacted(self, properties: Mapping[str, str]) -> dict[str, str]:
+        """Return properties with the values that Spark's settings redact hidden."""
+        with self._jobs.run():
+            helper = self._class("org.apache.spark.api.python.PythonUtils")
+            # The regular expression that decides is a setting of the session.
+            conf = self._java.sessionState().conf()
+            shown = conf.redactOptions(helper.toScalaMap(dict(properties)))
+            return {key: shown.apply(key) for key in properties}
+
+    def place(self, location: str) -> str:
+        """Return a location as Hadoop qualifies it in this session."""
+        from py4j.protocol import Py4JError
+
+        with self._jobs.run():
+            try:
+                path = self._class("org.apache.hadoop.fs.Path")(location)
+                system = path.getFileSystem(self._java.sessionState().newHadoopConf())
+                return str(system.makeQualified(path).toString())
+            except Py4JError:
+                # No such file system: the statement fails for that, and writes nothing.
+                return location
+
+    def close(self) -> None:
+        """Cancel the running statement, refuse further ones, and give up carried rows."""
+        super().close()
+        self._carried.close()
+
+    @property
+    def _java(self) -> Any:
+        return self._spark._jsparkSession
+
+    def _plan(self, text: str) -> Any:
+        """Return the analysed plan of a statement, without running it even if it is a command."""
+        state = self._java.sessionState()
+        # Spark carries out commands while it plans them, unless it is told to skip them.
+        modes = self._class("org.apache.spark.sql.execution.CommandExecutionMode")
+        return state.executePlan(state.sqlParser().parsePlan(text), modes.SKIP()).analyzed()
+
+    def _planned_rows(self, text: str, stage: str) -> DataFrame:
+        """Return the rows that an INSERT would add, cast and named as the table's columns."""
+        from pyspark.sql import DataFrame
+
+        plan = self._plan(text)
+        # The query of the planned command has the casts and defaults of an INSERT. Its rows are
+        # then written by us: Spark would write them into the stage.
+        if plan.getClass().getSimpleName() != "InsertIntoHadoopFsRelationCommand":
+            raise UnsupportedError(
+                f"Expected one INSERT into {stage}, found {plan.nodeName()}. Write one INSERT "
+                "per statement, into one table."
+            )
+        datasets = self._class("org.apache.spark.sql.classic.Dataset")
+        return DataFrame(datasets.ofRows(self._java, plan.query()), self._spark)
+
+    def _class(self, name: str) -> Any:
+        return java_class(self._spark.sparkContext, name)
+
+
+class SparkView(ProcessSession):
     """`Session` over a SparkSession."""
 
     _spark: SparkSession
@@ -62,10 +157,9 @@ class SparkView(FrameSession):
         super().__init__(
             spark, Jobs(spark, label), TemporaryNames(spark), blobs, lambda: catalog.root
         )
-        self._java: Any = spark._jsparkSession
         self._catalog = catalog
         self._functions = SparkFunctions(spark, catalog)
-        self._carried = CarriedRows(spark, outlived=catalog.is_adopted)
+        self._carried = CarriedRows(spark, outlived=False)
         # What a statement has mounted isn't dropped before the next one begins.
         self.versions: set[str] = set()
         catalog.attach(self)
@@ -97,31 +191,11 @@ class SparkView(FrameSession):
                 frame,
                 self._jobs,
                 text,
-                is_done=partial(_is_command, frame),
+                is_done=partial(is_command, frame),
                 # Rows are fetched later, when other statements may have replaced what this one
                 # reads.
                 reads=(self._carried.files(), self._catalog.lists()),
             )
-
-    def columns_of(self, query_text: str) -> tuple[Column, ...]:
-        """Return the columns of a statement's result; nothing is run."""
-        from pyspark.sql.types import StructType
-
-        with sending(query_text), self._jobs.run():
-            # From the plan: `spark.sql(...).schema` would run a command.
-            schema = json.loads(self._plan(query_text).schema().json())
-            return columns_of_schema(StructType.fromJson(schema))
-
-    def is_repeatable(self, query_text: str) -> bool:
-        """Return whether running a query twice surely gives the same rows; nothing is run."""
-        with sending(query_text), self._jobs.run():
-            plan = self._plan(query_text)
-            return is_repeatable(str(plan.toString()), deterministic=bool(plan.deterministic()))
-
-    def check_syntax(self, text: str) -> None:
-        """Require that Spark can parse a text."""
-        with sending(text), self._jobs.run():
-            self._java.sessionState().sqlParser().parsePlan(text)
 
     def _new_table(self) -> str:
         self._catalog.ensure_schema(self._spark, PRIVATE)
@@ -194,12 +268,6 @@ class SparkView(FrameSession):
         self.mount_table(name, mount)
         return quoted_relation(name)
 
-    def mount_arrow(self, name: str, rows: pa.Table | TableParts, *, lasting: bool = False) -> str:
-        """Return the quoted name of a temporary view with rows of this process."""
-        with self._jobs.run():
-            self._carried.show(name, rows, lasting=lasting)
-        return quoted(name)
-
     def mount_function(self, name: RelationName, id: str, function: Function) -> None:
         """Make a function callable under a name."""
         with sending(function.text), self._jobs.run():
@@ -220,30 +288,6 @@ class SparkView(FrameSession):
         with self._jobs.run():
             self._catalog.unmount(self._spark, name)
 
-    @property
-    def is_shared(self) -> bool:
-        """True if somebody else made the session."""
-        return self._catalog.is_adopted
-
-    def require_own(self) -> None:
-        """Check that nothing in the branch's schemas was made without a connection."""
-        if self.is_shared:
-            with self._jobs.run():
-                self._catalog.require_own(self._spark)
-
-    def post(
-        self,
-        versions: Mapping[RelationName, str],
-        placeholder: Callable[[RelationName], Placeholder],
-    ) -> None:
-        """Show placeholders under all known names, until they are mounted again."""
-        with self._jobs.run():
-            # Functions have no placeholders: one that stayed would answer for a version of another
-            # moment.
-            for name in self._catalog.functions:
-                self._functions.unmount(name)
-            self._catalog.post(self._spark, versions, placeholder)
-
     @contextmanager
     def with_placeholders(
         self, placeholders: Mapping[RelationName, Placeholder]
@@ -252,32 +296,9 @@ class SparkView(FrameSession):
         with self._jobs.run(), self._catalog.with_placeholders(self._spark, placeholders):
             yield
 
-    def redacted(self, properties: Mapping[str, str]) -> dict[str, str]:
-        """Return properties with the values that Spark's settings redact hidden."""
-        with self._jobs.run():
-            helper = self._class("org.apache.spark.api.python.PythonUtils")
-            # The regular expression that decides is a setting of the session.
-            conf = self._java.sessionState().conf()
-            shown = conf.redactOptions(helper.toScalaMap(dict(properties)))
-            return {key: shown.apply(key) for key in properties}
-
-    def place(self, location: str) -> str:
-        """Return a location as Hadoop qualifies it in this session."""
-        from py4j.protocol import Py4JError
-
-        with self._jobs.run():
-            try:
-                path = self._class("org.apache.hadoop.fs.Path")(location)
-                system = path.getFileSystem(self._java.sessionState().newHadoopConf())
-                return str(system.makeQualified(path).toString())
-            except Py4JError:
-                # No such file system: the statement fails for that, and writes nothing.
-                return location
-
     def close(self) -> None:
         """Cancel the running statement, refuse further ones, and give up carried rows."""
         super().close()
-        self._carried.close()
         self.versions.clear()
 
     def _sent_text(self, query_text: str) -> str:
@@ -286,33 +307,9 @@ class SparkView(FrameSession):
     def _frame(self, sent: str) -> DataFrame:
         return self._spark.sql(sent)
 
-    def _plan(self, text: str) -> Any:
-        """Return the analysed plan of a statement, without running it even if it is a command."""
-        state = self._java.sessionState()
-        # Spark carries out commands while it plans them, unless it is told to skip them.
-        modes = self._class("org.apache.spark.sql.execution.CommandExecutionMode")
-        return state.executePlan(state.sqlParser().parsePlan(text), modes.SKIP()).analyzed()
 
-    def _planned_rows(self, text: str, stage: str) -> DataFrame:
-        """Return the rows that an INSERT would add, cast and named as the table's columns."""
-        from pyspark.sql import DataFrame
-
-        plan = self._plan(text)
-        # The query of the planned command has the casts and defaults of an INSERT. Its rows are
-        # then written by us: Spark would write them into the stage.
-        if plan.getClass().getSimpleName() != "InsertIntoHadoopFsRelationCommand":
-            raise UnsupportedError(
-                f"Expected one INSERT into {stage}, found {plan.nodeName()}. Write one INSERT "
-                "per statement, into one table."
-            )
-        datasets = self._class("org.apache.spark.sql.classic.Dataset")
-        return DataFrame(datasets.ofRows(self._java, plan.query()), self._spark)
-
-    def _class(self, name: str) -> Any:
-        return java_class(self._spark.sparkContext, name)
-
-
-def _is_command(frame: Any) -> bool:
+def is_command(frame: Any) -> bool:
+    """Return whether a frame is of a command, which Spark has run."""
     execution = frame._jdf.queryExecution()
     return bool(execution.commandExecuted().getClass().getSimpleName() == "CommandResult")
 

@@ -178,8 +178,7 @@ class Connection:
         `reuse` has the results that may be taken instead; None to compute.
 
         Raises:
-            InputError: The statement can't be carried out as written, or something was made in
-                a schema of the branch in a shared session without a connection.
+            InputError: The statement can't be carried out as written.
             ReadOnlyError: It would change something and `read_only` is set, or write rows to a
                 line that takes no changes.
             EngineError: The engine refused or failed.
@@ -188,24 +187,18 @@ class Connection:
         # A cancel was of an earlier statement; a stop is for ever.
         self._is_cancelled = False
         if self._session is not None and not self._is_stopped:
-            # Decision 16: what others made in the branch's schemas would be read as part of it.
-            self._session.require_own()
             self._session.begin_statement()
         scope = self.scope(text, overlay, origin)
-        try:
-            # Spark may miss a file that a purge deleted, and the error has to say so.
-            with overlay.repository.maintenance.told(overlay.base):
-                outcome = execute(
-                    scope,
-                    read_only=read_only,
-                    before_rows=self.workspace.line.check_open,
-                    # Only a line on which nothing can land has no author.
-                    pinned=not self.workspace.line.author,
-                    reusing=self.reusing(reuse),
-                )
-        finally:
-            # Decision 16: a statement that failed leaves no names behind either.
-            self._post(overlay)
+        # Spark may miss a file that a purge deleted, and the error has to say so.
+        with overlay.repository.maintenance.told(overlay.base):
+            outcome = execute(
+                scope,
+                read_only=read_only,
+                before_rows=self.workspace.line.check_open,
+                # Only a line on which nothing can land has no author.
+                pinned=not self.workspace.line.author,
+                reusing=self.reusing(reuse),
+            )
         # Not reached after an error: a `use` that failed leaves the schema as it was.
         self._schema = scope.schema
         return replace(outcome, inputs=scope.made_by().inputs, warnings=tuple(scope.warnings))
@@ -256,13 +249,8 @@ class Connection:
             execute(scope, read_only=False, before_rows=lambda: None)
 
     def open(self) -> None:
-        """Open the session now, so that others who share its catalog see the branch."""
+        """Open the session now, and not with the first statement that needs it."""
         self.session()
-        self._post(self.workspace.begin())
-
-    def _post(self, overlay: Overlay) -> None:
-        if self._session is not None and not self._is_stopped:
-            self.workspace.mounts.post(overlay, self._session)
 
     def cancel(self) -> None:
         """Cancel the running statement; may be called from another thread."""

@@ -1,8 +1,8 @@
 """The temporary views and functions that one session makes for a branch's names.
 
-They go with the session, so nothing is left on the server, however its client ends. A view's
+They go with the session, so nothing is left in a catalog, however the process ends. A view's
 name is made from its contents and never means anything else: what a statement names stays as it
-was, though the server analyses a query again whenever its rows are fetched.
+was, though a server analyses a query again whenever its rows are fetched.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -19,12 +19,6 @@ from dbt.adapters.vcs.core.errors import NotFoundError
 from dbt.adapters.vcs.core.model import Field, RelationName
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs, each
-from dbt.adapters.vcs.engines.connect.name_registry import (
-    PREFIX,
-    MountedFiles,
-    NameRegistry,
-    rewritten,
-)
 from dbt.adapters.vcs.engines.dataframes.deletions import written_array
 from dbt.adapters.vcs.engines.dataframes.frame_session import DEFAULTS
 from dbt.adapters.vcs.engines.dataframes.hadoop_storage import escaped_path
@@ -37,15 +31,17 @@ from dbt.adapters.vcs.engines.dataframes.mounting import (
     lost_files,
     requiring_files,
 )
+from dbt.adapters.vcs.engines.dataframes.name_registry import (
+    MountedFiles,
+    NameRegistry,
+    rewritten,
+)
 from dbt.adapters.vcs.engines.engine_errors import StatementError
-from dbt.adapters.vcs.engines.port import PRIVATE, TableMount
+from dbt.adapters.vcs.engines.port import PRIVATE, Column, TableMount
 from dbt.adapters.vcs.sql.syntax.lexer import tokenize
 from dbt.adapters.vcs.sql.syntax.statement import query_of
 from dbt.adapters.vcs.table.quoting import quoted, sql_type
 from dbt.adapters.vcs.table.types import RAW_TYPE_KEY
-
-if TYPE_CHECKING:
-    from pyspark.sql.connect.session import SparkSession
 
 # The same as for Spark in process: a server may have other settings.
 _OPTIONS: Final = {
@@ -55,6 +51,9 @@ _OPTIONS: Final = {
     "ignoreCorruptFiles": "false",
 }
 _METADATA: Final = "_metadata"
+# Spark's reader fills one column of positions, so where rows have one this lacks it. Spark fails
+# if it is there and nothing reads it.
+_NUMBERED: Final = f"struct({_METADATA}.file_path, {_METADATA}.file_modification_time) {_METADATA}"
 
 
 class SessionViews:
@@ -67,12 +66,13 @@ class SessionViews:
 
     def __init__(
         self,
-        spark: SparkSession,
+        spark: Any,
         registry: NameRegistry,
         *,
         blobs: Blobs,
         root: Callable[[], str],
         translated: Callable[[], Any],
+        relations: Callable[..., ViewRelations] | None = None,
     ) -> None:
         """Take the session.
 
@@ -81,13 +81,15 @@ class SessionViews:
             registry: What the names of the branch mean.
             blobs: The repository's store.
             root: Returns the repository as Spark names it.
-            translated: Returns a block in which the server's exceptions become ours.
+            translated: Returns a block in which Spark's exceptions become ours.
+            relations: Makes the relations of a version, as `ViewRelations`; None for those.
         """
         self.spark = spark
-        self._registry = registry
+        self.registry = registry
         self._blobs = blobs
         self.root = root
         self._translated = translated
+        self._relations = relations or ViewRelations
         self.changes = 0
         self._made: set[str] = set()
         self._types: dict[tuple[str, ...], Any] = {}
@@ -100,12 +102,12 @@ class SessionViews:
             end: The end of the name: `s_<id>`, `l_<id>` with positions, or `v_<id>`.
             located: True for a view that has the column `_metadata`, if it is one of files.
         """
-        mount = self._registry.versions[end]
+        mount = self.registry.versions[end]
         if end.startswith("v_"):
             return self.named(mount)
         name = RelationName(PRIVATE, end)
         located = located or end.startswith("l_")
-        relations = ViewRelations(self, mount, located=located)
+        relations = self._relations(self, mount, located=located)
         # With `_metadata` it is another view.
         made = relations.own_name(name)
         if made not in self._made:
@@ -121,9 +123,9 @@ class SessionViews:
 
     def named(self, mount: TableMount) -> str:
         """Return the view of a version with the table's column names, as SQL."""
-        made = f"{PREFIX}v_{mount.id}"
+        made = self.registry.own(f"v_{mount.id}")
         if made not in self._made:
-            self._registry.versions[f"s_{mount.id}"] = mount
+            self.registry.versions[f"s_{mount.id}"] = mount
             physical = self.version(f"s_{mount.id}")
             ids = ", ".join(quoted(field.id) for field in mount.fields)
             columns = [(field.name, field.comment) for field in mount.fields]
@@ -133,7 +135,7 @@ class SessionViews:
     def query(self, text: str, columns: Sequence[tuple[str, str | None]]) -> str:
         """Return the view of a query whose names are a session's own, as SQL."""
         # The settings count, since a view keeps those that it was made with.
-        made = f"{PREFIX}q_{digest(repr((text, tuple(columns), self.changes)))}"
+        made = self.registry.own(f"q_{digest(repr((text, tuple(columns), self.changes)))}")
         if made not in self._made:
             self.make(made, columns, text)
         return quoted(made)
@@ -145,7 +147,7 @@ class SessionViews:
             NotFoundError: There are none.
         """
         key = (files.location, files.format.lower(), files.options, files.edition)
-        made = f"{PREFIX}f_{digest(repr(key))}"
+        made = self.registry.own(f"f_{digest(repr(key))}")
         if made not in self._made:
             with requiring_files(files.format, files.location), self._translated():
                 reader = self.spark.read.format(files.format).options(**dict(files.options))
@@ -160,14 +162,15 @@ class SessionViews:
         )
         self._made.add(made)
 
-    def table(self, made: str, mount: TableMount, files: Collection[str], read: Any) -> None:
-        """Make a view of a version's files; `read` reads paths."""
+    def table(
+        self, made: str, mount: TableMount, files: Collection[str], read: Callable[[], Any]
+    ) -> None:
+        """Make a view of the frame that reads a version's files."""
         if made in self._made:
             return
-        paths = [escaped_path(f"{self.root()}/{file}") for file in files]
         try:
             with self._translated():
-                read(paths).createOrReplaceTempView(made)
+                read().createOrReplaceTempView(made)
         except StatementError as error:
             if error.condition != "PATH_NOT_FOUND":
                 raise
@@ -180,18 +183,26 @@ class SessionViews:
 
     def schema(self, fields: Sequence[Field]) -> Any:
         """Return the schema of a version's files; where a file lacks a column it has a default."""
+        return self._schema([(field.id, field.type, initial_value(field)) for field in fields])
+
+    def declared(self, columns: Sequence[Column]) -> Any:
+        """Return the schema of a table with some columns, for writes."""
+        return self._schema([(column.name, column.type, column.default) for column in columns])
+
+    def _schema(self, columns: Sequence[tuple[str, str, str | None]]) -> Any:
+        """Return the schema for names, types and defaults as SQL."""
         from pyspark.sql.types import StructField, StructType
 
         found = []
-        for field, type_ in zip(fields, self.types([f.type for f in fields]), strict=True):
+        types = self.types([type_ for _, type_, _ in columns])
+        for (name, text, default), type_ in zip(columns, types, strict=True):
             metadata: dict[str, Any] = {}
-            if "char(" in field.type:
+            if "char(" in text:
                 # Spark's own way to keep the length of char and varchar.
-                metadata[RAW_TYPE_KEY] = field.type
-            value = initial_value(field)
-            if value is not None:
-                metadata |= dict.fromkeys(DEFAULTS, value)
-            found.append(StructField(field.id, type_, True, metadata))
+                metadata[RAW_TYPE_KEY] = text
+            if default is not None:
+                metadata |= dict.fromkeys(DEFAULTS, default)
+            found.append(StructField(name, type_, True, metadata))
         return StructType(found)
 
     def types(self, texts: Sequence[str]) -> list[Any]:
@@ -230,7 +241,7 @@ class ViewRelations:
     def own_name(self, name: RelationName) -> str:
         """Return the name of the view for a relation's."""
         end = "m" if self._located else "p"
-        return f"{PREFIX}{name.identifier}_{end}"
+        return self._views.registry.own(f"{name.identifier}_{end}")
 
     def first_number(self, layout: Layout, files: Collection[str]) -> str | None:
         """Return None: the server lists files itself, so they can't be given numbers."""
@@ -255,22 +266,36 @@ class ViewRelations:
                 self.own_name(name)
             )
             return
-        options = dict(_OPTIONS)
-        if layout.columns:
-            options["basePath"] = f"{self._views.root()}/{layout.base}"
-        else:
-            options["recursiveFileLookup"] = "true"
+        options = {**_OPTIONS, **self._folders(layout)}
 
-        def read(paths: list[str]) -> Any:
-            from pyspark.sql.connect import functions
-
-            frame = self._views.spark.read.schema(schema).options(**options).parquet(*paths)
+        def read() -> Any:
+            reader = self._views.spark.read.schema(schema).options(**options)
+            frame = self._frame(reader, name, files, layout, numbers)
             # Which tombstone a row is from is seen from its file.
             is_tombstones = any(field.id == FILE_COLUMN for field in fields)
             has_metadata = self._located or layout.holed or is_tombstones
-            return frame.select("*", functions.col(_METADATA)) if has_metadata else frame
+            # Nothing is asked of a single file whose rows have their positions.
+            if not has_metadata or (numbers and len(files) == 1):
+                return frame
+            return frame.selectExpr("*", _NUMBERED if numbers else _METADATA)
 
         self._views.table(self.own_name(name), self._mount, files, read)
+
+    def _folders(self, layout: Layout) -> dict[str, str]:
+        """Return options for which folders are columns."""
+        if layout.columns:
+            return {"basePath": f"{self._views.root()}/{layout.base}"}
+        return {"recursiveFileLookup": "true"}
+
+    def _frame(
+        self,
+        reader: Any,
+        name: RelationName,
+        files: Collection[str],
+        layout: Layout,
+        numbers: Mapping[str, int],
+    ) -> Any:
+        return reader.parquet(*(escaped_path(f"{self._views.root()}/{file}") for file in files))
 
     @property
     def writes_arrays(self) -> bool:

@@ -1,4 +1,4 @@
-"""The rows that an INSERT statement adds, as a frame of a server.
+"""The rows that an INSERT statement adds, as a frame of a session that renames.
 
 A server doesn't hand out the plan of a statement. Where the types of the query are the table's,
 INSERT does nothing to its rows, and they are the query's. Otherwise the statement runs against a
@@ -12,13 +12,13 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from dbt.adapters.vcs.core.errors import UnsupportedError, VcsError
 from dbt.adapters.vcs.core.model.data_type import type_of
-from dbt.adapters.vcs.engines.connect.session_text import SessionText
 from dbt.adapters.vcs.engines.dataframes.frame_session import declared_columns
 from dbt.adapters.vcs.engines.dataframes.hadoop_storage import escaped_path
+from dbt.adapters.vcs.engines.dataframes.session_text import SessionText
 from dbt.adapters.vcs.engines.dataframes.spark_rows import columns_of_schema
 from dbt.adapters.vcs.engines.port import Column
 from dbt.adapters.vcs.sql.syntax.insertion import Insert
@@ -27,12 +27,9 @@ from dbt.adapters.vcs.sql.syntax.parser import parse
 from dbt.adapters.vcs.sql.syntax.statement import Statement
 from dbt.adapters.vcs.table.quoting import literal, quoted, sql_type
 
-if TYPE_CHECKING:
-    from pyspark.sql.connect.session import SparkSession
-
 
 def plain_rows(
-    spark: SparkSession, texts: SessionText, insert: Insert, columns: Sequence[Column]
+    spark: Any, texts: SessionText, insert: Insert, columns: Sequence[Column]
 ) -> Any | None:
     """Return the rows of an INSERT as those of its query; None if INSERT may change them."""
     if insert.columns or insert.partition or _names_defaults(insert):
@@ -51,7 +48,7 @@ def plain_rows(
 
 @contextmanager
 def staged_rows(
-    spark: SparkSession,
+    spark: Any,
     texts: SessionText,
     insert: Insert,
     stage: str,
@@ -157,7 +154,7 @@ class ScratchSchema:
         self._lock = threading.Lock()
         self._name: str | None = None
 
-    def table(self, spark: SparkSession) -> str:
+    def table(self, spark: Any) -> str:
         """Return the quoted name of a new table, which doesn't exist yet."""
         with self._lock:
             if self._name is None:
@@ -167,14 +164,14 @@ class ScratchSchema:
             spark.sql(f"create schema if not exists {quoted(self._name)}")
             return f"{quoted(self._name)}.{quoted(f't_{uuid.uuid4().hex}')}"
 
-    def drop(self, spark: SparkSession) -> None:
+    def drop(self, spark: Any) -> None:
         """Drop the schema; a server that is gone keeps it for a later engine to drop."""
         with self._lock:
             if self._name is not None:
                 spark.sql(f"drop schema if exists {quoted(self._name)} cascade")
                 self._name = None
 
-    def _sweep(self, spark: SparkSession) -> None:
+    def _sweep(self, spark: Any) -> None:
         for row in spark.sql(f"show schemas like '{_PREFIX}*'").collect():
             found = _NAME.fullmatch(str(row[0]))
             # A day: no statement of a live engine takes as long.

@@ -1,7 +1,8 @@
-"""Names on a server: what those of a branch mean, a user's own, and texts with them replaced.
+"""Names in a session: what those of a branch mean, a user's own, and texts with them replaced.
 
-A server's catalog is shared by everyone who uses the server. So nothing of a branch is in it: a
-session makes temporary views of what a statement names, under names made from the contents.
+The catalog of a server, or of a session that somebody else made, is its owners'. So nothing of a
+branch is in it: a session makes temporary views of what a statement names, under names made from
+the contents.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
 
 from dbt.adapters.vcs.core.model import Function, RelationName
 from dbt.adapters.vcs.engines.port import TableMount, TemporaryDefinition
@@ -20,9 +21,6 @@ from dbt.adapters.vcs.sql.syntax.mentions import calls_of
 from dbt.adapters.vcs.sql.syntax.names import CATALOG, Name, Reference
 from dbt.adapters.vcs.sql.syntax.statement import Edit, edited, longer_names, renames, shortened
 from dbt.adapters.vcs.table.quoting import quoted, quoted_relation
-
-if TYPE_CHECKING:
-    from pyspark.sql.connect.session import SparkSession
 
 PREFIX: Final = "__vcs_"
 """Prefix of all names that a session makes."""
@@ -70,14 +68,20 @@ class NameRegistry:
         relations: The relations of the branch, and files, by name.
         functions: The branch's functions.
         versions: Versions mounted under names of their own, by the end of that name.
+        tag: The end of all names that sessions make; engines that share a session differ in it.
     """
 
     relations: dict[RelationName, Mounted] = field(default_factory=dict)
     functions: dict[RelationName, MountedFunction] = field(default_factory=dict)
     versions: dict[str, TableMount] = field(default_factory=dict)
+    tag: str = ""
     _labels: dict[str, RelationName] = field(default_factory=dict)
     _editions: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def own(self, end: str) -> str:
+        """Return the name that a session makes for something."""
+        return f"{PREFIX}{end}{self.tag}"
 
     def edition(self) -> int:
         """Return a number that no other listing of files has."""
@@ -105,7 +109,7 @@ class NameRegistry:
 def missing(name: RelationName) -> str:
     """Return a name that nothing has, as SQL, for a relation that the branch lacks.
 
-    The server's own relation of that name must not be read in its place.
+    The catalog's own relation of that name must not be read in its place.
     """
     return f"{quoted(_MISSING + name.schema)}.{quoted(name.identifier)}"
 
@@ -135,7 +139,7 @@ class OwnTemporaries:
     doesn't tell what they were made of, so definitions are kept here.
     """
 
-    def __init__(self, spark: SparkSession) -> None:
+    def __init__(self, spark: Any) -> None:
         """Take the session."""
         self._spark = spark
         self._lock = threading.RLock()

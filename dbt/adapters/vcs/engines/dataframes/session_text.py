@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
 
 from dbt.adapters.vcs.core.errors import UnsupportedError, VcsError
 from dbt.adapters.vcs.core.model import RelationName
-from dbt.adapters.vcs.engines.connect.name_registry import (
+from dbt.adapters.vcs.engines.dataframes.functions import function_definition, program
+from dbt.adapters.vcs.engines.dataframes.name_registry import (
     PREFIX,
     MountedFiles,
     MountedFunction,
     MountedView,
-    NameRegistry,
     OwnTemporaries,
     Recorded,
     missing,
     rewritten,
 )
-from dbt.adapters.vcs.engines.connect.session_views import SessionViews, digest
-from dbt.adapters.vcs.engines.dataframes.functions import function_definition, program
+from dbt.adapters.vcs.engines.dataframes.session_views import SessionViews, digest
+from dbt.adapters.vcs.engines.dataframes.spark_rows import user_function_for
 from dbt.adapters.vcs.engines.port import (
     GLOBAL_TEMPORARY,
     PRIVATE,
@@ -40,9 +40,6 @@ from dbt.adapters.vcs.sql.syntax.statement import (
 )
 from dbt.adapters.vcs.table.quoting import quoted
 
-if TYPE_CHECKING:
-    from pyspark.sql.connect.session import SparkSession
-
 _LOCAL: Final = ("session", SESSION, GLOBAL_TEMPORARY)
 _INTERNAL: Final = PREFIX[:-1]
 # Decision 27: views have this column only where it is read, since it costs each row.
@@ -54,15 +51,14 @@ class SessionText:
 
     def __init__(
         self,
-        spark: SparkSession,
-        registry: NameRegistry,
+        spark: Any,
         views: SessionViews,
         functions: SessionFunctions,
         temporaries: OwnTemporaries,
     ) -> None:
         """Take the session, and what is made in it."""
         self._spark = spark
-        self._registry = registry
+        self._registry = views.registry
         self._views = views
         self._functions = functions
         self._temporaries = temporaries
@@ -84,7 +80,9 @@ class SessionText:
             return self._temporary_view(statement)
         explained = _query_start(text) if isinstance(statement, SparkCommand) else None
         if explained is not None:
-            return text[:explained] + self.sent(text[explained:])
+            sent = self.sent(text[explained:])
+            self._record_cached(text, explained, sent)
+            return text[:explained] + sent
         if not isinstance(statement, SparkCommand):
             statement = for_spark(text)
         if _makes_function(statement.text):
@@ -124,8 +122,8 @@ class SessionText:
     def _temporary_view(self, statement: CreateTemporaryView) -> str:
         if statement.global_:
             raise UnsupportedError(
-                "A global temporary view would be seen by everyone who uses the Spark Connect "
-                "server. Create a temporary view, or a view of the branch."
+                "A global temporary view would be seen by other sessions, which don't have the "
+                "branch. Create a temporary view, or a view of the branch."
             )
         if statement.query is None:
             return statement.text
@@ -134,6 +132,17 @@ class SessionText:
         record = Recorded(self._definition(statement.query.text), statement.rewritten, sent)
         self._temporaries.recorded_views[name] = record
         return statement.rewritten(sent)
+
+    def _record_cached(self, text: str, start: int, sent: str) -> None:
+        """Remember the view that `cache [lazy] table ... as ...` makes."""
+        tokens = tokenize(text)
+        if tokens[0].word != "cache":
+            return
+        place = next(n for n, token in enumerate(tokens) if token.word == "table")
+        name = tokens[place + 1].text.lower()
+        self._temporaries.recorded_views[name] = Recorded(
+            self._definition(text[start:]), lambda new: text[:start] + new, sent
+        )
 
     def _recorded_function(self, statement: str) -> str:
         """Return `create temporary function ... return ...` as it is sent, and remember it."""
@@ -279,9 +288,7 @@ def _local(name: Name) -> str:
 class SessionFunctions:
     """Makes functions in one session, each once, under names made from their contents."""
 
-    def __init__(
-        self, spark: SparkSession, views: SessionViews, temporaries: OwnTemporaries
-    ) -> None:
+    def __init__(self, spark: Any, views: SessionViews, temporaries: OwnTemporaries) -> None:
         """Take the session."""
         self._spark = spark
         self._views = views
@@ -322,22 +329,20 @@ class SessionFunctions:
         else:
             body = sent(function.text)
         definition = function_definition(function, body)
-        made = f"{PREFIX}x_{digest(repr((definition, self._views.changes)))}"
+        made = self._views.registry.own(f"x_{digest(repr((definition, self._views.changes)))}")
         if made not in self._made:
             self._spark.sql(f"create or replace temporary function {quoted(made)}{definition}")
             self._made.add(made)
         return quoted(made)
 
     def _program(self, name: RelationName, mounted: MountedFunction) -> str:
-        from pyspark.sql.connect.udf import UserDefinedFunction
-
-        made = f"{PREFIX}p_{mounted.id}"
+        made = self._views.registry.own(f"p_{mounted.id}")
         if made not in self._made:
             found = program(name, mounted.function)
             (returns,) = self._views.types([found.returns])
             self._spark.udf.register(
                 made,
-                UserDefinedFunction(
+                user_function_for(self._spark)(
                     found.call,
                     returns,
                     name=name.identifier,

@@ -1,6 +1,10 @@
+from pathlib import Path
+
 from dbt.adapters.vcs.changes.diffs.summaries import ChangeSummary
+from dbt.adapters.vcs.changes.merges.project_rules import read_rules
 from dbt.adapters.vcs.commands.show import show_commit
 from dbt.adapters.vcs.commands.status import CommitContents, read_status
+from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.model import NodeRun, Run
 from dbt.adapters.vcs.workspace.run_branch import Status
 from tests.unit.warehouse import BYTES, Warehouse
@@ -99,3 +103,33 @@ def test_the_status_names_the_runs_that_need_care(warehouse: Warehouse) -> None:
         "passed": "passed",
     }
     assert found.branches == 1
+
+
+def test_a_status_shows_protection_and_what_the_rules_name_in_vain(
+    warehouse: Warehouse, tmp_path: Path
+) -> None:
+    warehouse.put(a="1")
+    (tmp_path / "vcs.yml").write_text(
+        "branches: {mian: {protected: true}, 'm*': {protected: true, require: [approval]}}\n"
+        "contracts: {'shop.*': {freeze: true}, other.t: {freeze: true}}\n"
+        "relations: {shop.aa: {on_conflict: skip}}\n"
+    )
+    found = read_status(warehouse.repository, "main", lambda: read_rules(tmp_path))
+    assert found.requires == ("approval",)
+    assert found.rules == (
+        "branches.mian in vcs.yml matches no branch. Did you mean main?",
+        "relations.shop.aa in vcs.yml matches no relation. Did you mean shop.a?",
+        "contracts.other.t in vcs.yml matches no relation.",
+    )
+    assert read_status(warehouse.repository, "main").requires is None
+    warehouse.repository.protect("main", Protection(), author="ann")
+    assert read_status(warehouse.repository, "main").requires == ()
+
+
+def test_a_status_comes_out_although_the_rules_can_not_be_read(
+    warehouse: Warehouse, tmp_path: Path
+) -> None:
+    (tmp_path / "vcs.yml").write_text("branches: [")
+    found = read_status(warehouse.repository, "main", lambda: read_rules(tmp_path))
+    assert found.branch == "main"
+    assert [line.partition(":")[0].endswith("is not valid YAML") for line in found.rules] == [True]

@@ -57,7 +57,7 @@ def go_on(warehouse: Warehouse) -> None:
 
 def test_rows_chosen_by_hand_are_no_tested_rows(forked: Warehouse) -> None:
     protect(forked, TESTS)
-    with pytest.raises(ConflictError, match="none can see rows that are chosen by hand"):
+    with pytest.raises(ConflictError, match="nothing has seen rows that are chosen by hand"):
         promoted(forked)
     choose(forked, "theirs")
     head = forked.head()

@@ -25,6 +25,7 @@ from dbt.adapters.vcs.changes.merges.conflicts.open_merges import (
     open_merge_of,
 )
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode, OnStale, Policy
+from dbt.adapters.vcs.changes.merges.contracts import check_contracts
 from dbt.adapters.vcs.changes.merges.merge_plan import (
     MergeKind,
     MergePlan,
@@ -32,7 +33,7 @@ from dbt.adapters.vcs.changes.merges.merge_plan import (
     plan_merge,
     planned_changes,
 )
-from dbt.adapters.vcs.changes.merges.project_rules import protect_first
+from dbt.adapters.vcs.changes.merges.project_rules import Contract, protect_first
 from dbt.adapters.vcs.changes.merges.stale_by_merge import (
     NewlyStale,
     ReadSetCheck,
@@ -74,6 +75,7 @@ class MergeRequest:
             dry run is only held to them. None for no rule.
         on_stale: What becomes of a run whose target moved away from what it read. `heal` refuses
             what `fail` does, since only the run itself can compute its tables again.
+        contracts: What changes of the target may do.
     """
 
     terms: Terms = field(default_factory=Terms)
@@ -82,14 +84,24 @@ class MergeRequest:
     dry_run: bool = False
     protection: Protection | None = None
     on_stale: OnStale = OnStale.HEAL
+    contracts: tuple[Contract, ...] = ()
 
-    def check_of(self, repository: Repository, work: Work) -> ReadSetCheck | None:
-        """Return what judges the plans of a merge; None if it brings no run."""
+    def check_of(self, repository: Repository, work: Work) -> Validator | None:
+        """Return what judges the plans of a merge; None if nothing has to."""
         if work.run is None:
-            return None
+            return contract_check(repository, self.contracts)
         # Decision 31: a run must come out as if it had started after what was published meanwhile.
         # Forced, it lands all the same, and its commit names the stale tables.
-        return ReadSetCheck(repository, OnStale.WARN if self.force else self.on_stale)
+        fresh = ReadSetCheck(repository, OnStale.WARN if self.force else self.on_stale)
+        # What is computed again has to keep to the contracts, too.
+        return lambda plan: check_contracts(repository, self.contracts, fresh(plan))
+
+
+def contract_check(repository: Repository, contracts: tuple[Contract, ...]) -> Validator | None:
+    """Return what refuses plans that break contracts; None without any."""
+    if not contracts:
+        return None
+    return lambda plan: check_contracts(repository, contracts, plan)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +173,8 @@ def merge(
         ProtectedError: The target accepts only promotions, and this is not one.
         ConflictError: Both sides changed a row in different ways, and the policy doesn't decide:
             the conflicts are kept to be resolved; or the terms are not met; or the source belongs
-            to a run that did not succeed, and `force` is not set. The target was not changed.
+            to a run that did not succeed, and `force` is not set; or a contract is broken. The
+            target was not changed.
         RetryError: Others moved the target on every attempt; nothing was changed.
     """
     request = request or MergeRequest()
@@ -352,19 +365,25 @@ def _counted_by_summary(item: Merged, change: ChangeSummary | None) -> Merged:
 
 
 def continue_merge(
-    repository: Repository, target: str, *, author: str, engine: Callable[[], Engine] | None = None
+    repository: Repository,
+    target: str,
+    *,
+    author: str,
+    engine: Callable[[], Engine] | None = None,
+    contracts: tuple[Contract, ...] = (),
 ) -> MergeReport:
     """Finish a merge whose conflicts are resolved, and delete its conflict branch.
 
     The merge is planned again with the choices made, so the target may have moved in the meantime;
     new conflicts are kept as conflicts. The requirements from when the merge started apply, and so
-    do the target's current ones. The engine is as for `merge`.
+    do the target's current ones. The engine is as for `merge`, and the contracts are the target's.
 
     Raises:
         NotFoundError: No such merge is waiting.
         ProtectedError: The target now accepts only promotions, and the merge isn't one.
         ConflictError: Some conflicts are not resolved yet, or there are new ones; or tests are
-            required, and none can have seen the chosen rows. The merge keeps waiting.
+            required, and none can have seen the chosen rows; or a contract is broken. The merge
+            keeps waiting.
     """
     # Decision 13: planned again, since the target may have moved while people decided.
     merge = find_open_merge(repository, target)
@@ -378,7 +397,15 @@ def continue_merge(
         policy=Policy(override=merge.mode),
         decisions=_decisions(repository, merge),
     )
-    report = merge_work(repository, work, target, merge.terms, author=author, engine=engine)
+    report = merge_work(
+        repository,
+        work,
+        target,
+        merge.terms,
+        author=author,
+        engine=engine,
+        validator=contract_check(repository, contracts),
+    )
     # Decision 13: the conflicts are a branch, which goes once the merge has landed.
     abort_merge(repository, target, author=author)
     return report
@@ -509,6 +536,7 @@ def _merge(
         dry_run=dry_run,
         protection=session.protection_of(target),
         on_stale=session.rules.on_stale,
+        contracts=session.rules.contracts_on(session.repository, target),
     )
     report = merge(
         session.repository, source, target, request, author=session.author, engine=session.engine
@@ -535,7 +563,11 @@ def _continue_or_abort(
         session.show(gone, _aborted_text(gone))
         return
     done = continue_merge(
-        session.repository, session.bound(into), author=session.author, engine=session.engine
+        session.repository,
+        session.bound(into),
+        author=session.author,
+        engine=session.engine,
+        contracts=session.rules.contracts_on(session.repository, into),
     )
     session.show(done, merge_text(done))
 

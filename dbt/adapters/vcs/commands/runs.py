@@ -222,7 +222,12 @@ def runs_publish(
         run.name,
         session.bound(run.target),
         # Decision 31: what a run did is known to its own process only, so nothing is healed here.
-        MergeRequest(policy=session.policy(None), force=force, on_stale=session.rules.on_stale),
+        MergeRequest(
+            policy=session.policy(None),
+            force=force,
+            on_stale=session.rules.on_stale,
+            contracts=session.rules.contracts_on(session.repository, run.target),
+        ),
         author=session.author,
         engine=session.engine,
     )

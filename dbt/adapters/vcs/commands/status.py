@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from shlex import quote
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import open_merge_of
 from dbt.adapters.vcs.commands.conflicts import OpenMergeReport, list_open_merges
@@ -14,13 +14,16 @@ from dbt.adapters.vcs.commands.layout import Block, Span, age, counted, entry, l
 from dbt.adapters.vcs.commands.runs import RunSummary, list_runs, runs_text
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import verb
-from dbt.adapters.vcs.core.errors import DamagedError
+from dbt.adapters.vcs.core.errors import DamagedError, InputError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, datetime_of
 from dbt.adapters.vcs.core.model import Commit, FunctionEntry, Snapshot, TableEntry, ViewEntry
-from dbt.adapters.vcs.core.origins.staleness import stale_tables
+from dbt.adapters.vcs.core.origins.staleness import entries_of, stale_tables
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import each
 from dbt.adapters.vcs.workspace.run_branch import run_of
+
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.changes.merges.project_rules import Rules
 
 DONE_WITH: Final = frozenset({"published", "resumed"})
 """States of runs that need no further action."""
@@ -67,6 +70,10 @@ class RepositoryStatus:
         runs: Runs that are neither published nor resumed, newest first.
         merges: Merges that are waiting for their conflicts to be resolved, by target.
         damaged: What is damaged of branches, tags, waiting merges and the tables, a sentence each.
+        requires: What a promotion to the branch requires, such as `tests`; None if the branch is
+            not protected.
+        rules: What is wrong with the project's `vcs.yml`, a sentence each: that it can't be read,
+            or names what doesn't exist.
     """
 
     repository: str
@@ -83,10 +90,17 @@ class RepositoryStatus:
     merges: tuple[OpenMergeReport, ...]
     stale: tuple[str, ...] = ()
     damaged: tuple[str, ...] = ()
+    requires: tuple[str, ...] | None = None
+    rules: tuple[str, ...] = ()
 
 
-def read_status(repository: Repository, branch: str) -> RepositoryStatus:
-    """Return the status of a repository; a branch that doesn't exist yet is not an error."""
+def read_status(
+    repository: Repository, branch: str, rules: Callable[[], Rules] | None = None
+) -> RepositoryStatus:
+    """Return the status of a repository; a branch that doesn't exist yet is not an error.
+
+    `rules` reads the project's rules, if there is a project; that it can't is part of the status.
+    """
     found = repository.find_branch(branch)
     commit = repository.objects.commit(found.head) if found else None
     damaged: list[str] = []
@@ -99,6 +113,17 @@ def read_status(repository: Repository, branch: str) -> RepositoryStatus:
     merges = list_open_merges(repository, tell)
     # Damage is told in the report: a status must come out of a damaged repository, too.
     contents = _count_contents(repository, commit, tell) if commit else None
+    protection = found.protection if found else None
+    told: list[str] = []
+    try:
+        known = rules() if rules else None
+    except InputError as error:
+        known = None
+        told.append(str(error))
+    if known is not None:
+        protection = known.protection_of(branch) or protection
+        tree = entries_of(repository.tree(found.head)) if found else {}
+        told += known.unmatched([each.name for each in others], [str(name) for name in tree])
     return RepositoryStatus(
         repository=repository.uri,
         default_branch=repository.default_branch,
@@ -116,6 +141,8 @@ def read_status(repository: Repository, branch: str) -> RepositoryStatus:
         merges=merges,
         stale=_stale(repository, found.head) if found else (),
         damaged=tuple(damaged),
+        requires=None if protection is None else protection.require,
+        rules=tuple(told),
     )
 
 
@@ -161,9 +188,11 @@ def status_command(session: CommandSession, branch: str | None = None) -> None:
     BRANCH defaults to the one in the dbt profile, else the default branch. Rows and bytes are
     counted from manifests.
     """
-    found = read_status(session.repository, branch or session.branch)
+    # Without a project there are no rules, and no reason to load what reads them.
+    rules = (lambda: session.rules) if session.target else None
+    found = read_status(session.repository, branch or session.branch, rules)
     session.show(found, _status_text(found, session.now))
-    session.warn(found.damaged)
+    session.warn((*found.damaged, *found.rules))
 
 
 def _status_text(status: RepositoryStatus, now: datetime) -> Iterator[Block]:
@@ -197,6 +226,9 @@ def _status_text(status: RepositoryStatus, now: datetime) -> Iterator[Block]:
             + (f"{counted(held.functions, 'function')}, " if held.functions else "")
             + f"{counted(held.rows, 'row')}, {size(held.bytes)}",
         )
+    if status.requires is not None:
+        needs = f"; each needs: {', '.join(status.requires)}" if status.requires else ""
+        yield line(Span("Protected   ", "heading"), f"takes promotions only{needs}")
     if status.stale:
         what = "table was" if len(status.stale) == 1 else "tables were"
         yield line(

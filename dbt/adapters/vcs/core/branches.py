@@ -29,7 +29,7 @@ from dbt.adapters.vcs.core.store.refs import Ref, RefStore, Space
 from dbt.adapters.vcs.core.turns import attempts
 
 NO_FACTS: Final[Mapping[str, str]] = {}
-DEMANDS: Final = ("tests", "fresh")
+DEMANDS: Final = ("tests", "fresh", "approval")
 """What a protected branch can require."""
 
 RENAMED: Final = "renamed to "
@@ -48,7 +48,7 @@ class Protection(NamedTuple):
 
     Attributes:
         require: `tests`: every changed version was read by tests that passed. `fresh`: no table
-            becomes stale.
+            becomes stale. `approval`: somebody approved exactly what is published.
     """
 
     require: tuple[str, ...] = ()

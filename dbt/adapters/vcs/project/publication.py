@@ -12,6 +12,7 @@ import msgspec
 from dbt.adapters.vcs.changes.diffs.summaries import list_changes, rows_text
 from dbt.adapters.vcs.changes.merges.branch_landing import LandedWork, land_work
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import Terms
+from dbt.adapters.vcs.changes.merges.contracts import check_contracts
 from dbt.adapters.vcs.changes.merges.merge_plan import MergePlan, Work
 from dbt.adapters.vcs.changes.merges.project_rules import Rules
 from dbt.adapters.vcs.changes.merges.stale_by_merge import (
@@ -162,8 +163,10 @@ class Publication:
 
     def _land(self, record: Run, check: ReadSetCheck) -> LandedWork:
         run, invocation = self.line.run, self.invocation
+        repository = self.workspace.repository
+        contracts = self.rules.contracts_on(repository, run.target)
         return land_work(
-            self.workspace.repository,
+            repository,
             Work(
                 source=run.name,
                 commit=run.head,
@@ -176,7 +179,7 @@ class Publication:
             author=invocation.author,
             # Most runs land without a merge, and need no session.
             sessions=lambda: self.workspace.open_session("publish"),
-            validator=check,
+            validator=lambda plan: check_contracts(repository, contracts, check(plan)),
         )
 
     def _failure(self, error: VcsError) -> VcsError:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from shlex import quote
 from typing import NamedTuple, NoReturn
 
+from dbt.adapters.vcs.changes.merges.approvals import check_approved
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import OpenMerge, Terms
 from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import keep
 from dbt.adapters.vcs.changes.merges.merge_plan import MergePlan, Work, plan_merge, planned_changes
@@ -148,13 +149,17 @@ def check_terms(repository: Repository, plan: MergePlan, terms: Terms) -> None:
     Raises:
         ConflictError: It must be a fast-forward and is not; or values were chosen for rows that it
             does not merge; or tests are required, and not all of them passed on exactly the
-            versions that would be published; or fresh tables are, and some would be stale.
+            versions that would be published; or fresh tables are, and some would be stale; or an
+            approval is, and nobody approved that commit.
     """
     plan.check_values()
     if terms.ff_only:
         plan.check_fast_forward()
     if "tests" in terms.require:
         _check_required_tests(repository, plan)
+    if "approval" in terms.require and plan.how != "up_to_date":
+        _check_unmixed(repository, plan, "An approval is required, and nobody can have seen")
+        check_approved(repository, plan.work.source, plan.work.commit, plan.target.name)
     # What a conflict will become isn't known before it is resolved.
     if "fresh" in terms.require and plan.how != "conflict":
         check_fresh(repository, plan)
@@ -172,10 +177,11 @@ def _keep(repository: Repository, plan: MergePlan, terms: Terms, author: str) ->
         head=plan.target.head,
     )
     keep(repository, merge, plan.clashes, author=author, decided=bool(plan.work.decisions))
-    tests = (
-        f" {target!r} requires tests, and none can see rows that are chosen by hand: rather merge "
-        f"{target!r} into {source!r}, resolve and test there, and promote again."
-        if "tests" in terms.require
+    seen = " and ".join(item for item in ("tests", "approval") if item in terms.require)
+    hint = (
+        f" {target!r} requires {seen}, and nothing has seen rows that are chosen by hand: rather "
+        f"merge {target!r} into {source!r}, resolve there, test or approve that, and promote it."
+        if seen
         else ""
     )
     raise ConflictError(
@@ -184,7 +190,7 @@ def _keep(repository: Repository, plan: MergePlan, terms: Terms, author: str) ->
         f"Look at them: dbt-vcs conflicts {quote(target)}. Choose: dbt-vcs resolve --all --with "
         f"ours {quote(target)} (or theirs, base, delete, or for a single relation). Then: dbt-vcs "
         f"merge --continue {quote(target)}. To give the merge up: dbt-vcs merge --abort "
-        f"{quote(target)}" + (f".{tests}" if tests else "")
+        f"{quote(target)}" + (f".{hint}" if hint else "")
     )
 
 
@@ -256,27 +262,36 @@ def _check_required_tests(repository: Repository, plan: MergePlan) -> None:
     Raises:
         ConflictError: Some version has no passed tests; the message says what to do.
     """
-    # Tests run on the source, so they can't have seen a table that the merge itself creates.
+    _check_unmixed(repository, plan, "Tests are required, and no test can have seen")
     work, target = plan.work, plan.target
-    if plan.changes is not None:
-        tested, shown = repository.tree(work.commit), repository.tree(target.head)
-        mixed = [
-            str(name)
-            for name, entry in plan.changes.relations.items()
-            if (None if entry is Absent else entry) not in (tested.entry(name), shown.entry(name))
-        ]
-        if mixed:
-            raise ConflictError(
-                f"Tests are required, and no test can have seen what merging makes of "
-                f"{', '.join(mixed)}: {target.name!r} has changed too since {work.source!r} left "
-                f"it. Nothing was changed. {_next_step(plan)}"
-            )
     changed = [
         relation_of(change.name)
         for change in planned_changes(repository, plan)
         if change.kind != "schema"
     ]
     check_tested(repository, work.commit, target.head, changed)
+
+
+def _check_unmixed(repository: Repository, plan: MergePlan, unseen: str) -> None:
+    """Check that each version that a plan puts on its target is the source's or the target's own.
+
+    Raises:
+        ConflictError: The merge itself creates one; `unseen` begins the message.
+    """
+    work, target = plan.work, plan.target
+    if plan.changes is None:
+        return
+    tested, shown = repository.tree(work.commit), repository.tree(target.head)
+    mixed = [
+        str(name)
+        for name, entry in plan.changes.relations.items()
+        if (None if entry is Absent else entry) not in (tested.entry(name), shown.entry(name))
+    ]
+    if mixed:
+        raise ConflictError(
+            f"{unseen} what merging makes of {', '.join(mixed)}: {target.name!r} has changed too "
+            f"since {work.source!r} left it. Nothing was changed. {_next_step(plan)}"
+        )
 
 
 def _next_step(plan: MergePlan) -> str:
@@ -287,6 +302,6 @@ def _next_step(plan: MergePlan) -> str:
     if work.run is not None:
         return f"{given_up}Run dbt build again on what {target!r} has now, then promote that run."
     return (
-        f"{given_up}Merge {target!r} into {work.source!r}, run dbt test there, then promote it "
+        f"{given_up}Merge {target!r} into {work.source!r}, test or approve that, then promote it "
         "again."
     )

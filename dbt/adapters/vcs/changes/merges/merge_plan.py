@@ -194,15 +194,24 @@ def planned_changes(repository: Repository, plan: MergePlan) -> tuple[ChangeSumm
     if plan.changes is None:
         return list_changes(repository, plan.target.head, plan.work.commit)
     changes, ours = plan.changes, repository.tree(plan.target.head)
-    relations = [
-        Change(name, ours.entry(name) or Absent, entry)
-        for name, entry in sorted(changes.relations.items())
-    ]
     schemas = []
     for name, info in sorted(changes.schemas.items()):
         before = info_of(ours.schema_ref(name)) if ours.has_schema(name) else Absent
         schemas.append(SchemaChange(name, before, info))
-    return summarize(repository, schemas, relations)
+    return summarize(repository, schemas, planned_relations(repository, plan))
+
+
+def planned_relations(repository: Repository, plan: MergePlan) -> list[Change]:
+    """Return the relations of which the target would show something else, by name."""
+    if plan.how == "up_to_date":
+        return []
+    if plan.changes is None:
+        return list(repository.diff(plan.target.head, plan.work.commit).relations)
+    ours = repository.tree(plan.target.head)
+    return [
+        Change(name, ours.entry(name) or Absent, entry)
+        for name, entry in sorted(plan.changes.relations.items())
+    ]
 
 
 def _bases(repository: Repository, work: Work, target: Branch) -> list[CommitId]:

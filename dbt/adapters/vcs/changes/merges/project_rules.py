@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -17,10 +19,18 @@ from dbt.adapters.vcs.core.branches import DEMANDS, Protection
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.sql.syntax.conditions import check_condition, condition_tree
 from dbt.adapters.vcs.yaml_text import check_keys, load_yaml, mapping_at
 
 FILE: Final = "vcs.yml"
 """Name of the file, beside `dbt_project.yml`."""
+
+_NOUNS: Final = {
+    "branches": "branch",
+    "export": "branch",
+    "relations": "relation",
+    "contracts": "relation",
+}
 
 TOP: Final[Mapping[str, str]] = {
     "on_conflict": "What merges do if both sides changed a row and nothing more specific is "
@@ -29,6 +39,8 @@ TOP: Final[Mapping[str, str]] = {
     "built no longer follows from what the target shows: `heal` (default) computes these tables "
     "again on what the target shows, `warn` publishes and says so, `fail` keeps the run.",
     "relations": "Rules for single relations, by `schema.table`.",
+    "contracts": "What changes of relations may do, by `schema.table` or pattern; checked when "
+    "something is merged into the default branch or a protected one. All that match apply.",
     "export": "Branches whose tables other engines read from files, by name or pattern, each with "
     "the format, `iceberg`, or with what is below.",
     "review": "Columns whose values stay out of reviews, which more people read than the rows.",
@@ -52,9 +64,42 @@ OF_RELATION: Final[Mapping[str, str]] = {
 OF_BRANCH: Final[Mapping[str, str]] = {
     "protected": "`true`: the branch accepts only promotions.",
     "require": "What a promotion requires, a list of: `tests`, tests that passed on exactly the "
-    "promoted versions; `fresh`, no table that becomes stale. Needs `protected: true`.",
+    "promoted versions; `fresh`, no table that becomes stale; `approval`, somebody's `dbt-vcs "
+    "approve` of the promoted commit. Needs `protected: true`.",
 }
 """What it may say of branches."""
+
+
+OF_CONTRACT: Final[Mapping[str, str]] = {
+    "freeze": "`true`: nothing of the relation may change.",
+    "no_removed": "`true`: no row may be removed.",
+    "max_change_ratio": "Largest share of the rows that may change: `0.1` is ten percent.",
+    "max_rows": "Most rows that may change.",
+    "only_columns": "A list: only these columns may differ; no row may come or go.",
+    "expression": "A condition that must not be false for an added or modified row: comparisons "
+    "of columns with constants, joined by `and`, `or`, `not`.",
+    "schema": "`additive`: columns may be added, but not dropped, renamed or given another type, "
+    "unless that holds all values of the old one.",
+}
+"""What `vcs.yml` may say in a contract."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contract:
+    """What a change of the relations whose names match a pattern may do.
+
+    Attributes:
+        pattern: `schema.identifier` in lower case, with `*`, `?`, `[...]`.
+        rules: The values by the names of `OF_CONTRACT`, as the file has them.
+    """
+
+    pattern: str
+    rules: Mapping[str, Any]
+
+    def fits(self, name: RelationName) -> bool:
+        """Return whether the contract is about a relation."""
+        # Not `fnmatch`, which ignores case on Windows.
+        return fnmatchcase(str(name).lower(), self.pattern)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +120,7 @@ class Rules:
         exports: How branches are exported whenever they move; the first that fits applies.
         on_stale: What publishing does about tables that no longer follow from what is shown.
         review: Columns that stay out of reviews.
+        contracts: What changes may do; all that fit a relation apply.
     """
 
     policy: Policy = field(default_factory=Policy)
@@ -82,6 +128,34 @@ class Rules:
     exports: tuple[ExportRule, ...] = ()
     on_stale: OnStale = OnStale.HEAL
     review: ColumnPatterns = field(default_factory=ColumnPatterns)
+    contracts: tuple[Contract, ...] = ()
+
+    def contracts_on(self, repository: Repository, branch: str) -> tuple[Contract, ...]:
+        """Return the contracts that changes of a branch must keep to; none on a working branch."""
+        if not self.contracts:
+            return ()
+        found = repository.find_branch(branch)
+        is_protected = found is not None and found.protection is not None
+        is_guarded = is_protected or self.protection_of(branch) is not None
+        return self.contracts if is_guarded or branch == repository.default_branch else ()
+
+    def unmatched(self, branches: Collection[str], relations: Collection[str]) -> Iterator[str]:
+        """Yield a sentence about each name or pattern of the file that matches nothing.
+
+        Args:
+            branches: All names of branches.
+            relations: All relations of a branch, `schema.identifier`.
+        """
+        relations = [name.lower() for name in relations]
+        named = [("branches", rule.pattern, branches) for rule in self.branches]
+        named += [("export", rule.pattern, branches) for rule in self.exports]
+        named += [("relations", str(name), relations) for name in self.policy.relations]
+        named += [("contracts", item.pattern, relations) for item in self.contracts]
+        for key, pattern, known in named:
+            if not any(fnmatchcase(name, pattern) for name in known):
+                near = difflib.get_close_matches(pattern, known, n=1)
+                hint = f" Did you mean {near[0]}?" if near else ""
+                yield f"{key}.{pattern} in {FILE} matches no {_NOUNS[key]}.{hint}"
 
     def export_of(self, branch: str) -> ExportRule | None:
         """Return how other engines read a branch from files; None if they don't."""
@@ -142,6 +216,7 @@ def read_rules(folder: Path) -> Rules:
         exports=read_exports(top.get("export"), str(path)),
         on_stale=OnStale.of(top.get("on_stale", "heal"), f"on_stale in {path}"),
         review=_review(top.get("review"), path),
+        contracts=_contracts(top.get("contracts"), str(path)),
     )
 
 
@@ -334,3 +409,54 @@ def _catalog(given: Any, pattern: str, where: str) -> CatalogTarget | None:
 def _text(value: Any) -> str:
     # PyIceberg's properties are texts, and YAML's `true` is a value of Python's.
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _contracts(given: Any, path: str) -> tuple[Contract, ...]:
+    found = []
+    for pattern, value in mapping_at(given or {}, f"contracts in {path}").items():
+        where = f"contracts.{pattern} in {path}"
+        if "." not in pattern:
+            raise InputError(
+                f"Found {pattern!r} under contracts in {path}; expected schema.table."
+            )
+        rules = mapping_at(value, where)
+        check_keys(rules, OF_CONTRACT, where)
+        for name, limit in rules.items():
+            _check_limit(name, limit, where)
+        kept = {name: limit for name, limit in rules.items() if limit is not False}
+        found.append(Contract(pattern=pattern.lower(), rules=kept))
+    return tuple(found)
+
+
+def _check_limit(name: str, limit: Any, where: str) -> None:
+    match name:
+        case "freeze" | "no_removed":
+            expected = None if isinstance(limit, bool) else "true or false"
+        case "max_change_ratio":
+            expected = None if _is_number(limit) else "a number that is not negative, such as 0.1"
+        case "max_rows":
+            is_whole = isinstance(limit, int) and _is_number(limit)
+            expected = None if is_whole else "a whole number that is not negative"
+        case "only_columns":
+            is_list = isinstance(limit, list) and all(isinstance(item, str) for item in limit)
+            expected = None if is_list else "a list of columns"
+        case "schema":
+            expected = None if limit == "additive" else "additive"
+        case _:
+            expected = _expected_condition(limit)
+    if expected is not None:
+        raise InputError(f"Found {name}: {limit!r} in {where}; expected {expected}.")
+
+
+def _is_number(limit: Any) -> bool:
+    is_plain = isinstance(limit, int | float) and not isinstance(limit, bool)
+    return is_plain and math.isfinite(limit) and limit >= 0
+
+
+def _expected_condition(limit: Any) -> str | None:
+    if not isinstance(limit, str):
+        return "a condition, as a text"
+    check_condition(limit, "The expression")
+    # Checked wherever a merge runs, also without Spark.
+    known = condition_tree(limit) is not None
+    return None if known else "comparisons of columns with constants, joined by and, or, not"

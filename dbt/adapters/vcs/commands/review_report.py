@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from dbt.adapters.vcs.changes.diffs.row_facts import RowFacts
+from dbt.adapters.vcs.changes.merges.contracts import ContractOutcome
 from dbt.adapters.vcs.commands.diff_report import ColumnDiff
 from dbt.adapters.vcs.core.ids import CommitId
 
@@ -90,27 +91,6 @@ class TestOutcome:
     name: str
     state: TestState
     relations: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContractOutcome:
-    """A change contract of one relation.
-
-    Attributes:
-        relation: `schema.identifier`.
-        contract: Its rule: `no_removed`, `max_change_ratio`, ...
-        is_met: True if the change keeps to it.
-        limit: What it allows, as a text.
-        found: What the change has, as a text.
-        text: What breaks it, one sentence; empty if it is met.
-    """
-
-    relation: str
-    contract: str
-    is_met: bool
-    limit: str = ""
-    found: str = ""
-    text: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

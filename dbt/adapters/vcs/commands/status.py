@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from shlex import quote
@@ -14,6 +14,7 @@ from dbt.adapters.vcs.commands.layout import Block, Span, age, counted, entry, l
 from dbt.adapters.vcs.commands.runs import RunSummary, list_runs, runs_text
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import verb
+from dbt.adapters.vcs.core.branches import Branch, Protection
 from dbt.adapters.vcs.core.errors import DamagedError, InputError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, datetime_of
 from dbt.adapters.vcs.core.model import Commit, FunctionEntry, Snapshot, TableEntry, ViewEntry
@@ -113,17 +114,7 @@ def read_status(
     merges = list_open_merges(repository, tell)
     # Damage is told in the report: a status must come out of a damaged repository, too.
     contents = _count_contents(repository, commit, tell) if commit else None
-    protection = found.protection if found else None
-    told: list[str] = []
-    try:
-        known = rules() if rules else None
-    except InputError as error:
-        known = None
-        told.append(str(error))
-    if known is not None:
-        protection = known.protection_of(branch) or protection
-        tree = entries_of(repository.tree(found.head)) if found else {}
-        told += known.unmatched([each.name for each in others], [str(name) for name in tree])
+    protection, told = _ruled(repository, found, branch, others, rules)
     return RepositoryStatus(
         repository=repository.uri,
         default_branch=repository.default_branch,
@@ -142,8 +133,28 @@ def read_status(
         stale=_stale(repository, found.head) if found else (),
         damaged=tuple(damaged),
         requires=None if protection is None else protection.require,
-        rules=tuple(told),
+        rules=told,
     )
+
+
+def _ruled(
+    repository: Repository,
+    found: Branch | None,
+    name: str,
+    others: Sequence[Branch],
+    rules: Callable[[], Rules] | None,
+) -> tuple[Protection | None, tuple[str, ...]]:
+    """Return a branch's protection, by itself or by the rules, and what is wrong with these."""
+    protection = found.protection if found else None
+    if rules is None:
+        return protection, ()
+    try:
+        known = rules()
+    except InputError as error:
+        return protection, (str(error),)
+    tree = entries_of(repository.tree(found.head)) if found else {}
+    vain = known.unmatched([each.name for each in others], [str(name) for name in tree])
+    return known.protection_of(name) or protection, tuple(vain)
 
 
 def _stale(repository: Repository, head: CommitId) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from shlex import quote
 from typing import Final
 
 from dbt.adapters.vcs.core.errors import ConflictError, RetryError
@@ -83,7 +84,7 @@ def approve(
     if at is not None and at != branch.head:
         raise ConflictError(
             f"{name!r} is at {branch.head[:12]} by now, not at {at[:12]}. Look at it again: "
-            f"dbt-vcs review {repository.default_branch}...{name}"
+            f"dbt-vcs review {quote(repository.default_branch)}...{quote(name)}"
         )
     mine = [item for item in approvals_of(repository, name, branch.head) if item.author == author]
     if withdraw and not mine:
@@ -103,7 +104,7 @@ def approve(
     if moved is None:
         raise RetryError(
             f"{name!r} moved while it was approved. Look at it again: "
-            f"dbt-vcs review {repository.default_branch}...{name}"
+            f"dbt-vcs review {quote(repository.default_branch)}...{quote(name)}"
         )
     return branch.head
 
@@ -123,6 +124,6 @@ def check_approved(repository: Repository, source: str, commit: CommitId, target
         )
     raise ConflictError(
         f"{target!r} requires an approval, and nobody has approved {source!r} at {commit[:12]}. "
-        f"Nothing was changed. Look at it: dbt-vcs review {target}...{source}. Then approve it: "
-        f"dbt-vcs approve {source} --at {commit[:12]}"
+        f"Nothing was changed. Look at it: dbt-vcs review {quote(target)}...{quote(source)}. Then "
+        f"approve it: dbt-vcs approve {quote(source)} --at {commit[:12]}"
     )

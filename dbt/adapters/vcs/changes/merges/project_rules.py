@@ -7,7 +7,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -429,22 +429,8 @@ def _contracts(given: Any, path: str) -> tuple[Contract, ...]:
 
 
 def _check_limit(name: str, limit: Any, where: str) -> None:
-    match name:
-        case "freeze" | "no_removed":
-            expected = None if isinstance(limit, bool) else "true or false"
-        case "max_change_ratio":
-            expected = None if _is_number(limit) else "a number that is not negative, such as 0.1"
-        case "max_rows":
-            is_whole = isinstance(limit, int) and _is_number(limit)
-            expected = None if is_whole else "a whole number that is not negative"
-        case "only_columns":
-            is_list = isinstance(limit, list) and all(isinstance(item, str) for item in limit)
-            expected = None if is_list else "a list of columns"
-        case "schema":
-            expected = None if limit == "additive" else "additive"
-        case _:
-            expected = _expected_condition(limit)
-    if expected is not None:
+    fits, expected = _LIMITS[name]
+    if not fits(limit):
         raise InputError(f"Found {name}: {limit!r} in {where}; expected {expected}.")
 
 
@@ -453,10 +439,30 @@ def _is_number(limit: Any) -> bool:
     return is_plain and math.isfinite(limit) and limit >= 0
 
 
-def _expected_condition(limit: Any) -> str | None:
+def _is_whole(limit: Any) -> bool:
+    return isinstance(limit, int) and _is_number(limit)
+
+
+def _is_names(limit: Any) -> bool:
+    return isinstance(limit, list) and all(isinstance(item, str) for item in limit)
+
+
+def _is_filter(limit: Any) -> bool:
     if not isinstance(limit, str):
-        return "a condition, as a text"
+        return False
     check_condition(limit, "The expression")
-    # Checked wherever a merge runs, also without Spark.
-    known = condition_tree(limit) is not None
-    return None if known else "comparisons of columns with constants, joined by and, or, not"
+    # Such a condition is checked wherever a merge runs, also without Spark.
+    return condition_tree(limit) is not None
+
+
+_FLAG: Final = (lambda limit: isinstance(limit, bool), "true or false")
+_LIMITS: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
+    "freeze": _FLAG,
+    "no_removed": _FLAG,
+    "max_change_ratio": (_is_number, "a number that is not negative, such as 0.1"),
+    "max_rows": (_is_whole, "a whole number that is not negative"),
+    "only_columns": (_is_names, "a list of columns"),
+    "expression": (_is_filter, "comparisons of columns with constants, joined by and, or, not"),
+    "schema": (lambda limit: limit == "additive", "additive"),
+}
+"""What each rule of a contract takes, and how errors call that."""

@@ -6,6 +6,7 @@ import dataclasses
 import math
 import random
 from collections.abc import Sequence
+from datetime import datetime, timezone
 from typing import Any
 
 from dbt.adapters.vcs.changes.diffs.row_facts import (
@@ -15,11 +16,11 @@ from dbt.adapters.vcs.changes.diffs.row_facts import (
     MovedGroup,
     RowFacts,
 )
+from dbt.adapters.vcs.changes.merges.approvals import Approval
+from dbt.adapters.vcs.changes.merges.contracts import ContractOutcome
 from dbt.adapters.vcs.commands.diff_report import ColumnDiff
 from dbt.adapters.vcs.commands.review_report import (
-    ApprovalOutcome,
     BlockingRun,
-    ContractOutcome,
     ForetoldConflict,
     GraphEdge,
     GraphNode,
@@ -426,11 +427,16 @@ def hostile(text: str) -> Review:
     return _replaced(full, text)  # type: ignore[no-any-return]
 
 
+_AT = datetime(2026, 11, 27, tzinfo=timezone.utc)
+
+
 def _with_everything(found: Review) -> Review:
     verdict = dataclasses.replace(
         found.verdict,
         conflicts=(ForetoldConflict(relation="x", kind="rows", rows=3, text="x"),),
-        approvals=(ApprovalOutcome(author="x", at="x", note="x"),),
+        approvals=(
+            Approval(author="x", at=datetime(2026, 11, 27, tzinfo=timezone.utc), note="x"),
+        ),
         runs=(BlockingRun(invocation="x", status="failed", target="x", note="x", command="x"),),
     )
     first, *others = found.relations

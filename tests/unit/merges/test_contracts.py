@@ -10,11 +10,13 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dbt.adapters.vcs.changes.merges.approvals import approve
 from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import RowChoice
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
 from dbt.adapters.vcs.changes.merges.project_rules import Contract, Rules, read_rules
 from dbt.adapters.vcs.commands.merge import MergeReport, MergeRequest, continue_merge, merge
 from dbt.adapters.vcs.commands.resolve import resolve
+from dbt.adapters.vcs.commands.review_verdict import MergeRules, verdict_of
 from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
@@ -255,3 +257,25 @@ def test_contracts_are_read_and_hold_on_branches_that_are_guarded(
 def test_a_contract_that_says_nothing_known_is_refused(given: Any, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"expected|expression"):
         rules_of(tmp_path, {"contracts": given})
+
+
+def test_a_review_shows_contracts_and_approvals() -> None:
+    tables = changed(BEFORE, {**BEFORE, 1: "x"})
+    repository = tables.warehouse.repository
+    rules = MergeRules(
+        contracts=(Contract(pattern="shop.t", rules={"max_rows": 0, "no_removed": True}),),
+        protection=Protection(("approval",)),
+    )
+    found = verdict_of(repository, "main", "dev", [T], rules)
+    assert [(item.contract, item.is_met) for item in found.contracts] == [
+        ("max_rows", False),
+        ("no_removed", True),
+    ]
+    assert not found.can_merge
+    assert any("max_rows is 0" in reason for reason in found.reasons)
+    assert any("requires an approval" in reason for reason in found.reasons)
+    approve(repository, "dev", author="bob")
+    found = verdict_of(repository, "main", "dev", [T], rules)
+    assert [item.author for item in found.approvals] == ["bob"]
+    assert [reason for reason in found.reasons if "approv" in reason] == []
+    assert verdict_of(repository, "main", "dev", [T], MergeRules()).can_merge

@@ -268,6 +268,7 @@ def review_command(
             policy=session.policy(None),
             protection=session.rules.protection_of(base),
             on_stale=session.rules.on_stale,
+            contracts=session.rules.contracts_on(session.repository, base),
         ),
         patterns=_patterns(session),
         limit=limit or None,

@@ -83,7 +83,7 @@ def _head(review: Review) -> Iterator[str]:
             )
     yield from _tests(review)
     for approval in verdict.approvals:
-        yield f"- Approved by {_code(approval.author)} at {_code(approval.at)}"
+        yield f"- Approved by {_code(approval.author)} at {approval.at:%Y-%m-%d %H:%M} UTC"
     yield ""
 
 

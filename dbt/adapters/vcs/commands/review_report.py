@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from dbt.adapters.vcs.changes.diffs.row_facts import RowFacts
+from dbt.adapters.vcs.changes.merges.approvals import Approval
 from dbt.adapters.vcs.changes.merges.contracts import ContractOutcome
 from dbt.adapters.vcs.commands.diff_report import ColumnDiff
 from dbt.adapters.vcs.core.ids import CommitId
@@ -94,21 +95,6 @@ class TestOutcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ApprovalOutcome:
-    """An approval of exactly the versions that would be merged.
-
-    Attributes:
-        author: Who approved.
-        at: When, in ISO 8601.
-        note: What they wrote.
-    """
-
-    author: str
-    at: str
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class BlockingRun:
     """A run of dbt that has not landed on the reviewed branch, or that is the branch.
 
@@ -156,7 +142,7 @@ class ReviewVerdict:
     tests: tuple[TestOutcome, ...] = ()
     untested: tuple[str, ...] = ()
     contracts: tuple[ContractOutcome, ...] = ()
-    approvals: tuple[ApprovalOutcome, ...] = ()
+    approvals: tuple[Approval, ...] = ()
     requires: tuple[str, ...] = ()
     runs: tuple[BlockingRun, ...] = ()
     stale: tuple[str, ...] = ()

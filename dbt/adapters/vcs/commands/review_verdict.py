@@ -7,10 +7,13 @@ from dataclasses import dataclass, field, replace
 from shlex import quote
 from typing import Final
 
+from dbt.adapters.vcs.changes.merges.approvals import approvals_of
 from dbt.adapters.vcs.changes.merges.branch_landing import check_terms
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import Terms
 from dbt.adapters.vcs.changes.merges.conflicts.policy import OnStale, Policy
+from dbt.adapters.vcs.changes.merges.contracts import contract_outcomes
 from dbt.adapters.vcs.changes.merges.merge_plan import MergePlan, Work, plan_merge
+from dbt.adapters.vcs.changes.merges.project_rules import Contract
 from dbt.adapters.vcs.changes.merges.stale_by_merge import (
     NewlyStale,
     ReadSetCheck,
@@ -49,11 +52,13 @@ class MergeRules:
         policy: What to do about conflicts.
         protection: What it asks of the base branch; None for no rule.
         on_stale: What becomes of a run whose target moved away from what it read.
+        contracts: What changes of the base branch may do.
     """
 
     policy: Policy = field(default_factory=Policy)
     protection: Protection | None = None
     on_stale: OnStale = OnStale.HEAL
+    contracts: tuple[Contract, ...] = ()
 
 
 def verdict_of(
@@ -90,11 +95,18 @@ def verdict_of(
         return replace(facts, reasons=(reason,))
     branch = branch.assuming(rules.protection)
     facts = _with_tests(facts, repository, commit, branch, changed)
+    facts = replace(facts, approvals=approvals_of(repository, head, commit))
     try:
         plan = _plan(repository, branch, head, rules)
     except VcsError as error:
         return replace(facts, reasons=(_why_not(error, head, base, options),))
-    reasons = tuple(_reasons(repository, plan, branch, rules))
+    contracts = sorted(
+        # What conflicts will become isn't known yet.
+        contract_outcomes(repository, rules.contracts, plan) if not plan.clashes else [],
+        key=lambda item: item.is_met,
+    )
+    broken = (item.text + "." for item in contracts if not item.is_met)
+    reasons = (*_reasons(repository, plan, branch, rules), *broken)
     # A merge with conflicts doesn't land, so it makes nothing stale.
     stale = NewlyStale() if plan.clashes else stale_after(repository, plan)
     warnings = [*facts.warnings]
@@ -108,6 +120,7 @@ def verdict_of(
         how=plan.how,
         reasons=reasons,
         warnings=tuple(warnings),
+        contracts=tuple(contracts),
         conflicts=tuple(
             ForetoldConflict(
                 relation=item.subject,
@@ -128,8 +141,10 @@ def _plan(repository: Repository, branch: Branch, head: str, rules: MergeRules) 
     source = named_branch(repository, head)
     run = run_of(source) if source else None
     work = Work(source=head, commit=commit, run=run, policy=rules.policy)
-    # Without sessions of Spark: whoever reads a review has perhaps no Java.
-    return plan_merge(repository, work, branch, TableMerges(repository, None, dry_run=True))
+    # Without sessions of Spark: whoever reads a review has perhaps no Java. Contracts ask what the
+    # merged tables hold, so these are stored for them, although nothing will refer to them.
+    tables = TableMerges(repository, None, dry_run=not rules.contracts)
+    return plan_merge(repository, work, branch, tables)
 
 
 def _why_not(error: VcsError, head: str, base: str, options: str) -> str:

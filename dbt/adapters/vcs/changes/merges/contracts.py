@@ -182,12 +182,12 @@ def _values(rows: Iterable[pa.Table], columns: Sequence[str]) -> Iterator[tuple[
 
 
 def _counts(difference: Difference) -> Counts:
-    return in_process_first(difference.counts, lambda: ComputedRows(difference, "wide").counts)
+    return in_process_first(difference.counts, difference.computed_counts)
 
 
 def _parts(difference: Difference) -> Iterator[pa.Table]:
     found: ShapedRows | ComputedRows = in_process_first(
-        lambda: difference.parts("wide"), lambda: ComputedRows(difference, "wide")
+        lambda: difference.parts("wide"), lambda: ComputedRows.of(difference, "wide")
     )
     return found.parts()
 

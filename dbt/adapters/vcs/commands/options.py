@@ -66,19 +66,26 @@ def with_options(text: str, settings: Settings) -> str:
     So a command works as it is printed, wherever the caller was told of it. Secrets among the
     options are left out.
     """
-    target = [
+    own, more = chosen_options(settings), _words(_target_options(settings))
+    # As functions, since a folder's name may have a backslash.
+    text = _VERB.sub(lambda found: f"{found[0]}{own} " if own else found[0], text)
+    return _DBT.sub(lambda found: f"{found[0]} {more}" if more else found[0], text)
+
+
+def chosen_options(settings: Settings) -> str:
+    """Return the options that chose repository and target, without secrets; may be empty."""
+    pairs = [f"{name}={value}" for name, value in settings.storage_options]
+    store = [("--storage-option", pair) for pair in pairs if pair == without_secrets(pair)]
+    return _words([("-r", settings.repository), *store, *_target_options(settings)])
+
+
+def _target_options(settings: Settings) -> list[tuple[str, str | None]]:
+    return [
         ("--project-dir", settings.project_dir),
         ("--profiles-dir", settings.profiles_dir),
         ("--profile", settings.profile),
         ("--target", settings.profile_target),
     ]
-    pairs = [f"{name}={value}" for name, value in settings.storage_options]
-    store = [("--storage-option", pair) for pair in pairs if pair == without_secrets(pair)]
-    own = _words([("-r", settings.repository), *store, *target])
-    # As functions, since a folder's name may have a backslash.
-    text = _VERB.sub(lambda found: f"{found[0]}{own} " if own else found[0], text)
-    more = _words(target)
-    return _DBT.sub(lambda found: f"{found[0]} {more}" if more else found[0], text)
 
 
 def _words(options: Iterable[tuple[str, str | None]]) -> str:

@@ -16,6 +16,7 @@ import msgspec
 from dbt.adapters.vcs.changes.diffs.row_facts import ColumnPatterns
 from dbt.adapters.vcs.commands.diff import read_ends, resolved
 from dbt.adapters.vcs.commands.layout import Block, counted, line, size
+from dbt.adapters.vcs.commands.options import chosen_options
 from dbt.adapters.vcs.commands.output import json_lines, print_lines
 from dbt.adapters.vcs.commands.review_report import (
     RelationReview,
@@ -272,7 +273,7 @@ def review_command(
         ),
         patterns=_patterns(session),
         limit=limit or None,
-        options=_options(session),
+        options=f" {options}" if (options := chosen_options(session.settings)) else "",
     )
     found = review(repository, base, ends.after, request, from_merge_base=ends.before != base)
     form = format or _SUFFIXES.get(Path(output or _PAGE).suffix.lower(), "html")
@@ -333,20 +334,6 @@ def _written_text(found: Review, output: str) -> Iterator[Block]:
     )
     for reason in found.verdict.reasons:
         yield line(f"  {reason}")
-
-
-def _options(session: CommandSession) -> str:
-    """Return the options that chose the repository, each after a space."""
-    settings = session.settings
-    given = {
-        "--repository": settings.repository,
-        "--project-dir": settings.project_dir,
-        "--profiles-dir": settings.profiles_dir,
-        "--profile": settings.profile,
-        "--target": settings.profile_target,
-    }
-    # Without those of the store, which may hold a secret.
-    return "".join(f" {name} {shlex.quote(value)}" for name, value in given.items() if value)
 
 
 def _patterns(session: CommandSession) -> ColumnPatterns:

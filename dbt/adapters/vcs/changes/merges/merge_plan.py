@@ -303,8 +303,8 @@ class _Relations:
         if decided is not None and decided.has_values:
             raise ConflictError(
                 f"Values were chosen for rows of {name}, whose rows are not changed on both sides "
-                "any more. Nothing was changed. Begin again (dbt-vcs merge --abort, then "
-                "merge), and set the values with an update."
+                "any more. Nothing was changed. Give this merge up, merge again, and set the "
+                "values with an update."
             )
 
     def _conflict(self, name: RelationName, triple: Sides[Entry]) -> None:

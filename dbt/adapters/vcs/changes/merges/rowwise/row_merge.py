@@ -282,8 +282,7 @@ def _check_given(policy: RowPolicy, found: Repair | EngineRepair | None) -> None
         rows = "a row that is" if lost == 1 else f"{lost} rows that are"
         raise ConflictError(
             f"Values were chosen for {rows} not changed on both sides any more. Nothing was "
-            "changed. Begin again (dbt-vcs merge --abort, then merge), and set the values with an "
-            "update."
+            "changed. Give this merge up, merge again, and set the values with an update."
         )
 
 

@@ -199,7 +199,7 @@ class RowPolicy:
                 now = ", ".join(field.name for field in others)
                 raise InputError(
                     f"Values were chosen for {', '.join(given)}, and by now the columns are "
-                    f"{now}. Begin again: dbt-vcs merge --abort, then merge, and choose."
+                    f"{now}. Give this merge up, merge again, and choose."
                 )
             rows.append({**known, **{field.id: given[field.name] for field in others}})
         columns = [arrow_array([row[f.id] for row in rows], shown_type(f)) for f in fields]

@@ -68,12 +68,8 @@ def staged_rows(
         partition_by: Names of the partition columns.
         columns: The table's columns.
     """
-    # Where INSERT expects them.
-    last = {name.lower() for name in partition_by}
-    ordered = [column for column in columns if column.name.lower() not in last]
-    for name in partition_by:
-        ordered += [column for column in columns if column.name.lower() == name.lower()]
-    text = _without_partition(insert, stage, ordered)
+    ordered = partitions_last(columns, partition_by)
+    text = without_partition(insert, stage, ordered)
     # Spark takes a table's path for a pattern, so one with such characters can't be a table's.
     options = f" options (path {literal(place)})" if escaped_path(place) == place else ""
     spark.sql(f"create table {stage} ({declared_columns(ordered)}) using parquet{options}")
@@ -84,7 +80,16 @@ def staged_rows(
         spark.sql(f"drop table if exists {stage}")
 
 
-def _without_partition(insert: Insert, stage: str, columns: Sequence[Column]) -> str:
+def partitions_last(columns: Sequence[Column], partition_by: Sequence[str]) -> list[Column]:
+    """Return columns with those of the partitions last, where INSERT expects them."""
+    last = {name.lower() for name in partition_by}
+    ordered = [column for column in columns if column.name.lower() not in last]
+    for name in partition_by:
+        ordered += [column for column in columns if column.name.lower() == name.lower()]
+    return ordered
+
+
+def without_partition(insert: Insert, stage: str, columns: Sequence[Column]) -> str:
     """Return an INSERT in which the values of a partition clause are columns of the query.
 
     The stage isn't partitioned: folder names would turn an empty text into NULL.
@@ -93,8 +98,8 @@ def _without_partition(insert: Insert, stage: str, columns: Sequence[Column]) ->
         return insert.text
     if _names_defaults(insert):
         raise UnsupportedError(
-            "On a Spark Connect server an INSERT with a partition clause takes no DEFAULT. Leave "
-            "the partition clause out, and give the partition columns in a column list."
+            "In this session an INSERT with a partition clause takes no DEFAULT. Leave the "
+            "partition clause out, and give the partition columns in a column list."
         )
     types = {column.name.lower(): column.type for column in columns}
     static = {

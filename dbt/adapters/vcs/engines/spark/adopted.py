@@ -33,6 +33,11 @@ from dbt.adapters.vcs.engines.dataframes.renaming_session import RenamingSession
 from dbt.adapters.vcs.engines.dataframes.session_text import SessionText
 from dbt.adapters.vcs.engines.dataframes.session_views import SessionViews, ViewRelations
 from dbt.adapters.vcs.engines.dataframes.spark_rows import SparkRows
+from dbt.adapters.vcs.engines.dataframes.staged_insert import (
+    parsed_insert,
+    partitions_last,
+    without_partition,
+)
 from dbt.adapters.vcs.engines.dataframes.statement_jobs import StatementJobs, renamed, reworded
 from dbt.adapters.vcs.engines.dataframes.writes import NUMBERING
 from dbt.adapters.vcs.engines.port import (
@@ -457,13 +462,23 @@ class AdoptedView(ProcessSession, RenamingSession):
         # Spark inserts into a view of files as into a table, so no catalog has to have one. Only
         # planned: nothing is ever written there.
         place = self._folder / uuid.uuid4().hex
-        # Spark finds partition columns in the names of folders with files.
-        inner = place.joinpath(*(folder_of_text(c, None) for c in destination.partition_by))
-        inner.mkdir(parents=True)
-        (inner / "part").touch()
+        ordered = partitions_last(columns, destination.partition_by)
+        last = ordered[len(ordered) - len(destination.partition_by) :]
+        insert = parsed_insert(text, stage)
+        if any(column.default is not None for column in last):
+            # Partition columns that are found in the names of folders lose their defaults.
+            text = without_partition(insert, stage, ordered)
+            place.mkdir()
+        elif insert.partition:
+            inner = place.joinpath(*(folder_of_text(c, None) for c in destination.partition_by))
+            inner.mkdir(parents=True)
+            # Spark finds partition columns in the names of folders with files.
+            (inner / "part").touch()
+        else:
+            place.mkdir()
         name = stage.strip("`")
         with renamed(_UNKNOWN, stage), self._jobs.run():
-            schema = self._views.declared(columns)
+            schema = self._views.declared(ordered)
             self._spark.read.schema(schema).parquet(f"file:{place}").createOrReplaceTempView(name)
             try:
                 with analysing():

@@ -140,6 +140,7 @@ class _Eraser:
         self._erased = erased
         self._dice = dice
         self._is_writing = False
+        self._names = dice.randrange(10**9)
 
     def erase(self) -> int:
         """Purge both tables; return how many files may belong to a running writer."""
@@ -179,7 +180,8 @@ class _Eraser:
         self._is_writing = True
         try:
             shop = Shop(self.ground.repository(), "main", "beside")
-            name, number = f"beside.{self.publishes}", -1 - self.publishes
+            # A name of its own: an earlier purge's writer may have added what is erased now.
+            name, number = f"beside.{self._names}.{self.publishes}", -1 - self.publishes
             # Who can't land beside a purge waits, or is told so.
             with suppress(RetryError):
                 if self._erased.tables is TABLES:

@@ -110,7 +110,7 @@ def test_what_a_killed_client_leaves_is_swept_by_a_later_one(
 ) -> None:
     from pyspark.sql.connect.session import SparkSession
 
-    from dbt.adapters.vcs.engines.connect import staged_insert
+    from dbt.adapters.vcs.engines.dataframes import staged_insert
 
     process = subprocess.Popen(
         [sys.executable, "-c", PROGRAM, str(tmp_path / "w"), spark_server],

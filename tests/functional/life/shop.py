@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -32,6 +33,11 @@ MODELS = {
         "{{ config(materialized='table') }} select {{ var('n', 1) }} as n from {{ ref('a') }}"
     ),
 }
+
+
+def unaimed(text: str) -> str:
+    """Return what was said without the options that chose the project, which commands repeat."""
+    return re.sub(r" --(?:project-dir|profiles-dir) \S+?(?=[.;,]?(?:\s|$))", "", text)
 
 
 @dataclass

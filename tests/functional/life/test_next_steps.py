@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from dbt.adapters.vcs.workspace.run_branch import Status
-from tests.functional.life.shop import Shop
+from tests.functional.life.shop import Shop, unaimed
 
 pytestmark = pytest.mark.spark
 
@@ -34,7 +34,7 @@ def run(shop: Shop, *args: str, **vars: Any) -> Said:
     result = shop.dbt(*args, callbacks=[lambda event: lines.append(event.info.msg)], **vars)
     results = getattr(result.result, "results", [])
     nodes = {item.node.name for item in results if hasattr(item, "node")}
-    return Said(result.success, nodes, "\n".join(lines))
+    return Said(result.success, nodes, unaimed("\n".join(lines)))
 
 
 def hooks(shop: Shop, **hooks: str) -> None:

@@ -67,7 +67,7 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
         "protect dev --require luck",
     ),
     ("branch", {"action": "unprotect", "name": "dev"}, "unprotect dev"),
-    ("branch", {"action": "move"}, "move"),
+    ("branch", {"action": "create", "name": "moved"}, "moved"),
     ("tag", {}, ""),
     ("tag", {"action": "create", "name": "v2", "note": "n"}, "create v2 -m n"),
     ("tag", {"action": "create", "name": "v1", "at": "dev"}, "create v1 dev"),

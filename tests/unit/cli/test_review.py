@@ -159,6 +159,19 @@ def test_tests_on_exactly_these_versions_count(warehouse: Warehouse, tables: Tab
     assert found.reproduce.merge.startswith("dbt-vcs promote ")
 
 
+def test_an_approved_branch_is_promoted_as_the_review_says(
+    warehouse: Warehouse, vcs: Call, tables: Tables
+) -> None:
+    warehouse.repository.protect("main", Protection(("approval",)), author="ann")
+    reason = review(warehouse.repository, "main", "dev").verdict.reasons[0]
+    approving = reason.partition("Then approve it: ")[2]
+    typed(vcs, approving)
+    found = review(warehouse.repository, "main", "dev")
+    assert found.verdict.can_merge
+    typed(vcs, found.reproduce.merge)
+    assert warehouse.head() == warehouse.head("dev")
+
+
 def test_a_run_that_failed_is_named_with_a_command_that_shows_it(
     warehouse: Warehouse, vcs: Call, tables: Tables
 ) -> None:

@@ -106,3 +106,8 @@ def test_runs_and_names_that_are_no_branch_are_refused(tables: Tables) -> None:
     with pytest.raises(InputError, match="dbt run"):
         forecast(repository, "main", "runs/r1")
     assert forecast(repository, "main").branches == ("a", "b", "c")
+
+
+def test_a_repository_of_one_branch_has_nothing_to_foresee(warehouse: Warehouse) -> None:
+    found = forecast(warehouse.repository, "main")
+    assert (found.branches, found.checked, found.is_clear) == ((), 0, True)

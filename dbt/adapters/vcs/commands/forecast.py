@@ -181,6 +181,9 @@ def _forecast_text(found: Forecast) -> Iterator[Block]:
         yield line(*names, " will conflict:")
         for conflict in each.conflicts:
             yield line(Span(f"  {conflict}", "bad"))
+    if not found.branches:
+        yield line("There is no open branch beside ", Span(found.target, "name"), ".")
+        return
     clear = found.checked - len(found.merges)
     yield line(
         f"{counted(len(found.branches), 'open branch', 'open branches')}: "

@@ -202,9 +202,11 @@ def _commands(
         return Reproduction(diff=f"{diff}{options}")
     target = shlex.quote(branch.name)
     source = named_branch(repository, head)
-    # What was reviewed is merged, even if the branch has moved on. A run is published by its name.
     is_run = source is not None and run_of(source) is not None
-    what = shlex.quote(head) if is_run else repository.resolve(head)[:_DIGITS]
+    # What was reviewed is merged, even if the branch has moved on. A run is published by its name,
+    # and an approval is for a branch: it is over if the branch moves.
+    is_named = is_run or "approval" in verdict.requires
+    what = shlex.quote(head) if is_named else repository.resolve(head)[:_DIGITS]
     if branch.assuming(protection).protection is not None:
         # Such a branch takes only promotions, and no revert.
         return Reproduction(

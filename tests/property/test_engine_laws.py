@@ -358,7 +358,7 @@ def test_of_very_many_conflicts_the_first_are_shown_and_all_are_counted(
     assert found.rows is not None and there.rows is not None
     assert found.rows.schema == there.rows.schema
     assert Counter(map(repr, found.rows.to_pylist())) < told(sides, here)[1]
-    with pytest.raises(ConflictError, match=r"20 rows changed differently, too many .*'ours'"):
+    with pytest.raises(ConflictError, match=r"20 rows changed differently, too many .*'theirs'"):
         keep(
             place.repository,
             OpenMerge(

@@ -517,7 +517,7 @@ class OpenConflicts:
 
     @cached_property
     def table(self) -> pa.Table:
-        """The conflicts as `Conflicts.table`; of more than `KEPT` the first `SHOWN`."""
+        """The conflicts as `Conflicts.table`; of more than `KEPT` any `SHOWN`."""
         limit = len(self) if len(self) <= KEPT else SHOWN
         found = self.actions.session.query(f"{self.query} limit {limit}").arrow()
         return found.cast(self._schema)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Protocol
@@ -221,13 +222,35 @@ class VcsConnectionManager(SparkConnectionManager):
         return _response(outcome)
 
 
-def _response(outcome: Outcome) -> AdapterResponse:
+@dataclass
+class VcsAdapterResponse(AdapterResponse):
+    """dbt's response, which `run_results.json` holds, and how many rows changed in which way.
+
+    Fields that are None are left out there.
+
+    Attributes:
+        rows_inserted: Rows that are new.
+        rows_updated: Rows that a statement updated; one that was set to what it was counts, too.
+        rows_deleted: Rows that are gone.
+    """
+
+    rows_inserted: int | None = None
+    rows_updated: int | None = None
+    rows_deleted: int | None = None
+
+
+def _response(outcome: Outcome) -> VcsAdapterResponse:
     affected = outcome.affected
-    if outcome.reused is not None:
-        return AdapterResponse(_message=f"REUSED {outcome.reused}", rows_affected=affected)
-    if affected is None:
-        return AdapterResponse(_message="OK")
-    return AdapterResponse(_message=f"OK {affected}", rows_affected=affected)
+    known = "OK" if outcome.reused is None else f"REUSED {outcome.reused}"
+    is_counted = outcome.reused is None and affected is not None
+    inserted, updated, deleted = outcome.counts or (None, None, None)
+    return VcsAdapterResponse(
+        _message=f"{known} {affected}" if is_counted else known,
+        rows_affected=affected,
+        rows_inserted=inserted,
+        rows_updated=updated,
+        rows_deleted=deleted,
+    )
 
 
 def _shown(row: tuple[Any, ...]) -> tuple[Any, ...]:

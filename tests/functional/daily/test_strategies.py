@@ -94,6 +94,8 @@ def shop(make_project):
     project.dbt("run")
     project.first = {name: project.entry(name).snapshot for name in MODELS}
     project.dbt("run")
+    found = project.json("run_results.json")["results"]
+    project.told = {item["unique_id"].split(".")[-1]: item["adapter_response"] for item in found}
     return project
 
 
@@ -126,6 +128,20 @@ WANTED = {
 @pytest.mark.parametrize("name", MODELS)
 def test_a_second_run_leaves_what_its_strategy_says(shop, name):
     assert shop.rows(name) == WANTED[name]
+
+
+COUNTS = {
+    "keyed": (1, 1, 0), "plain": (2, 0, 0), "pairs": (1, 1, 0), "predicated": (1, 1, 0),
+    "nulls": (1, 1, 0), "replaced": (4, 0, 2), "replaced_partly": (2, 0, 1), "listed": (1, 0, 2),
+    "ignoring": (0, 1, 0), "own": (1, 0, 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_dbt_is_told_how_many_rows_were_inserted_updated_and_deleted(shop, name):
+    told = shop.told[name]
+    names = ("rows_inserted", "rows_updated", "rows_deleted")
+    assert tuple(told.get(name) for name in names) == COUNTS[name]
 
 
 @pytest.mark.parametrize("name", sorted(set(MODELS) - {"lacking", "widening"}))

@@ -144,7 +144,7 @@ def _merged(scope: Scope, name: RelationName, rows: RowSource, request: WriteReq
         # The rows with these keys were replaced, so none but a new one has a key of theirs.
         keeps_keys = {field.id for field in key} == set(snapshot.primary_key)
         changed(scope, name, snapshot, version, operation="merge", keeps_keys=keeps_keys)
-    return result.affected
+    return sum(result.counts)
 
 
 def _key(name: RelationName, snapshot: Snapshot, on: Sequence[str]) -> tuple[Field, ...]:

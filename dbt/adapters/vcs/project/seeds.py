@@ -18,6 +18,7 @@ from dbt.adapters.vcs.changes.writes.append import append_arrow, append_query
 from dbt.adapters.vcs.core.errors import EngineError, InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Field, Origin, RelationName, Schema, Snapshot, TableEntry
 from dbt.adapters.vcs.core.model.data_type import type_of
+from dbt.adapters.vcs.core.origins.results import RowCounts
 from dbt.adapters.vcs.reuse.reuser import Reuse
 from dbt.adapters.vcs.table.quoting import quoted, sql_type
 from dbt.adapters.vcs.table.types import arrow_type
@@ -115,7 +116,7 @@ def load_seed(
         same_rows = old.origin.sql_sha256 == digest if rows.num_rows else not old.segments
         if same_table and same_rows:
             overlay.put(name, before)
-            return Outcome(affected=0)
+            return Outcome(affected=0, counts=RowCounts())
     origin = msgspec.structs.replace(origin, sql_sha256=digest)
     scope = connection.scope("", overlay, origin)
     reusing = connection.reusing(reuse)

@@ -310,6 +310,7 @@ class _Run:
                 self.key,
                 version=version,
                 affected=outcome.affected,
+                counts=outcome.counts,
                 seconds=seconds,
             )
 

@@ -197,7 +197,9 @@ class Reuse:
         # So that the version says what it follows from, as if it had been computed here.
         scope.derivation = key.id
         put_taken(scope, key, result)
-        return Outcome(affected=result.affected, reused=_source_text(scope, result))
+        return Outcome(
+            affected=result.affected, counts=result.counts, reused=_source_text(scope, result)
+        )
 
 
 def told_source(result: Result, invocation: str | None) -> str:

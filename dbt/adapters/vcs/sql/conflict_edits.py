@@ -25,6 +25,7 @@ from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import TableEntry
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.origins.results import RowCounts
 from dbt.adapters.vcs.sql.diff import zone_of
 from dbt.adapters.vcs.sql.row_change import TargetColumn, Update, reading
 from dbt.adapters.vcs.sql.syntax.statement import Statement
@@ -68,7 +69,7 @@ def edit_conflicts(scope: Scope, merge: OpenMerge, statement: Statement) -> Outc
     edited = _table_with_edits(scope, table, rows, words, values)
     if not edited.rows.equals(table.rows):
         scope.overlay.put(name, TableEntry(snapshot=edited.put(scope.overlay.repository)))
-    return Outcome(affected=len(rows))
+    return Outcome(affected=len(rows), counts=RowCounts(updated=len(rows)))
 
 
 def _new_values(

@@ -27,6 +27,7 @@ from dbt.adapters.vcs.core.model import (
     ViewEntry,
 )
 from dbt.adapters.vcs.core.model.data_type import type_of
+from dbt.adapters.vcs.core.origins.results import RowCounts
 from dbt.adapters.vcs.engines.port import Destination
 from dbt.adapters.vcs.sql.properties import settled
 from dbt.adapters.vcs.sql.syntax.clauses import (
@@ -466,8 +467,9 @@ def _create(scope: Scope, statement: CreateTable, fields: Sequence[Field]) -> Ou
     if statement.query is not None and before is not None and rebuild.is_delta(version):
         return rebuild.put_rebuilt(scope, name, version, before)
     scope.overlay.put_table(name, version)
-    affected = version.rows if statement.query is not None else None
-    return Outcome(affected=affected)
+    if statement.query is None:
+        return Outcome()
+    return Outcome(affected=version.rows, counts=RowCounts(version.rows))
 
 
 def _shape_of(scope: Scope, name: Name) -> tuple[list[Field], tuple[str, ...]]:

@@ -14,6 +14,7 @@ from dbt.adapters.vcs.changes.writes.stage import RowTarget, target_of
 from dbt.adapters.vcs.changes.writes.versions import changed
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Block, RelationName, SegmentRef, Snapshot
+from dbt.adapters.vcs.core.origins.results import RowCounts
 from dbt.adapters.vcs.sql.row_change import Delete, carry_out, columns_of_target, reading
 from dbt.adapters.vcs.sql.syntax.clauses import (
     PartitionSpec,
@@ -54,7 +55,7 @@ def insert(scope: Scope, statement: Insert) -> Outcome:
         # Decision 31: whether the partition exists is read, too, and another run may change it.
         scope.overlay.read.add(str(name))
         if _has_partition(scope, statement.partition, snapshot):
-            return Outcome(affected=0)
+            return Outcome(affected=0, counts=RowCounts())
     for column in statement.columns:
         # Raises for a column that the table lacks, before any row is computed.
         snapshot.schema.field(column)
@@ -67,16 +68,16 @@ def insert(scope: Scope, statement: Insert) -> Outcome:
     rows = sum(block.rows for block in blocks)
     if statement.replace_where is not None:
         kept = _without_rows(scope, name, statement.replace_where, blocks)
-        if blocks or kept != snapshot.segments:
-            version = msgspec.structs.replace(snapshot, segments=(*kept, *added))
-            changed(scope, name, snapshot, version, operation="overwrite")
-        return Outcome(affected=rows)
-    kept = _remaining_segments(
-        scope, snapshot, _replacement_test(scope, statement, snapshot, blocks)
-    )
+    else:
+        is_replaced = _replacement_test(scope, statement, snapshot, blocks)
+        kept = _remaining_segments(scope, snapshot, is_replaced)
     version = msgspec.structs.replace(snapshot, segments=(*kept, *added))
-    changed(scope, name, snapshot, version, operation="overwrite")
-    return Outcome(affected=rows)
+    # Which rows meet a condition is known only now; a partition is replaced even by none.
+    if blocks or kept != snapshot.segments or statement.replace_where is None:
+        changed(scope, name, snapshot, version, operation="overwrite")
+    deleted = snapshot.rows + rows - version.rows
+    # Spark counts only the rows that an overwrite writes.
+    return Outcome(affected=rows, counts=RowCounts(rows, deleted=deleted))
 
 
 def _has_partition(scope: Scope, partition: Sequence[PartitionSpec], snapshot: Snapshot) -> bool:

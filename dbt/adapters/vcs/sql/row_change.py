@@ -35,6 +35,7 @@ from dbt.adapters.vcs.changes.writes.versions import changed
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Block
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.origins.results import RowCounts
 from dbt.adapters.vcs.sql.syntax.conditions import Comparison, comparisons_of, where_clause
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor, read_expression
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
@@ -292,7 +293,8 @@ def delete(scope: Scope, statement: Delete) -> Outcome:
     target = row_target(scope, statement.target)
     if statement.where is None:
         # No row is read: the manifests know how many there are.
-        result = Rewritten((), target.snapshot.rows, bool(target.blocks))
+        rows = target.snapshot.rows
+        result = Rewritten((), RowCounts(deleted=rows), bool(target.blocks))
     else:
         blocks = pruning.matching(target.blocks, target.snapshot.schema, statement.conjuncts())
         result = carry_out(scope, target, statement, blocks, sets=())
@@ -402,7 +404,7 @@ def put_changed(
         before = target.snapshot
         version = msgspec.structs.replace(before, segments=result.segments)
         changed(scope, target.name, before, version, operation=operation, keeps_keys=keeps_keys)
-    return Outcome(affected=result.affected)
+    return Outcome(affected=sum(result.counts), counts=result.counts)
 
 
 def _where(cursor: TokenCursor) -> Slice | None:

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from dbt.adapters.vcs.core.ids import Micros, SnapshotId
 from dbt.adapters.vcs.core.model import FunctionEntry, Input, Origin, RelationName
+from dbt.adapters.vcs.core.origins.results import RowCounts
 from dbt.adapters.vcs.engines.engine_errors import UnfitError
 from dbt.adapters.vcs.engines.port import Column, Rows, Session
 from dbt.adapters.vcs.sql.syntax.names import Name, Reference
@@ -221,6 +222,7 @@ class Outcome:
     Attributes:
         rows: The rows of its result; None if it has no result.
         affected: Rows that it wrote, or None if it wrote none or the number isn't known.
+        counts: The same by what happened to them, or None if that isn't known.
         warnings: What the user should know although the statement succeeded.
         inputs: The versions that it read, by relation name.
         reused: Where its result was computed before, and the time saved; None if it was
@@ -229,6 +231,7 @@ class Outcome:
 
     rows: Rows | None = None
     affected: int | None = None
+    counts: RowCounts | None = None
     warnings: tuple[str, ...] = ()
     inputs: tuple[Input, ...] = ()
     reused: str | None = None

@@ -10,6 +10,7 @@ import pyarrow as pa
 from dbt.adapters.vcs.changes.writes.checks import refuse_null
 from dbt.adapters.vcs.changes.writes.versions import arrow_blocks, changed
 from dbt.adapters.vcs.core.model import Block, RelationName, Snapshot
+from dbt.adapters.vcs.core.origins.results import RowCounts
 from dbt.adapters.vcs.engines.port import Analysing, Column, Destination
 from dbt.adapters.vcs.table.exact_values import fitted_rows
 from dbt.adapters.vcs.table.files.footers import read_blocks
@@ -100,4 +101,5 @@ def put_appended(
         added = put_segments(scope.overlay.repository.objects, blocks)
         version = msgspec.structs.replace(snapshot, segments=(*snapshot.segments, *added))
         changed(scope, name, snapshot, version, operation="append")
-    return Outcome(affected=sum(block.rows for block in blocks))
+    rows = sum(block.rows for block in blocks)
+    return Outcome(affected=rows, counts=RowCounts(rows))

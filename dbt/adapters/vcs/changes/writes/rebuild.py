@@ -20,6 +20,7 @@ from dbt.adapters.vcs.changes.writes.stage_write import rewritten
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Field, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN, REBUILD
+from dbt.adapters.vcs.core.origins.results import RowCounts
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.table.compare.located import net_changes, signed_rows, table_columns
 from dbt.adapters.vcs.table.equality import canonical, equals
@@ -57,7 +58,7 @@ def put_rebuilt(
     reason = _incomparable(version, before[1])
     if reason is not None:
         scope.warnings.append(f"The rebuild of {name} was written whole, since {reason}.")
-        return _put(scope, name, version, version.rows)
+        return _put(scope, name, version, RowCounts(version.rows))
     target = _target(scope, name, version, before[1])
     key = _key(version, before[1])
     with difference(scope, target, version, key) as stage:
@@ -67,20 +68,20 @@ def put_rebuilt(
             scope.warnings.append(
                 f"The rebuild of {name} was written whole, since most of its rows changed."
             )
-            return _put(scope, name, version, version.rows)
+            return _put(scope, name, version, RowCounts(version.rows))
         result = rewritten(scope, target, stage)
     _discard(scope, version)
     # History shows changes only: the table keeps the version that it had.
     if not result.is_changed and _definition(version) == _definition(before[1]):
         scope.overlay.put(name, TableEntry(snapshot=before[0]))
-        return Outcome(affected=0)
+        return Outcome(affected=0, counts=RowCounts())
     segments = joined_segments(scope.overlay.repository.objects, result.segments)
-    return _put(scope, name, msgspec.structs.replace(version, segments=segments), result.affected)
+    return _put(scope, name, msgspec.structs.replace(version, segments=segments), result.counts)
 
 
-def _put(scope: Scope, name: RelationName, version: Snapshot, affected: int) -> Outcome:
+def _put(scope: Scope, name: RelationName, version: Snapshot, counts: RowCounts) -> Outcome:
     scope.overlay.put_table(name, version)
-    return Outcome(affected=affected)
+    return Outcome(affected=sum(counts), counts=counts)
 
 
 def _incomparable(version: Snapshot, before: Snapshot) -> str | None:

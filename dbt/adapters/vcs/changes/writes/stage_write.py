@@ -27,6 +27,7 @@ from dbt.adapters.vcs.changes.writes.tombstone_ranges import tombstone_folder, w
 from dbt.adapters.vcs.core.errors import InputError, VcsError
 from dbt.adapters.vcs.core.model import Block, Field, Replacement, SegmentRef, Snapshot, Tombstone
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.origins.results import RowCounts
 from dbt.adapters.vcs.core.store.blobs import Blobs, delete_below
 from dbt.adapters.vcs.engines.port import Destination, Rewriter, TableMount, told_rows
 from dbt.adapters.vcs.sql.syntax.conditions import where_clause
@@ -72,20 +73,20 @@ class Rewritten(NamedTuple):
 
     Attributes:
         segments: The table's new segments; its present ones if nothing changed.
-        affected: Rows affected by the statement, as Spark counts them.
+        counts: Rows affected by the statement, as Spark counts them.
         is_changed: False if no row's values changed.
     """
 
     segments: tuple[SegmentRef, ...]
-    affected: int
+    counts: RowCounts
     is_changed: bool
 
 
 class Changes(Protocol):
     """The rows of a stage, ready to be counted and written."""
 
-    def affected(self) -> int:
-        """Return how many rows are updated, deleted or inserted, unchanged ones included."""
+    def counts(self) -> RowCounts:
+        """Return how many rows are inserted, updated and deleted, unchanged ones included."""
 
     def repeated(self, places: Sequence[int], limit: int) -> list[tuple[Any, ...]]:
         """Return values of some rows that matched several times; `places` are columns."""
@@ -186,10 +187,10 @@ def rewritten(
         changes = _small(blobs, snapshot, stage) or by_engine()
         if key is not None:
             _refuse_repeated(target, changes, key)
-        affected, deleted, inserted = changes.affected(), changes.deletions(), changes.inserted()
+        counts, deleted, inserted = changes.counts(), changes.deletions(), changes.inserted()
         # History shows changes only, though Spark counts rows that were set to what they were.
         if not deleted and not inserted:
-            return Rewritten(snapshot.segments, affected, False)
+            return Rewritten(snapshot.segments, counts, False)
         choice = chosen(target.blocks, deleted, target.deleted, write_mode(snapshot))
         # Few changed rows may lie in large blocks. Their remaining rows are then the engine's
         # work.
@@ -213,7 +214,7 @@ def rewritten(
         # Decision 29: a later diff pairs these rows without comparing them.
         replaced = (_replacement(blocks, tombstones, updates_only),)
     added = put_segments(repository.objects, blocks, tombstones, replacements=replaced)
-    return Rewritten((*kept, *added), affected, True)
+    return Rewritten((*kept, *added), counts, True)
 
 
 def _replacement(
@@ -289,9 +290,10 @@ class SmallChanges:
         self._schema = arrow_schema(stage.table)
         self._rows = _read(blobs, stage)
 
-    def affected(self) -> int:
-        """Return how many rows are updated, deleted or inserted."""
-        return int(self._updates.num_rows + self._deletes.num_rows + self._inserts.num_rows)
+    def counts(self) -> RowCounts:
+        """Return how many rows are inserted, updated and deleted."""
+        changes = self._inserts, self._updates, self._deletes
+        return RowCounts(*(rows.num_rows for rows in changes))
 
     def repeated(self, places: Sequence[int], limit: int) -> list[tuple[Any, ...]]:
         """Return values of some rows that matched several times."""
@@ -446,7 +448,7 @@ _PLACE_SQL: Final = f"{FILE_COLUMN}, {POSITION_COLUMN}"
 class _Counts(NamedTuple):
     """What a stage holds: rows affected and coming, and rows going by the path of their block."""
 
-    affected: int
+    affected: RowCounts
     coming: int
     going: dict[str, int]
 
@@ -470,8 +472,8 @@ class LargeChanges:
         self._stage = stage
         self._occurs_once = occurs_once
 
-    def affected(self) -> int:
-        """Return how many rows are updated, deleted or inserted."""
+    def counts(self) -> RowCounts:
+        """Return how many rows are inserted, updated and deleted."""
         return self._counts.affected
 
     def repeated(self, places: Sequence[int], limit: int) -> list[tuple[Any, ...]]:
@@ -535,14 +537,14 @@ class LargeChanges:
 
         deleted = going(f"{ACTION} = 'delete'")
         found = self._session.query(
-            f"select {FILE_COLUMN}, count_if({ACTION} in ('update', 'insert')), {deleted}, "
-            f"count_if({self._comes}), {going(self._goes)} "
+            f"select {FILE_COLUMN}, count_if({self._comes}), {going(self._goes)}, "
+            f"count_if({ACTION} = 'insert'), count_if({ACTION} = 'update'), {deleted} "
             f"from {self._table} group by {FILE_COLUMN}"
         ).fetch()
         return _Counts(
-            affected=sum(others + deletes for _, others, deletes, _, _ in found),
-            coming=sum(comes for _, _, _, comes, _ in found),
-            going={file: goes for file, _, _, _, goes in found if goes},
+            affected=RowCounts(*(sum(row[n] for row in found) for n in (3, 4, 5))),
+            coming=sum(row[1] for row in found),
+            going={file: goes for file, _, goes, *_ in found if goes},
         )
 
     @property

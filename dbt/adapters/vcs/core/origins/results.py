@@ -36,6 +36,20 @@ class ResultColumn(Value, frozen=True, kw_only=True):
     comment: str | None = None
 
 
+class RowCounts(NamedTuple):
+    """How many rows of a table a statement changed.
+
+    Attributes:
+        inserted: Rows that are new.
+        updated: Rows that got other values, or the same ones again, as Spark counts them.
+        deleted: Rows that are gone.
+    """
+
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+
+
 class Result(Value, frozen=True, kw_only=True):
     """What one statement gave.
 
@@ -47,6 +61,7 @@ class Result(Value, frozen=True, kw_only=True):
         columns: The columns, of columns and answers.
         rows: The rows of an answer, encoded; None if nobody fetched them, and for all others.
         affected: Rows that the statement wrote, if it knows.
+        counts: The same by what happened to them, if it knows.
         seconds: How long it took.
         made_at: When it was computed.
         used_at: When it was stored again since somebody took it; 0 if never.
@@ -65,6 +80,7 @@ class Result(Value, frozen=True, kw_only=True):
     columns: tuple[ResultColumn, ...] = ()
     rows: str | None = None
     affected: int | None = None
+    counts: RowCounts | None = None
     seconds: float = 0.0
     made_at: Micros = Micros(0)
     used_at: Micros = Micros(0)

@@ -11,6 +11,7 @@ GROUPS: Final = {
         "show": "Show a commit: its run, and what it changed.",
         "diff": "Show how two commits differ.",
         "review": "Review what a branch changes before it is merged.",
+        "ui": "Show branches, history, rows and reviews in a browser.",
         "cat": "Write the rows of RELATION, a table, as they are read.",
         "sql": "Run SQL on a branch, with Spark.",
         "du": "Show what the tables of REVISION take up, the largest first.",

@@ -128,21 +128,15 @@ def page(review: Review, *, row_bytes: int = ROW_BYTES, code_bytes: int = CODE_B
     Besides `row_bytes` of rows and `code_bytes` of SQL it has less than 200 KiB, plus some
     kilobytes for each relation and its columns.
     """
-    sections = _sections(review, row_bytes, code_bytes)
-    style, script = _asset("review.css"), _asset("review.js")
+    style, script = page_asset("review.css"), page_asset("review.js")
     policy = (
         f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
         "img-src data:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
     )
-    made = _environment().get_template("review.html.j2")
+    made = page_environment().get_template("review.html.j2")
     text = made.render(
-        review=review,
-        verdict=review.verdict,
-        sections=sections,
-        whole=_WHOLE,
-        numbers={section.relation.name: section.number for section in sections},
-        changed_code=sum(1 for section in sections if section.has_code),
-        drawing=_lineage(review, sections),
+        page_values(review, row_bytes=row_bytes, code_bytes=code_bytes),
+        shell="alone.html.j2",
         policy=Markup(policy),
         style=Markup(style),
         script=Markup(script),
@@ -151,8 +145,25 @@ def page(review: Review, *, row_bytes: int = ROW_BYTES, code_bytes: int = CODE_B
     return text.strip() + "\n"
 
 
+def page_values(
+    review: Review, *, row_bytes: int = ROW_BYTES, code_bytes: int = CODE_BYTES
+) -> dict[str, Any]:
+    """Return what the template of a review shows, by name; the shell around it is missing."""
+    sections = _sections(review, row_bytes, code_bytes)
+    return {
+        "review": review,
+        "verdict": review.verdict,
+        "sections": sections,
+        "whole": _WHOLE,
+        "numbers": {section.relation.name: section.number for section in sections},
+        "changed_code": sum(1 for section in sections if section.has_code),
+        "drawing": _lineage(review, sections),
+    }
+
+
 @cache
-def _environment() -> Environment:
+def page_environment() -> Environment:
+    """Return what renders the templates: every value is made visible, then escaped."""
     # Imported here because it is slow to import, and only a page needs it.
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -174,7 +185,8 @@ def _environment() -> Environment:
 
 
 @cache
-def _asset(name: str) -> str:
+def page_asset(name: str) -> str:
+    """Return the text of a file beside the templates."""
     return (_PAGES / name).read_text(encoding="utf-8")
 
 

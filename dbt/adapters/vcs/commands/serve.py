@@ -20,6 +20,20 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 _EXTRA = ("fastavro", "prometheus_client", "pyroaring", "starlette", "uvicorn")
 
 
+def check_installed(command: str, *modules: str) -> None:
+    """Check that a server's modules are there, before an import fails that says only their names.
+
+    Raises:
+        InputError: Some are not installed.
+    """
+    missing = [name for name in modules if find_spec(name) is None]
+    if missing:
+        raise InputError(
+            f"{command} needs packages that are not installed: {', '.join(missing)}. Install "
+            "them: pip install 'dbt-vcs[serve]'"
+        )
+
+
 @verb()
 def serve_command(
     session: CommandSession,
@@ -63,13 +77,7 @@ def serve_command(
     is a branch write to it, too. The server listens on this machine alone unless it has --tokens.
     It stops on Ctrl-C or SIGTERM, when the requests at work are answered.
     """
-    # Before an import fails, which would name a module and not what to install.
-    missing = [name for name in _EXTRA if find_spec(name) is None]
-    if missing:
-        raise InputError(
-            f"dbt-vcs serve needs packages that are not installed: {', '.join(missing)}. Install "
-            "them: pip install 'dbt-vcs[serve]'"
-        )
+    check_installed("dbt-vcs serve", *_EXTRA)
     from dbt.adapters.vcs.iceberg.serve.http_server import ServerLimits
     from dbt.adapters.vcs.iceberg.serve.start import Listening, Serving
 

@@ -32,7 +32,7 @@ from dbt.adapters.vcs.table.exact_values import Given
 # server doesn't end with an invocation of dbt, and rows or a review on standard output would be
 # mixed with dbt's log.
 _NOT_IN_DBT: Final = frozenset(
-    {"init", "sql", "copy", "prepare", "serve", "cat", "review", "upgrade"}
+    {"init", "sql", "copy", "prepare", "serve", "cat", "review", "ui", "upgrade"}
 )
 
 

@@ -1,0 +1,139 @@
+"""The pages of `dbt-vcs ui` that read: what other verbs report, as a browser shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from dbt.adapters.vcs.commands.branch import BranchSummary, list_branches
+from dbt.adapters.vcs.commands.conflicts import list_open_merges
+from dbt.adapters.vcs.commands.runs import RunSummary, list_runs
+from dbt.adapters.vcs.commands.status import DONE_WITH
+from dbt.adapters.vcs.commands.ui_site import UiSite, asked_number
+from dbt.adapters.vcs.core.errors import DamagedError, InputError
+from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.origins.staleness import stale_tables
+from dbt.adapters.vcs.core.store.blobs import each
+
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.changes.merges.project_rules import Rules
+
+_BRANCHES: Final = 100
+"""Branches of a page."""
+
+_TAGS: Final = 200
+_MOST: Final = 1_000_000
+"""The furthest that a page goes into a list."""
+
+_KNOWN: Final = 10_000
+"""Commits whose number of stale tables is kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedBranch:
+    """A branch in the list.
+
+    Attributes:
+        branch: What `dbt-vcs branch` lists of it.
+        protection: What a promotion to it needs, by itself or by the project's rules; None if it
+            takes any change.
+        runs: Runs for it that are not finished.
+        waits: True if a merge into it waits for its conflicts.
+        stale: How many of its tables are stale; None if that isn't known.
+    """
+
+    branch: BranchSummary
+    protection: tuple[str, ...] | None
+    runs: tuple[RunSummary, ...]
+    waits: bool
+    stale: int | None
+
+
+class ReadingPages:
+    """Pages that change nothing."""
+
+    def __init__(self, site: UiSite) -> None:
+        self._site = site
+        self._repository = site.repository
+        # By commit, as a commit's tables never change.
+        self._stale: dict[CommitId, int | None] = {}
+
+    def routes(self) -> list[Route]:
+        """Return the pages, and put those to begin with into the menu."""
+        self._site.menu.append(("Branches", "/"))
+        return [Route("/", self.branches)]
+
+    def branches(self, request: Request) -> Response:
+        """Return the page of all branches, with what waits or failed."""
+        repository = self._repository
+        told: list[str] = []
+
+        def tell(error: DamagedError) -> None:
+            told.append(str(error))
+
+        skip = asked_number(request.query_params, "skip", 0, _MOST)
+        found = list(islice(list_branches(repository, told.append), skip, skip + _BRANCHES + 1))
+        runs = [run for run in list_runs(repository) if run.status not in DONE_WITH]
+        merges = list_open_merges(repository, tell)
+        tags = repository.tags(tell)
+        return self._site.page(
+            "branches.html.j2",
+            branches=self._listed(found[:_BRANCHES], runs, {item.target for item in merges}, told),
+            default=repository.default_branch,
+            earlier=max(skip - _BRANCHES, 0) if skip else None,
+            later=skip + _BRANCHES if len(found) > _BRANCHES else None,
+            runs=runs,
+            merges=merges,
+            tags=tags[:_TAGS],
+            more_tags=max(len(tags) - _TAGS, 0),
+            told=told,
+        )
+
+    def _listed(
+        self,
+        branches: Sequence[BranchSummary],
+        runs: Sequence[RunSummary],
+        waiting: Collection[str],
+        told: list[str],
+    ) -> list[ListedBranch]:
+        session = self._site.session()
+        try:
+            rules = session.rules if session.target else None
+        except InputError as error:
+            # The branches can be shown all the same, and whoever looks should know.
+            told.append(str(error))
+            rules = None
+        counts = each(self._stale_count, [item.head for item in branches])
+        return [
+            ListedBranch(
+                branch=item,
+                protection=_protection(item, rules),
+                runs=tuple(run for run in runs if run.target == item.name),
+                waits=item.name in waiting,
+                stale=count,
+            )
+            for item, count in zip(branches, counts, strict=True)
+        ]
+
+    def _stale_count(self, commit: CommitId) -> int | None:
+        if commit not in self._stale:
+            tree = self._repository.tree(commit)
+            damaged: list[str] = []
+            found = stale_tables(self._repository, tree, lambda name, _: damaged.append(str(name)))
+            if len(self._stale) >= _KNOWN:
+                self._stale.clear()
+            self._stale[commit] = None if damaged else len(found)
+        return self._stale[commit]
+
+
+def _protection(branch: BranchSummary, rules: Rules | None) -> tuple[str, ...] | None:
+    said = None if rules is None else rules.protection_of(branch.name)
+    if said is not None:
+        return said.require
+    return branch.require if branch.is_protected else None

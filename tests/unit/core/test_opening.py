@@ -1,5 +1,7 @@
 """From a URI to its store."""
 
+import shutil
+import subprocess
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -7,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, StorageError
+from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.core.store.cloud import CloudBlobs
 from dbt.adapters.vcs.core.store.local import LocalBlobs
@@ -120,3 +123,19 @@ def test_a_request_to_delete_is_sent_once() -> None:
         server.shutdown()
         server.server_close()
     assert len(asked) == 1
+
+
+def test_git_ignores_a_repository_in_a_work_tree(tmp_path: Path) -> None:
+    git = shutil.which("git")
+    assert git is not None
+    project, outside = tmp_path / "project", tmp_path / "outside"
+    subprocess.run([git, "init", "-q", project], check=True)
+    for folder in (project / "data" / "warehouse", outside):
+        Repository.create(open_blobs(str(folder)), author="ann")
+    told = subprocess.run(
+        [git, "-C", project, "status", "--porcelain", "--untracked-files=all"],
+        check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    assert told.stdout == ""
+    assert not (outside / ".gitignore").exists()
+    assert (project / "data" / "warehouse" / "vcs.json").exists()

@@ -395,7 +395,14 @@ def check_vacant(blobs: Blobs) -> None:
 
 
 def write_header(blobs: Blobs, header: Header) -> bool:
-    """Make a location a repository; return False if it already is one."""
+    """Make a location a repository; return False if it already is one.
+
+    A folder inside a git work tree also gets a `.gitignore`, since rows are not code.
+    """
+    if isinstance(blobs, LocalBlobs) and any(
+        (folder / ".git").exists() for folder in blobs.root.parents
+    ):
+        blobs.create(".gitignore", b"*\n")
     return blobs.create(HEADER_PATH, encode_record(header))
 
 

@@ -25,9 +25,9 @@ from sqlglot_reader import places_of as sqlglot_places
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.sql.syntax import lexer
 from dbt.adapters.vcs.sql.syntax.conditions import Comparison, comparisons_of
-from dbt.adapters.vcs.sql.syntax.lexer import tokenize
+from dbt.adapters.vcs.sql.syntax.lexer import Slice, tokenize
 from dbt.adapters.vcs.sql.syntax.names import CATALOG, FILE_FORMATS, SESSION, Name
-from dbt.adapters.vcs.sql.syntax.statement import Slice, query_of
+from dbt.adapters.vcs.sql.syntax.parser import query_of
 
 OWN_TEXTS = Path(__file__).with_name("spark_queries.sql")
 PACKAGE = Path(lexer.__file__).parent

@@ -36,7 +36,7 @@ from dbt.adapters.vcs.core.errors import (
 )
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import RelationName
-from dbt.adapters.vcs.core.plan.states import Piece
+from dbt.adapters.vcs.core.plan.delta import Piece
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.iceberg.exports import export
 from dbt.adapters.vcs.table.limits import Limits

@@ -10,7 +10,7 @@ import pytest
 from dbt.adapters.vcs.changes.diffs.difference import diff
 from dbt.adapters.vcs.changes.diffs.matched_columns import column_changes
 from dbt.adapters.vcs.changes.merges.conflicts import policy
-from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import Clash
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import Clash
 from dbt.adapters.vcs.changes.merges.rowwise.row_merge import SchemaConflictError, merge
 from dbt.adapters.vcs.changes.merges.rowwise.side_fitting import MisfitError
 from dbt.adapters.vcs.changes.merges.table_merge import TableMerge, merge_tables

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.vcs.changes.writes import keys
+from dbt.adapters.vcs.changes.writes import checks
 from dbt.adapters.vcs.core.errors import InputError
 
 from .models import config, incremental
@@ -116,7 +116,7 @@ def test_a_seed_has_a_key_too(shop):
 
 
 def test_the_engine_finds_the_same(shop, monkeypatch):
-    monkeypatch.setattr(keys, "_MOST_NEW", -1)
+    monkeypatch.setattr(checks, "_MOST_NEW", -1)
     name = "analytics.of_list"
     for rows, text in [
         ("(1, 'a'), (9, 'x')", r"already have: \(1, 'a'\)\."),

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from dbt.adapters.vcs.changes.diffs.difference import Difference
-from dbt.adapters.vcs.changes.writes import keys, rebuild, stage_write
+from dbt.adapters.vcs.changes.writes import checks, rebuild, stage_write
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Snapshot
 from dbt.adapters.vcs.core.plan.delta import delta
@@ -35,7 +35,7 @@ TYPES = {
 def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Take every table for a small one, or for one that is too large for this process."""
     if request.param == "large":
-        monkeypatch.setattr(keys, "_MOST_NEW", -1)
+        monkeypatch.setattr(checks, "_MOST_NEW", -1)
         monkeypatch.setattr(stage_write, "MAX_STAGED_IN_PROCESS", -1)
         whole = rebuild.signed_rows
         monkeypatch.setattr(rebuild, "signed_rows", partial(whole, limits=NOTHING))

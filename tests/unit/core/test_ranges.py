@@ -1,7 +1,8 @@
 import pytest
 
 from dbt.adapters.vcs.core.model import Block, ColumnStats, Field
-from dbt.adapters.vcs.core.plan.states import Bounds, Piece, Touched, can_meet, hull, meeting
+from dbt.adapters.vcs.core.plan.delta import Bounds, Piece
+from dbt.adapters.vcs.core.plan.states import Touched, can_meet, hull, meeting
 
 
 def field(type_: str, id: str = "k") -> Field:

@@ -6,8 +6,7 @@ from sqlglot import exp
 
 from dbt.adapters.vcs.engines.dataframes.name_registry import rewritten
 from dbt.adapters.vcs.sql.syntax.names import Name
-from dbt.adapters.vcs.sql.syntax.parser import parse
-from dbt.adapters.vcs.sql.syntax.statement import Query
+from dbt.adapters.vcs.sql.syntax.parser import Query, parse
 
 MADE = {"shop.orders": "`v1`", "other.orders": "`v2`", "shop.Upper Case": "`v3`"}
 

@@ -11,8 +11,7 @@ from dbt.adapters.vcs.core.errors import InputError, UnsupportedError, VcsError
 from dbt.adapters.vcs.core.model import Origin
 from dbt.adapters.vcs.sql.syntax.lexer import quote_name
 from dbt.adapters.vcs.sql.syntax.names import list_of, names_in
-from dbt.adapters.vcs.sql.syntax.parser import parse
-from dbt.adapters.vcs.sql.syntax.statement import Query
+from dbt.adapters.vcs.sql.syntax.parser import Query, parse
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine
 from tests.unit.fake_engine import FakeEngine

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from dbt.adapters.vcs.api import connect
 from dbt.adapters.vcs.core.model import Block, RelationName, TableEntry
 from dbt.adapters.vcs.core.model.snapshot import ColumnStats
-from dbt.adapters.vcs.core.plan.states import Piece
+from dbt.adapters.vcs.core.plan.delta import Piece
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.table.limits import LIMITS, MERGE_LIMITS, Limits, TooLargeError, memory_of

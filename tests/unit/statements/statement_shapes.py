@@ -3,9 +3,9 @@
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
+from dbt.adapters.vcs.sql.syntax.lexer import Slice
 from dbt.adapters.vcs.sql.syntax.names import Name, Reference, Target
-from dbt.adapters.vcs.sql.syntax.parser import parse
-from dbt.adapters.vcs.sql.syntax.statement import Query, Slice
+from dbt.adapters.vcs.sql.syntax.parser import Query, parse
 
 SPANS = {"verb", "condition", "column_list", "query_start", "text", "reads", "diffs"}
 

@@ -6,8 +6,7 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.sql.alter import AlterColumn
-from dbt.adapters.vcs.sql.syntax.parser import parse
-from dbt.adapters.vcs.sql.syntax.statement import SparkCommand
+from dbt.adapters.vcs.sql.syntax.parser import SparkCommand, parse
 from tests.unit.statements.statement_shapes import column, of, parsed
 
 ALTERS: dict[str, tuple[str, Any]] = {

@@ -7,8 +7,7 @@ import pytest
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.sql.merge_into import Merge
 from dbt.adapters.vcs.sql.row_change import Delete, Update
-from dbt.adapters.vcs.sql.syntax.parser import parse
-from dbt.adapters.vcs.sql.syntax.statement import SparkCommand
+from dbt.adapters.vcs.sql.syntax.parser import SparkCommand, parse
 from tests.unit.statements.statement_shapes import told
 
 # text; class; target; alias; what it reads; what its pieces say

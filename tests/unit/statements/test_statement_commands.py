@@ -3,8 +3,7 @@
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.sql.syntax.parser import parse, split
-from dbt.adapters.vcs.sql.syntax.statement import SparkCommand
+from dbt.adapters.vcs.sql.syntax.parser import SparkCommand, parse, split
 
 COMMANDS = {
     "set": ("set spark.sql.shuffle.partitions = 2", None),

@@ -11,8 +11,7 @@ from dbt.adapters.vcs.sql.function import (
     ShowFunctions,
 )
 from dbt.adapters.vcs.sql.syntax.mentions import calls_of
-from dbt.adapters.vcs.sql.syntax.parser import parse, read
-from dbt.adapters.vcs.sql.syntax.statement import SparkCommand, qualified
+from dbt.adapters.vcs.sql.syntax.parser import SparkCommand, parse, qualified, read
 
 
 def made(text: str) -> CreateFunction:

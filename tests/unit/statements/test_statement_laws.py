@@ -13,8 +13,7 @@ from dbt.adapters.vcs.sql.row_change import TargetColumn
 from dbt.adapters.vcs.sql.syntax.insertion import Insert
 from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, quote_name, tokenize
 from dbt.adapters.vcs.sql.syntax.names import FILE_FORMATS
-from dbt.adapters.vcs.sql.syntax.parser import parse
-from dbt.adapters.vcs.sql.syntax.statement import Query, qualified
+from dbt.adapters.vcs.sql.syntax.parser import Query, parse, qualified
 from tests.unit.statements.statement_queries import Written, queries
 from tests.unit.statements.statement_shapes import parsed, reads
 from tests.unit.statements.test_statement_alters import ALTERS

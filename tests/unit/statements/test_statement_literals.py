@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from dbt.adapters.vcs.sql.properties import CommentOnTable
 from dbt.adapters.vcs.sql.syntax.lexer import quote_name, quote_text
-from dbt.adapters.vcs.sql.syntax.parser import parse
-from dbt.adapters.vcs.sql.syntax.statement import Query
+from dbt.adapters.vcs.sql.syntax.parser import Query, parse
 
 
 def comment(literal: str) -> str | None:

@@ -3,8 +3,7 @@
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.sql.syntax.parser import parse
-from dbt.adapters.vcs.sql.syntax.statement import Query
+from dbt.adapters.vcs.sql.syntax.parser import Query, parse
 from tests.unit.statements.statement_shapes import reads
 
 # `!` after a name: it has an alias, or can't have one.

@@ -2,8 +2,8 @@
 
 import pytest
 
-from dbt.adapters.vcs.sql.syntax.parser import parse
-from dbt.adapters.vcs.sql.syntax.statement import Query, SparkCommand, edited, qualified, renames
+from dbt.adapters.vcs.sql.syntax.lexer import edited
+from dbt.adapters.vcs.sql.syntax.parser import Query, SparkCommand, parse, qualified, renames
 
 
 def query(text: str) -> Query:

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.sql.create_table import CreateTable
-from dbt.adapters.vcs.sql.syntax.parser import parse
-from dbt.adapters.vcs.sql.syntax.statement import CreateTemporaryView
+from dbt.adapters.vcs.sql.syntax.parser import CreateTemporaryView, parse
 from tests.unit.statements.statement_shapes import column, of, parsed
 
 DBT_TABLE = """/* {"app": "dbt", "dbt_version": "1.11.16", "node_id": "model.shop.orders"} */

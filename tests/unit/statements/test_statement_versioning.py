@@ -9,8 +9,8 @@ from dbt.adapters.vcs.sql.merge_into import Merge
 from dbt.adapters.vcs.sql.row_change import Delete, TargetColumn, Update
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
 from dbt.adapters.vcs.sql.syntax.insertion import Insert
-from dbt.adapters.vcs.sql.syntax.parser import parse
-from dbt.adapters.vcs.sql.syntax.statement import Query, SparkCommand, edited, renames
+from dbt.adapters.vcs.sql.syntax.lexer import edited
+from dbt.adapters.vcs.sql.syntax.parser import Query, SparkCommand, parse, renames
 from tests.unit.statements.statement_shapes import of, parsed, told
 
 

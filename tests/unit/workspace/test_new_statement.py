@@ -10,8 +10,7 @@ from dbt.adapters.vcs.core.model import Origin
 from dbt.adapters.vcs.sql.schema import DropSchema
 from dbt.adapters.vcs.sql.syntax import parser
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
-from dbt.adapters.vcs.sql.syntax.parser import parse, reads
-from dbt.adapters.vcs.sql.syntax.statement import OnRelation, Statement
+from dbt.adapters.vcs.sql.syntax.parser import OnRelation, Statement, parse, reads
 from dbt.adapters.vcs.sql.table import DropRelation
 from dbt.adapters.vcs.workspace import statement_scope
 from dbt.adapters.vcs.workspace.lines.line_workspace import Connection, Workspace

@@ -20,8 +20,7 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.core.origins.staleness import stale_tables
 from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
-from dbt.adapters.vcs.sql.syntax.parser import parse
-from dbt.adapters.vcs.sql.syntax.statement import Query
+from dbt.adapters.vcs.sql.syntax.parser import Query, parse
 from dbt.adapters.vcs.workspace.increments import (
     Increment,
     check_reader,

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from dbt.adapters.vcs.changes.writes import keys
+from dbt.adapters.vcs.changes.writes import checks
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from tests.unit.shelf import Shelf
@@ -202,7 +202,7 @@ def test_a_key_from_before_a_column_was_added(shelf: Shelf) -> None:
 def test_many_blocks_are_compared_by_their_overall_range(
     shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keys, "_MOST_PAIRS", 0)
+    monkeypatch.setattr(checks, "_MOST_PAIRS", 0)
     shelf.run("create table t (id int, primary key (id))")
     shelf.append("t", id=[1, 5])
     with pytest.raises(InputError, match="already have: 5"):

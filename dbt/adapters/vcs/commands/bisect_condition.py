@@ -39,9 +39,8 @@ from dbt.adapters.vcs.engines.port import Engine, Rows
 from dbt.adapters.vcs.sql.syntax.excerpts import excerpt
 from dbt.adapters.vcs.sql.syntax.lexer import Token, tokenize
 from dbt.adapters.vcs.sql.syntax.names import is_name
-from dbt.adapters.vcs.sql.syntax.parser import read, split
+from dbt.adapters.vcs.sql.syntax.parser import Query, SparkCommand, read, split
 from dbt.adapters.vcs.sql.syntax.scan import QUERY_WORDS
-from dbt.adapters.vcs.sql.syntax.statement import Query, SparkCommand
 from dbt.adapters.vcs.table.limits import LIMITS
 from dbt.adapters.vcs.workspace.lines.line_workspace import Connection, Workspace
 from dbt.adapters.vcs.workspace.lines.lines import PinnedLine

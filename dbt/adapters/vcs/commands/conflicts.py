@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from shlex import quote
 from typing import Annotated, Any, Final
 
-from dbt.adapters.vcs.changes.merges.conflicts.open_merges import OpenMerge, open_merges
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import OpenMerge, open_merges, tables_of
 from dbt.adapters.vcs.commands.layout import Block, Grid, Span, line
 from dbt.adapters.vcs.commands.output import RowSet, cell_of
 from dbt.adapters.vcs.commands.session import CommandSession
@@ -87,9 +87,6 @@ def list_conflicts(
     report = _report(repository, merge)
     if relation is None:
         return report
-    # To find that no merge waits takes neither Parquet nor what reads it.
-    from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import tables_of
-
     name = relation_of(relation)
     tables = tables_of(repository, merge)
     if name in tables:
@@ -128,9 +125,6 @@ def _report(repository: Repository, merge: OpenMerge) -> OpenMergeReport:
 
 def summarize_conflicts(repository: Repository, merge: OpenMerge) -> tuple[ConflictSummary, ...]:
     """Return the relations in conflict in a waiting merge, by name."""
-    # To find that no merge waits takes neither Parquet nor what reads it.
-    from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import tables_of
-
     found = [
         ConflictSummary(
             relation=shown_name(name),

@@ -16,13 +16,13 @@ from dbt.adapters.vcs.changes.diffs.summaries import (
     rows_text,
 )
 from dbt.adapters.vcs.changes.merges.branch_landing import LandedWork, check_terms, land_work
-from dbt.adapters.vcs.changes.merges.conflicts import stored_conflicts as conflicts
 from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import Decisions, decided_rows
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import (
     OpenMerge,
     Terms,
     find_open_merge,
     open_merge_of,
+    tables_of,
 )
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode, OnStale, Policy
 from dbt.adapters.vcs.changes.merges.contracts import check_contracts
@@ -33,7 +33,7 @@ from dbt.adapters.vcs.changes.merges.merge_plan import (
     plan_merge,
     planned_changes,
 )
-from dbt.adapters.vcs.changes.merges.project_rules import Contract, protect_first
+from dbt.adapters.vcs.changes.merges.project_rules import Contract
 from dbt.adapters.vcs.changes.merges.stale_by_merge import (
     NewlyStale,
     ReadSetCheck,
@@ -182,7 +182,7 @@ def merge(
         raise InputError("A run that did not succeed can't be promoted, so force is not allowed.")
     if not request.dry_run:
         # Stored before the plan is made, which is held to it.
-        protect_first(repository, target, request.protection, author=author)
+        repository.ensure_protection(target, request.protection, author=author)
     work = _work_of(repository, source, request)
     if not request.dry_run:
         return merge_work(
@@ -430,7 +430,7 @@ def _decisions(repository: Repository, merge: OpenMerge) -> dict[RelationName, D
             f"resolve {quote(open_[0].removeprefix('schema '))} {quote(merge.target)} --with ours"
         )
     found = {name: Decisions(whole=choice) for name, choice in merge.choices.items()}
-    for name, table in conflicts.tables_of(repository, merge).items():
+    for name, table in tables_of(repository, merge).items():
         # Columns are chosen for the relation as a whole, and its rows one by one besides.
         found[name] = replace(found.get(name, Decisions()), rows=decided_rows(table))
     return found

@@ -31,9 +31,8 @@ from dbt.adapters.vcs.sql.syntax.conditions import (
     comparisons_of,
     where_clause,
 )
-from dbt.adapters.vcs.sql.syntax.lexer import Kind, decode, tokenize
+from dbt.adapters.vcs.sql.syntax.lexer import Kind, Slice, decode, tokenize
 from dbt.adapters.vcs.sql.syntax.names import Name
-from dbt.adapters.vcs.sql.syntax.statement import Slice
 from dbt.adapters.vcs.table.files.block_reader import Files, Positions
 from dbt.adapters.vcs.table.limits import in_process_first
 from dbt.adapters.vcs.table.quoting import quoted

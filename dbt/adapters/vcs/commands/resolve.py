@@ -10,9 +10,12 @@ from typing import Annotated
 import click
 import pyarrow as pa
 
-from dbt.adapters.vcs.changes.merges.conflicts import stored_conflicts as conflicts
 from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import RowChoice
-from dbt.adapters.vcs.changes.merges.conflicts.open_merges import find_open_merge
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import (
+    choose,
+    find_open_merge,
+    tables_of,
+)
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
 from dbt.adapters.vcs.commands.conflicts import relation_of, summarize_conflicts
 from dbt.adapters.vcs.commands.layout import Block, counted, line
@@ -65,7 +68,7 @@ def resolve(
         raise InputError("A key needs its relation; give both.")
     # A relation may conflict as a whole, in its columns, and in its rows as well.
     names = (
-        list(dict.fromkeys([*merge.whole, *conflicts.tables_of(repository, merge)]))
+        list(dict.fromkeys([*merge.whole, *tables_of(repository, merge)]))
         if relation is None
         else [relation_of(relation)]
     )
@@ -74,7 +77,7 @@ def resolve(
         # A relation that conflicts as a whole has one choice, so to name it is to choose again.
         redo = chosen.again or (relation is not None and name in merge.whole)
         what = replace(chosen, again=redo)
-        merge, count = conflicts.resolve(repository, merge, name, what, author=author)
+        merge, count = choose(repository, merge, name, what, author=author)
         total += count
     if relation is not None and not total:
         raise InputError(

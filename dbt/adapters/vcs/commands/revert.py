@@ -10,9 +10,8 @@ import click
 
 from dbt.adapters.vcs.changes.diffs.summaries import ChangeSummary, list_changes
 from dbt.adapters.vcs.changes.merges.branch_landing import land_plan
-from dbt.adapters.vcs.changes.merges.conflicts.open_merges import Terms
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import Clash, Terms
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode
-from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import Clash
 from dbt.adapters.vcs.changes.merges.merge_plan import MergePlan, Work, whole_side
 from dbt.adapters.vcs.changes.merges.table_merge import TableMerge, merge_tables
 from dbt.adapters.vcs.changes.writes.versions import version_again

@@ -325,6 +325,12 @@ class Repository(CommitGraph):
         assert commit is not None
         return Branch(name, commit, ref)
 
+    def ensure_protection(self, name: str, wanted: Protection | None, *, author: str) -> None:
+        """Protect a branch as its project wants, if it exists and isn't protected so already."""
+        found = self.find_branch(name)
+        if wanted is not None and found is not None and found.protection != wanted:
+            self.protect(name, wanted, author=author)
+
     def protect_tag(self, name: str, is_protected: bool, *, author: str) -> Tag:
         """Protect a tag, so that it can't be deleted or renamed, or remove its protection.
 

@@ -9,8 +9,8 @@ import msgspec
 import pyarrow as pa
 
 from dbt.adapters.vcs.changes.diffs.difference import TableDiff, diff
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import Clash
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Policy
-from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import Clash
 from dbt.adapters.vcs.changes.merges.table_merge import TableMerge, merge_tables
 from dbt.adapters.vcs.changes.writes.checks import refuse_null
 from dbt.adapters.vcs.changes.writes.versions import changed

@@ -37,8 +37,7 @@ from dbt.adapters.vcs.reuse.reuser import Reuse, Tally, told_source
 from dbt.adapters.vcs.sql.create_table import CreateTable
 from dbt.adapters.vcs.sql.syntax.canonical import asks_for_columns
 from dbt.adapters.vcs.sql.syntax.diff_call import DIFF_FUNCTION
-from dbt.adapters.vcs.sql.syntax.parser import read
-from dbt.adapters.vcs.sql.syntax.statement import Query
+from dbt.adapters.vcs.sql.syntax.parser import Query, read
 from dbt.adapters.vcs.table.quoting import quoted_relation
 from dbt.adapters.vcs.workspace.increments import record
 from dbt.adapters.vcs.workspace.lines.line_workspace import Connection, Workspace

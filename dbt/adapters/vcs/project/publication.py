@@ -53,8 +53,7 @@ from dbt.adapters.vcs.project.node_steps import (
 from dbt.adapters.vcs.project.reuse_modes import ReuseModes
 from dbt.adapters.vcs.reuse.reuser import Reuse
 from dbt.adapters.vcs.reuse.taken_versions import settle_history
-from dbt.adapters.vcs.sql.syntax.parser import read
-from dbt.adapters.vcs.sql.syntax.statement import CreateTemporaryView
+from dbt.adapters.vcs.sql.syntax.parser import CreateTemporaryView, read
 from dbt.adapters.vcs.table.quoting import quoted
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines.lines import RunLine

@@ -33,8 +33,7 @@ from dbt.adapters.vcs.sql.syntax.canonical import asks_for_columns, without_marg
 from dbt.adapters.vcs.sql.syntax.excerpts import excerpt
 from dbt.adapters.vcs.sql.syntax.insertion import Insert
 from dbt.adapters.vcs.sql.syntax.names import Reference
-from dbt.adapters.vcs.sql.syntax.parser import parse
-from dbt.adapters.vcs.sql.syntax.statement import CreateTemporaryView, Query, Statement
+from dbt.adapters.vcs.sql.syntax.parser import CreateTemporaryView, Query, Statement, parse
 from dbt.adapters.vcs.sql.table import DropRelation
 from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope
 from dbt.adapters.vcs.workspace.temporary_names import (

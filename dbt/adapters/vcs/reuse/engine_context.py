@@ -16,7 +16,7 @@ from dbt.adapters.vcs.engines.methods import default_settings
 from dbt.adapters.vcs.engines.session_settings import session_defaults
 from dbt.adapters.vcs.sql.syntax.canonical import without_margins
 from dbt.adapters.vcs.sql.syntax.excerpts import excerpt
-from dbt.adapters.vcs.sql.syntax.statement import SparkCommand, Statement
+from dbt.adapters.vcs.sql.syntax.parser import SparkCommand, Statement
 
 SEMANTICS: Final = 3
 """Raised when a version of dbt-vcs computes something in another way than the one before."""

@@ -33,7 +33,7 @@ from dbt.adapters.vcs.sql.row_change import Delete, Update
 from dbt.adapters.vcs.sql.show import ShowTableProperties
 from dbt.adapters.vcs.sql.syntax.canonical import asks_for_columns, choice_in
 from dbt.adapters.vcs.sql.syntax.insertion import Insert
-from dbt.adapters.vcs.sql.syntax.statement import CreateTemporaryView, Query, Statement
+from dbt.adapters.vcs.sql.syntax.parser import CreateTemporaryView, Query, Statement
 from dbt.adapters.vcs.sql.view import CreateView
 from dbt.adapters.vcs.workspace.statement_scope import Scope
 

@@ -7,13 +7,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from dbt.adapters.vcs.changes.writes.checks import (
-    check_default,
-    check_unnamed,
-    checks_of,
-    initial_value,
-)
-from dbt.adapters.vcs.changes.writes.keys import PRIMARY_KEY
+from dbt.adapters.vcs.changes.writes.checks import PRIMARY_KEY, check_unnamed, checks_of
 from dbt.adapters.vcs.changes.writes.versions import changed
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot
@@ -22,6 +16,8 @@ from dbt.adapters.vcs.sql.properties import (
     CommentOnTable,
     SetProperties,
     UnsetProperties,
+    check_default,
+    initial_value,
 )
 from dbt.adapters.vcs.sql.syntax.clauses import (
     CHECK,
@@ -45,8 +41,7 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
 from dbt.adapters.vcs.sql.syntax.cursor import ForeignError, TokenCursor
 from dbt.adapters.vcs.sql.syntax.lexer import quote_name
 from dbt.adapters.vcs.sql.syntax.names import Name, Target, list_of
-from dbt.adapters.vcs.sql.syntax.parser import reads
-from dbt.adapters.vcs.sql.syntax.statement import OnRelation, Statement
+from dbt.adapters.vcs.sql.syntax.parser import OnRelation, Statement, reads, remaining_query
 from dbt.adapters.vcs.sql.table import RelationKind, RenameRelation
 from dbt.adapters.vcs.sql.view import AlterViewAs
 from dbt.adapters.vcs.table.files.block_reader import Files
@@ -196,7 +191,7 @@ def _alter(cursor: TokenCursor, kind: RelationKind) -> Statement:
     changed = _alter_either(cursor, kind, target)
     # `as` is optional here in Spark's grammar.
     if changed is None and kind == "view" and (cursor.take("as") or cursor.token.word == "select"):
-        return AlterViewAs(target=target, query=cursor.query())
+        return AlterViewAs(target=target, query=remaining_query(cursor))
     if changed is None and kind == "table":
         changed = _alter_table(cursor, target)
     if changed is None:

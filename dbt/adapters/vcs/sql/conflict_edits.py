@@ -28,7 +28,7 @@ from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.origins.results import RowCounts
 from dbt.adapters.vcs.sql.diff import zone_of
 from dbt.adapters.vcs.sql.row_change import TargetColumn, Update, reading
-from dbt.adapters.vcs.sql.syntax.statement import Statement
+from dbt.adapters.vcs.sql.syntax.parser import Statement
 from dbt.adapters.vcs.workspace.points import zone_named
 from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
 

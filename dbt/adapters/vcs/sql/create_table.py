@@ -10,12 +10,12 @@ import msgspec
 
 from dbt.adapters.vcs.changes.writes import rebuild
 from dbt.adapters.vcs.changes.writes.checks import (
-    check_default,
+    PRIMARY_KEY,
+    check_keys,
     check_rows,
     checks_of,
     refuse_broken,
 )
-from dbt.adapters.vcs.changes.writes.keys import PRIMARY_KEY, check_keys, key_columns, settled_key
 from dbt.adapters.vcs.changes.writes.versions import previous
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.ids import SnapshotId, new_table_id
@@ -29,7 +29,7 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.origins.results import RowCounts
 from dbt.adapters.vcs.engines.port import Destination
-from dbt.adapters.vcs.sql.properties import settled
+from dbt.adapters.vcs.sql.properties import check_default, key_columns, settled, settled_key
 from dbt.adapters.vcs.sql.syntax.clauses import (
     Check,
     ColumnDef,
@@ -49,9 +49,8 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.lexer import quote_name, quote_text
 from dbt.adapters.vcs.sql.syntax.names import Name, Target, list_of
-from dbt.adapters.vcs.sql.syntax.parser import reads
+from dbt.adapters.vcs.sql.syntax.parser import Query, Statement, reads, remaining_query
 from dbt.adapters.vcs.sql.syntax.scan import QUERY_WORDS
-from dbt.adapters.vcs.sql.syntax.statement import Query, Statement
 from dbt.adapters.vcs.sql.table import Clone, may_create
 from dbt.adapters.vcs.table.files.footers import read_blocks
 from dbt.adapters.vcs.table.manifests import folder_of, put_segments
@@ -211,7 +210,7 @@ def _query(cursor: TokenCursor, draft: _Draft) -> Query | None:
             "A `create table ... as` takes no list of columns with types, since the query has "
             "them. Cast the columns in the query, or create the table and insert into it."
         )
-    return cursor.query()
+    return remaining_query(cursor)
 
 
 def _finish(

@@ -26,9 +26,8 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.lexer import Kind, quote_name
 from dbt.adapters.vcs.sql.syntax.names import CATALOG, Target
-from dbt.adapters.vcs.sql.syntax.parser import reads
+from dbt.adapters.vcs.sql.syntax.parser import OnRelation, Statement, reads
 from dbt.adapters.vcs.sql.syntax.scan import QUERY_WORDS
-from dbt.adapters.vcs.sql.syntax.statement import OnRelation, Statement
 from dbt.adapters.vcs.table.python_values import date_text, moment_text
 from dbt.adapters.vcs.workspace.mounts import answering, shown_versions, table_placeholder
 from dbt.adapters.vcs.workspace.overlay import Overlay

@@ -33,8 +33,7 @@ from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.lexer import Kind, quote_text
 from dbt.adapters.vcs.sql.syntax.mentions import calls_of
 from dbt.adapters.vcs.sql.syntax.names import CATALOG, Name, Target, is_name
-from dbt.adapters.vcs.sql.syntax.parser import reads
-from dbt.adapters.vcs.sql.syntax.statement import Query, Statement, qualified
+from dbt.adapters.vcs.sql.syntax.parser import Query, Statement, qualified, reads, remaining_query
 from dbt.adapters.vcs.sql.table import drop, may_create, put_back_after_errors
 from dbt.adapters.vcs.sql.time_travel import check_view
 from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope, handles
@@ -228,7 +227,7 @@ def _body(cursor: TokenCursor, draft: _Draft, name: Name) -> Query:
                 "with accumulate and finish, or make the expression a dbt macro."
             )
         cursor.expect("return")
-        return cursor.query()
+        return remaining_query(cursor)
     cursor.expect("as")
     source = cursor.string()
     cursor.end()

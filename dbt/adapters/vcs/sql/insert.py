@@ -23,10 +23,7 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.insertion import Insert
 from dbt.adapters.vcs.sql.syntax.names import Target
-from dbt.adapters.vcs.sql.syntax.parser import parse, reads
-from dbt.adapters.vcs.sql.syntax.statement import (
-    OnRelation,
-)
+from dbt.adapters.vcs.sql.syntax.parser import OnRelation, parse, reads
 from dbt.adapters.vcs.sql.table import partition_columns, partition_values
 from dbt.adapters.vcs.table.manifests import put_segments, without_blocks
 from dbt.adapters.vcs.table.quoting import quoted_relation

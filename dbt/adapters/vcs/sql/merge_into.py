@@ -44,12 +44,8 @@ from dbt.adapters.vcs.sql.row_change import (
 )
 from dbt.adapters.vcs.sql.syntax.conditions import KeyPair, key_pairs_of
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor, read_expression
-from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, quote_name
-from dbt.adapters.vcs.sql.syntax.parser import reads
-from dbt.adapters.vcs.sql.syntax.statement import (
-    Slice,
-    Statement,
-)
+from dbt.adapters.vcs.sql.syntax.lexer import Kind, Slice, Token, quote_name
+from dbt.adapters.vcs.sql.syntax.parser import Statement, reads
 from dbt.adapters.vcs.table.quoting import quoted
 from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope, handles
 

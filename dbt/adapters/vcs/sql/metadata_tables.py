@@ -12,8 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from dbt.adapters.vcs.changes.merges.conflicts.open_merges import open_merges
-from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import tables_of
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import open_merges, tables_of
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.model import Input, RelationName, Snapshot, TableEntry

@@ -11,8 +11,7 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
 )
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.names import Target, is_name
-from dbt.adapters.vcs.sql.syntax.parser import reads
-from dbt.adapters.vcs.sql.syntax.statement import Statement
+from dbt.adapters.vcs.sql.syntax.parser import Statement, reads
 from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope, handles
 
 

@@ -1,26 +1,27 @@
-"""Properties, settings and comments of tables and views."""
+"""Properties of tables and views: comments, settings, keys, and defaults of columns."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import msgspec
 
 from dbt.adapters.vcs.changes.merges.conflicts.policy import PROPERTY, Mode
-from dbt.adapters.vcs.changes.writes.keys import PRIMARY_KEY, UNIQUE_KEY, key_columns, settled_key
+from dbt.adapters.vcs.changes.writes.checks import PRIMARY_KEY, UNIQUE_KEY
 from dbt.adapters.vcs.changes.writes.stage_write import MODES, WRITE_MODE
 from dbt.adapters.vcs.changes.writes.versions import changed
-from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.core.model import RelationName, Snapshot, TableEntry
-from dbt.adapters.vcs.core.model.snapshot import ENFORCED, IDENTIFIERS, REBUILD
-from dbt.adapters.vcs.sql.syntax.clauses import (
-    primary_key_of,
-)
-from dbt.adapters.vcs.sql.syntax.names import Target
-from dbt.adapters.vcs.sql.syntax.statement import OnRelation
+from dbt.adapters.vcs.core.errors import EngineError, InputError, UnsupportedError
+from dbt.adapters.vcs.core.model import RelationName, Schema, Snapshot, TableEntry
+from dbt.adapters.vcs.core.model.data_type import type_of
+from dbt.adapters.vcs.core.model.snapshot import ENFORCED, IDENTIFIERS, REBUILD, fitted
+from dbt.adapters.vcs.engines.port import Readers
+from dbt.adapters.vcs.sql.syntax.clauses import ColumnDef, primary_key_of
+from dbt.adapters.vcs.sql.syntax.names import Target, names_in
+from dbt.adapters.vcs.sql.syntax.parser import OnRelation
 from dbt.adapters.vcs.sql.table import RelationKind
+from dbt.adapters.vcs.table.quoting import sql_type
 from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope, handles
 
 
@@ -197,3 +198,85 @@ def settled(properties: Mapping[str, str]) -> dict[str, str]:
                     f"{', '.join(values)}."
                 )
     return given
+
+
+def key_columns(schema: Schema, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the field ids of the columns of a new primary key.
+
+    Raises:
+        InputError: There is no such column, one occurs twice, or its values can't be compared.
+    """
+    fields = [schema.field(name) for name in names]
+    for field in fields:
+        if type_of(field.type).is_nested:
+            raise InputError(
+                f"The column {field.name} can't be in a primary key: values of type {field.type} "
+                "can't be compared. Use columns of plain types, such as a hash of this one."
+            )
+    ids = [field.id for field in fields]
+    if len(set(ids)) < len(ids):
+        raise InputError(f"A primary key has each column once; found: {', '.join(names)}.")
+    return tuple(ids)
+
+
+def settled_key(schema: Schema, declared: Sequence[str], properties: dict[str, str]) -> list[str]:
+    """Return the names of the key's columns: the declared ones, else those of dbt's `unique_key`.
+
+    A `unique_key` that is an expression, or names no column, makes no key.
+    """
+    if declared:
+        return list(declared)
+    names = dict.fromkeys(names_in(properties.get(UNIQUE_KEY, "")))
+    fields = [schema.find(name) for name in names]
+    if all(field is not None and not type_of(field.type).is_nested for field in fields):
+        return list(names)
+    return []
+
+
+# Types of which a text is one value, whatever the session's time zone and the reader.
+_KEPT: Final = (
+    *("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal"),
+    *("string", "char", "varchar", "date", "timestamp_ntz"),
+)
+
+
+def check_default(sessions: Readers, column: str, default: str, type_: str) -> None:
+    """Refuse a default that Spark would refuse in one of its own tables.
+
+    It must be an expression that uses no row, reads no table, and has a type that can be stored as
+    the column's. Otherwise no row could be inserted at all, not even with a value.
+
+    Args:
+        sessions: Provides the engine's session.
+        column: What errors call the column.
+        default: An expression in SQL.
+        type_: The column's type.
+
+    Raises:
+        InputError: It is not such an expression.
+    """
+    try:
+        sessions().check_default(default, type_)
+    except EngineError as error:
+        raise InputError(
+            f"The default of the column {column} is not an expression of type {type_} without "
+            f"columns: {default}. Spark says: {error}"
+        ) from error
+
+
+def initial_value(sessions: Readers, column: ColumnDef) -> str | None:
+    """Return the present value of a column's default, as stored in `Field.initial`; None for NULL.
+
+    Raises:
+        UnsupportedError: Values of the column's type have no stable text.
+    """
+    type_ = type_of(column.type)
+    if type_.kind not in _KEPT or type_.collation:
+        raise UnsupportedError(
+            f"The column {column.name} can't have a default from the start: existing rows can't "
+            f"get a value of type {column.type} without being rewritten. Add it without "
+            "a default, fill it (update ... set), then alter the column: set default ..."
+        )
+    text = f"select cast(cast({column.default} as {sql_type(column.type)}) as string)"
+    found = sessions().query(text).fetch()[0][0]
+    return None if found is None else fitted(str(found), column.type)

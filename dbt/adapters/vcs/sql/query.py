@@ -10,7 +10,7 @@ import pyarrow as pa
 from dbt.adapters.vcs.core.model import Input, RelationName, TableEntry
 from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, tokenize
 from dbt.adapters.vcs.sql.syntax.names import Reference, is_name
-from dbt.adapters.vcs.sql.syntax.statement import Query, SparkCommand
+from dbt.adapters.vcs.sql.syntax.parser import Query, SparkCommand
 from dbt.adapters.vcs.workspace.statement_scope import ArrowRows, Outcome, Scope, handles
 
 

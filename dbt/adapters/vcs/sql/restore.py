@@ -14,8 +14,7 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.names import TableAt, Target
-from dbt.adapters.vcs.sql.syntax.parser import reads
-from dbt.adapters.vcs.sql.syntax.statement import Statement
+from dbt.adapters.vcs.sql.syntax.parser import Statement, reads
 from dbt.adapters.vcs.workspace.points import pinned
 from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope, handles
 

@@ -39,18 +39,10 @@ from dbt.adapters.vcs.core.origins.results import RowCounts
 from dbt.adapters.vcs.sql.syntax.conditions import Comparison, comparisons_of, where_clause
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor, read_expression
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
-from dbt.adapters.vcs.sql.syntax.lexer import Token, quote_name
+from dbt.adapters.vcs.sql.syntax.lexer import Edit, Slice, Token, edited, quote_name
 from dbt.adapters.vcs.sql.syntax.names import CATALOG, Reference, Target, is_name, qualifiers_of
-from dbt.adapters.vcs.sql.syntax.parser import reads
+from dbt.adapters.vcs.sql.syntax.parser import Statement, longer_names, reads, shortened
 from dbt.adapters.vcs.sql.syntax.scan import scan
-from dbt.adapters.vcs.sql.syntax.statement import (
-    Edit,
-    Slice,
-    Statement,
-    edited,
-    longer_names,
-    shortened,
-)
 from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope, handles
 
 

@@ -16,8 +16,7 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
 )
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.names import CATALOG, Name, Target
-from dbt.adapters.vcs.sql.syntax.parser import reads
-from dbt.adapters.vcs.sql.syntax.statement import OnRelation, Statement
+from dbt.adapters.vcs.sql.syntax.parser import OnRelation, Statement, reads
 from dbt.adapters.vcs.sql.table import partition_values
 from dbt.adapters.vcs.table.partition_values import folder_of_text
 from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope, handles

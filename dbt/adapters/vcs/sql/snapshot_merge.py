@@ -10,8 +10,8 @@ from typing import Any, Final, Literal, NoReturn, TypeAlias, get_args
 import pyarrow as pa
 
 from dbt.adapters.vcs.changes.diffs.difference import Difference
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import Clash
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode, Policy
-from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import Clash
 from dbt.adapters.vcs.changes.merges.rowwise.row_policy import Keys, Pick
 from dbt.adapters.vcs.changes.merges.table_merge import (
     Merged,
@@ -34,9 +34,8 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
 from dbt.adapters.vcs.sql.syntax.conditions import where_clause
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.names import At, TableAt, Target
-from dbt.adapters.vcs.sql.syntax.parser import reads
+from dbt.adapters.vcs.sql.syntax.parser import Statement, reads
 from dbt.adapters.vcs.sql.syntax.scan import QUERY_WORDS
-from dbt.adapters.vcs.sql.syntax.statement import Statement
 from dbt.adapters.vcs.sql.time_travel import settled_text
 from dbt.adapters.vcs.table.exact_values import key_value
 from dbt.adapters.vcs.table.python_values import python_rows, python_value

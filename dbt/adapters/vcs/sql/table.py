@@ -24,8 +24,7 @@ from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.sql.syntax.clauses import PartitionSpec, read_if_exists
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.names import At, Name, Target
-from dbt.adapters.vcs.sql.syntax.parser import reads
-from dbt.adapters.vcs.sql.syntax.statement import OnRelation, Statement
+from dbt.adapters.vcs.sql.syntax.parser import OnRelation, Statement, reads
 from dbt.adapters.vcs.table.quoting import sql_type
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.points import pinned

@@ -24,13 +24,14 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.mentions import calls_of
 from dbt.adapters.vcs.sql.syntax.names import Target
-from dbt.adapters.vcs.sql.syntax.parser import reads
-from dbt.adapters.vcs.sql.syntax.statement import (
+from dbt.adapters.vcs.sql.syntax.parser import (
     CreateTemporaryView,
     OnRelation,
     Query,
     Statement,
     qualified,
+    reads,
+    remaining_query,
 )
 from dbt.adapters.vcs.sql.table import may_create, put_back_after_errors
 from dbt.adapters.vcs.sql.time_travel import check_view, settled_query
@@ -94,7 +95,7 @@ def _read_create_view(cursor: TokenCursor) -> CreateView:
             cursor.fail("a clause of `create view` or `as` and a query")
     return CreateView(
         target=target,
-        query=cursor.query(),
+        query=remaining_query(cursor),
         columns=columns,
         replace=replace,
         if_not_exists=if_not_exists,
@@ -183,7 +184,7 @@ def _read_temporary_view(cursor: TokenCursor) -> CreateTemporaryView:
             cursor.index += 1
     if cursor.take("as"):
         start = cursor.token.start
-        query = cursor.query()
+        query = remaining_query(cursor)
     elif cursor.done:
         cursor.fail("`as` and a query, or `using` and a format")
     return CreateTemporaryView(

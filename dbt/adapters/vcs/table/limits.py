@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from dbt.adapters.vcs.core.errors import UnsupportedError, VcsError
 from dbt.adapters.vcs.core.model import ColumnStats
-from dbt.adapters.vcs.core.plan.states import Piece
+from dbt.adapters.vcs.core.plan.delta import Piece
 
 _T = TypeVar("_T")
 _U = TypeVar("_U")

@@ -148,3 +148,13 @@ def _numbers(values: Iterable[Any]) -> Iterable[Any]:
             yield dict(zip(value, _numbers(value.values()), strict=True))
         else:
             yield value
+
+
+def shown(value: Any) -> str:
+    """Return a value as errors show it, shortened."""
+    if value is None:
+        return "NULL"
+    # A moment that Python can't hold comes as text, and is shown as the moment that it is.
+    is_text = isinstance(value, str | bytes) and not isinstance(value, FarMoment)
+    text = repr(value) if is_text else str(value)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -26,8 +26,7 @@ from dbt.adapters.vcs.core.plan.collect import missing_file
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
 from dbt.adapters.vcs.sql.syntax.names import TableAt
-from dbt.adapters.vcs.sql.syntax.parser import read
-from dbt.adapters.vcs.sql.syntax.statement import Query
+from dbt.adapters.vcs.sql.syntax.parser import Query, read
 from dbt.adapters.vcs.workspace.mounts import relation_of
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.points import find_point

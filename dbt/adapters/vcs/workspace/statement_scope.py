@@ -17,8 +17,7 @@ from dbt.adapters.vcs.core.origins.results import RowCounts
 from dbt.adapters.vcs.engines.engine_errors import UnfitError
 from dbt.adapters.vcs.engines.port import Column, Rows, Session
 from dbt.adapters.vcs.sql.syntax.names import Name, Reference
-from dbt.adapters.vcs.sql.syntax.parser import load_families
-from dbt.adapters.vcs.sql.syntax.statement import Query, Statement
+from dbt.adapters.vcs.sql.syntax.parser import Query, Statement, load_families
 from dbt.adapters.vcs.table.types import plain_type_text
 from dbt.adapters.vcs.workspace.mounts import Externals, Mounts, relation_of
 from dbt.adapters.vcs.workspace.overlay import Overlay

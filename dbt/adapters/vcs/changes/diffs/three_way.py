@@ -21,8 +21,7 @@ from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Field, Snapshot
 from dbt.adapters.vcs.core.model.snapshot import widens
-from dbt.adapters.vcs.core.plan.delta import Delta, delta
-from dbt.adapters.vcs.core.plan.states import signed_pieces
+from dbt.adapters.vcs.core.plan.delta import Delta, delta, signed_pieces
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import RowSession, VersionMounts, VersionReader
 from dbt.adapters.vcs.engines.row_sessions import row_session

@@ -27,7 +27,6 @@ import pyarrow.compute as pc
 from dbt.adapters.vcs.changes.diffs.difference import ComputedRows, Difference, ShapedRows
 from dbt.adapters.vcs.changes.merges.merge_plan import MergePlan, planned_relations
 from dbt.adapters.vcs.changes.merges.project_rules import Contract
-from dbt.adapters.vcs.changes.writes.keys import shown
 from dbt.adapters.vcs.changes.writes.row_filters import filter_of
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, VcsError
 from dbt.adapters.vcs.core.model import Entry, Schema, Snapshot, TableEntry
@@ -38,7 +37,7 @@ from dbt.adapters.vcs.core.tree_changes import Change
 from dbt.adapters.vcs.table.compare.comparison import Counts
 from dbt.adapters.vcs.table.key_check import SHOWN
 from dbt.adapters.vcs.table.limits import in_process_first
-from dbt.adapters.vcs.table.python_values import python_values
+from dbt.adapters.vcs.table.python_values import python_values, shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,8 @@ from typing import Final, Literal, TypeAlias
 
 from dbt.adapters.vcs.changes.diffs.summaries import ChangeSummary, list_changes, summarize
 from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import Decisions
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import Clash
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice, Mode, Policy
-from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import Clash
 from dbt.adapters.vcs.changes.merges.rowwise.row_outcome import How
 from dbt.adapters.vcs.changes.merges.table_merge import Merged, TableMerge, TableMerges, is_rebuilt
 from dbt.adapters.vcs.core.branches import Branch

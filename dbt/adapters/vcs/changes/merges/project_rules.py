@@ -172,7 +172,7 @@ class Rules:
 
         An existing protection is not removed: `dbt-vcs branch unprotect` does that.
         """
-        protect_first(repository, branch, self.protection_of(branch), author=author)
+        repository.ensure_protection(branch, self.protection_of(branch), author=author)
 
     def check_open(self, repository: Repository, branch: str) -> None:
         """Check that a branch will accept direct changes once `apply` was called; change nothing.
@@ -183,15 +183,6 @@ class Rules:
         found = repository.find_branch(branch)
         if found is not None:
             found.assuming(self.protection_of(branch)).check_open(promotes=False)
-
-
-def protect_first(
-    repository: Repository, branch: str, wanted: Protection | None, *, author: str
-) -> None:
-    """Store a protection on a branch before a change of it, unless the branch has it."""
-    found = repository.find_branch(branch)
-    if wanted is not None and found is not None and found.protection != wanted:
-        repository.protect(branch, wanted, author=author)
 
 
 def read_rules(folder: Path) -> Rules:

@@ -12,8 +12,9 @@ import pyarrow as pa
 
 from dbt.adapters.vcs.changes.diffs.difference import Difference
 from dbt.adapters.vcs.changes.merges.by_engine.engine_repair import EngineRepairs
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import Clash
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice, Mode
-from dbt.adapters.vcs.changes.merges.conflicts.stored_conflicts import Clash
+from dbt.adapters.vcs.changes.merges.merged_checks import check_merged, is_checked_when_merged
 from dbt.adapters.vcs.changes.merges.rowwise.row_merge import (
     SchemaConflictError,
     merge,
@@ -21,7 +22,6 @@ from dbt.adapters.vcs.changes.merges.rowwise.row_merge import (
 from dbt.adapters.vcs.changes.merges.rowwise.row_outcome import How, MergeOutcome
 from dbt.adapters.vcs.changes.merges.rowwise.row_policy import Decided, Pick, RowPolicy
 from dbt.adapters.vcs.changes.merges.rowwise.side_fitting import MisfitError
-from dbt.adapters.vcs.changes.writes.checks import check_merged, is_checked_when_merged
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.graph import ancestors
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, TreeId, WriteId, new_write_id

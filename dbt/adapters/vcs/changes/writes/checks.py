@@ -1,33 +1,42 @@
-"""Checks of rows: check constraints, NOT NULL, and all that a merged definition enforces."""
+"""Checks of the rows that are written: NOT NULL, check constraints, primary keys."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
-import msgspec
 import pyarrow as pa
 
-from dbt.adapters.vcs.changes.writes.keys import broken_key, is_dbts_key, shown
 from dbt.adapters.vcs.changes.writes.row_filters import filter_of, named_by
 from dbt.adapters.vcs.core.errors import EngineError, InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Block, Field, RelationName, Schema, Snapshot
 from dbt.adapters.vcs.core.model.data_type import type_of
-from dbt.adapters.vcs.core.model.snapshot import fitted
 from dbt.adapters.vcs.core.plan.delta import delta
+from dbt.adapters.vcs.core.plan.states import can_meet, hull
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.port import Queries, Readers, VersionReader, told_rows
-from dbt.adapters.vcs.sql.syntax.clauses import CHECK, ColumnDef
+from dbt.adapters.vcs.sql.syntax.clauses import CHECK
 from dbt.adapters.vcs.sql.syntax.conditions import where_clause
 from dbt.adapters.vcs.sql.syntax.lexer import Kind, tokenize
-from dbt.adapters.vcs.table.files.block_reader import Files, is_readable
+from dbt.adapters.vcs.table.equality import canonical
+from dbt.adapters.vcs.table.files.block_reader import Files
 from dbt.adapters.vcs.table.files.footers import check_not_null
-from dbt.adapters.vcs.table.key_check import SHOWN
-from dbt.adapters.vcs.table.python_values import python_values
+from dbt.adapters.vcs.table.key_check import SHOWN, Clashes, find_clashes
+from dbt.adapters.vcs.table.limits import TooLargeError, in_process_first
+from dbt.adapters.vcs.table.python_values import python_values, shown
 from dbt.adapters.vcs.table.quoting import placeless, quoted, sql_type
 from dbt.adapters.vcs.workspace.table_version import Version
+
+PRIMARY_KEY: Final = "primary_key"
+"""Table property: the columns of the primary key, separated by commas."""
+
+UNIQUE_KEY: Final = "vcs.unique_key"
+"""Table property: columns of a model's `unique_key`; the key as long as its values are unique."""
+
+_MOST_NEW: Final = 5_000_000
+_MOST_OLD: Final = 20_000_000
+_MOST_PAIRS: Final = 1_000_000
 
 Checks = Mapping[str, str]
 """SQL conditions by the constraint's name."""
@@ -145,7 +154,7 @@ def _broken_here(
                 f"can be started. {error}"
             ) from error
         if rows:
-            return _refusal(name, constraint, expression, [_row(fields, row) for row in rows])
+            return _refusal(name, constraint, expression, [row_text(fields, row) for row in rows])
     return ""
 
 
@@ -168,192 +177,6 @@ def new_blocks(version: Version, others: Iterable[Snapshot]) -> tuple[Block, ...
     return tuple(block for block in version.blocks if fresh is None or block.path in fresh)
 
 
-def is_checked_when_merged(
-    ours: Snapshot, theirs: Snapshot, version: Snapshot, *, verbatim: bool
-) -> bool:
-    """Return whether rows of a merge may have to be looked at; see `check_merged`."""
-    merged = _MergedRows(ours, theirs, version, verbatim)
-    return bool(merged.checks() or merged.required() or merged.lacks_key_check)
-
-
-def check_merged(
-    repository: Repository,
-    name: RelationName,
-    version: Snapshot,
-    ours: Snapshot,
-    theirs: Snapshot,
-    *,
-    verbatim: bool,
-    sessions: Readers | None,
-) -> Snapshot:
-    """Check that the rows of a merge satisfy all that its definition enforces.
-
-    That is the primary key, NOT NULL and the check constraints; that text fits its length follows
-    from the types. Each side's rows satisfy what the side itself declares. So, for each of these:
-
-    | declared by | rows to check                                                 |
-    |-------------|---------------------------------------------------------------|
-    | both        | none if each row is from a side, else those that neither has; |
-    |             | none for a key, which tells rows apart when they are merged   |
-    | ours        | those that ours lacks                                         |
-    | theirs      | those that theirs lacks                                       |
-    | neither     | all: a side declares the key, the other one that it is checked|
-
-    Args:
-        repository: The repository with the versions.
-        name: What errors call the table.
-        version: The result, its files written, not yet stored.
-        ours: The version that is changed.
-        theirs: The version whose changes are wanted.
-        verbatim: True if every row of the result is a row of ours or of theirs.
-        sessions: Provides the engine's session, used only if there are rows to check.
-
-    Returns:
-        The result; without the key if that is dbt's `unique_key`, and rows violate it.
-
-    Raises:
-        InputError: Rows violate the definition, or a constraint names a column that the other side
-            removed. The message names them, and the side that declares it.
-        UnsupportedError: There are rows to check that only an engine can check, and there is none.
-    """
-    merged = _MergedRows(ours, theirs, version, verbatim)
-    sides = merged.sides
-    for constraint, expression in checks_of(version.properties).items():
-        for side in sides.values():
-            if checks_of(side.properties).get(constraint) == expression:
-                # A condition is text with the names of its side, and the merge may have renamed
-                # the column.
-                _check_columns(name, version.schema, side.schema, constraint, expression)
-    for field, declaring in merged.required():
-        known = [sides[side] for side in declaring]
-        nulls = _null_rows(repository, version, known, field)
-        if nulls:
-            raise InputError(
-                f"{_declared_by(declaring)} declares {field.name} NOT NULL in {name}, and it is "
-                f"NULL in {nulls}. Nothing was changed; give these rows a value, or drop the "
-                f"constraint: alter table {name} alter column {quoted(field.name)} drop not null."
-            )
-    for declaring, group in merged.checks().items():
-        known_sides = {side: sides[side] for side in declaring}
-        try:
-            refuse_broken(repository, name, version, known_sides, group, sessions)
-        except InputError as error:
-            raise InputError(
-                f"{_declared_by(declaring)} declares what rows break: {error}"
-            ) from error
-    if not merged.lacks_key_check:
-        return version
-    # Rows of the side that enforces the key are distinct already. Without such a side all rows are
-    # checked.
-    before = sides[merged.enforcing[0]] if merged.enforcing else None
-    broken = broken_key(repository, name, version, before, sessions)
-    if broken and is_dbts_key(version):
-        # dbt lets rows violate its unique_key: then the table has no key.
-        return msgspec.structs.replace(version, primary_key=())
-    if broken:
-        raise InputError(
-            f"{_declared_by(merged.enforcing)} declares a primary key that rows break: {broken} "
-            "Nothing was changed; correct the rows on the other side, or turn the check off: "
-            f"alter table {name} set tblproperties ('vcs.enforce_primary_key' = 'false'), or a "
-            "model's config enforce_primary_key: false."
-        )
-    return version
-
-
-@dataclass(frozen=True, slots=True)
-class _MergedRows:
-    """What a merge's definition enforces, by the sides that declare it."""
-
-    ours: Snapshot
-    theirs: Snapshot
-    version: Snapshot
-    verbatim: bool
-
-    @property
-    def sides(self) -> Mapping[str, Snapshot]:
-        return {"ours": self.ours, "theirs": self.theirs}
-
-    def checks(self) -> dict[tuple[str, ...], dict[str, str]]:
-        """Return the constraints to check, by the sides that declare them."""
-        found: dict[tuple[str, ...], dict[str, str]] = {}
-        for name, expression in checks_of(self.version.properties).items():
-            sides = tuple(
-                side
-                for side, version in self.sides.items()
-                if checks_of(version.properties).get(name) == expression
-            )
-            if not self._is_known(sides):
-                found.setdefault(sides, {})[name] = expression
-        return found
-
-    def required(self) -> list[tuple[Field, tuple[str, ...]]]:
-        """Return the NOT NULL columns to check, with the sides that declare them."""
-        found = []
-        for field in self.version.schema.fields:
-            sides = tuple(
-                side
-                for side, version in self.sides.items()
-                if (own := version.schema.by_id(field.id)) and not own.nullable
-            )
-            if not field.nullable and not self._is_known(sides):
-                found.append((field, sides))
-        return found
-
-    @property
-    def enforcing(self) -> tuple[str, ...]:
-        """The sides that check the result's key."""
-        key = self.version.primary_key
-        return tuple(
-            side
-            for side, version in self.sides.items()
-            if version.is_key_enforced and version.primary_key == key
-        )
-
-    @property
-    def lacks_key_check(self) -> bool:
-        """Whether rows may lack or repeat the result's key."""
-        return self.version.is_key_enforced and len(self.enforcing) < len(self.sides)
-
-    def _is_known(self, sides: tuple[str, ...]) -> bool:
-        return self.verbatim and len(sides) == len(self.sides)
-
-
-def _declared_by(sides: Sequence[str]) -> str:
-    return sides[0].capitalize() if len(sides) == 1 else "The merged definition"
-
-
-def _null_rows(
-    repository: Repository, version: Snapshot, known: Iterable[Snapshot], field: Field
-) -> str:
-    """Return how many rows that none of the other versions has are NULL in a column, and which."""
-    rows = Version.of(repository, version)
-    blocks = new_blocks(rows, known)
-    files = Files(repository.blobs)
-    deleted = files.deletions(rows.tombstones, [block.path for block in blocks])
-    telling = [f for f in (version.key or version.schema.fields) if is_readable(f)]
-    total, named = 0, list[str]()
-    for block in blocks:
-        # A block that lacks the column has no statistics of it.
-        stats, gone = block.stats.get(field.id), deleted.get(block.path)
-        count = 0 if stats is not None and not stats.nulls else files.nulls(block, field, gone)
-        total += count
-        # The error names a few rows. The others are only counted.
-        if count and len(named) < SHOWN and is_readable(field):
-            for batch in files.batches(block, [*telling, field], gone):
-                named += _rows_of_nulls(batch, telling)
-    if not total:
-        return ""
-    listed = f", such as {', '.join(named[:SHOWN])}" if named else ""
-    return f"{total} {'row' if total == 1 else 'rows'} of the other side{listed}"
-
-
-def _rows_of_nulls(batch: pa.RecordBatch, telling: Sequence[Field]) -> list[str]:
-    """Return a few rows that are NULL in the last column, as errors show them."""
-    nulls = batch.filter(batch.column(batch.num_columns - 1).is_null()).slice(0, SHOWN)
-    columns = [python_values(column) for column in nulls.columns]
-    return [_row(telling, row) for row in zip(*columns, strict=True)]
-
-
 def check_unnamed(name: RelationName, version: Snapshot, column: str, change: str) -> None:
     """Refuse to drop or rename a column that a constraint names.
 
@@ -366,21 +189,6 @@ def check_unnamed(name: RelationName, version: Snapshot, column: str, change: st
                 f"The column {column} of {name} can't be {change}: the check constraint "
                 f"{constraint} ({expression}) names it. Drop the constraint first: alter table "
                 f"{name} drop constraint {quoted(constraint)}."
-            )
-
-
-def _check_columns(
-    name: RelationName, result: Schema, side: Schema, constraint: str, expression: str
-) -> None:
-    for field in columns_named(expression, side):
-        now = result.by_id(field.id)
-        if now is None or now.name != field.name:
-            became = "dropped" if now is None else f"renamed to {now.name}"
-            raise InputError(
-                f"{name} can't be merged: one side declares the check constraint {constraint} "
-                f"({expression}), and the other side has {became} its column {field.name}. "
-                "Nothing was changed. Drop the constraint, or undo the other change, then merge "
-                "again."
             )
 
 
@@ -436,7 +244,7 @@ def _broken(
         ) from error
     for number, (constraint, expression) in enumerate(checks.items(), start=len(fields)):
         # `is False`, since a condition that is NULL holds, as in SQL's standard.
-        rows = [_row(fields, row) for row in found if row[number] is False]
+        rows = [row_text(fields, row) for row in found if row[number] is False]
         if rows:
             return _refusal(name, constraint, expression, rows)
     return ""
@@ -450,7 +258,8 @@ def _refusal(name: RelationName, constraint: str, expression: str, rows: Sequenc
     )
 
 
-def _row(fields: Sequence[Field], row: Sequence[Any]) -> str:
+def row_text(fields: Sequence[Field], row: Sequence[Any]) -> str:
+    """Return the values of some columns as errors show them."""
     values = (f"{f.name}: {shown(value)}" for f, value in zip(fields, row, strict=False))
     return f"({', '.join(values)})"
 
@@ -523,50 +332,209 @@ def refuse_null(blobs: Blobs, blocks: Sequence[Block], schema: Schema) -> None:
             )
 
 
-# Types of which a text is one value, whatever the session's time zone and the reader.
-_KEPT: Final = (
-    *("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal"),
-    *("string", "char", "varchar", "date", "timestamp_ntz"),
-)
+def check_keys(
+    repository: Repository,
+    name: RelationName,
+    version: Snapshot,
+    before: Snapshot | None,
+    sessions: Readers,
+    warnings: list[str],
+) -> tuple[str, ...]:
+    """Check that no new row of a version lacks a primary key or repeats one.
 
-
-def check_default(sessions: Readers, column: str, default: str, type_: str) -> None:
-    """Refuse a default that Spark would refuse in one of its own tables.
-
-    It must be an expression that uses no row, reads no table, and has a type that can be stored as
-    the column's. Otherwise no row could be inserted at all, not even with a value.
+    `versions.changed` calls this for every new version of a table, so its callers (insert, update,
+    merge, ...) need not. New rows are those of blocks that `before` lacks and of blocks from which
+    a deletion is undone; the output of a compaction is not new. Rows deleted by the version's
+    tombstones don't count. The cost depends on the new rows and on the old blocks whose key ranges
+    overlap theirs. Only key columns are read, in process; beyond some million rows, or if Arrow
+    lacks a type, the engine does it.
 
     Args:
+        repository: The repository.
+        name: What errors call the table.
+        version: The new version, not yet stored.
+        before: The version that it follows; None to check every row, as when the key is new.
         sessions: Provides the engine's session.
-        column: What errors call the column.
-        default: An expression in SQL.
-        type_: The column's type.
+        warnings: Gets a warning if the key is given up.
+
+    Returns:
+        The version's primary key: empty, with a warning, if it was dbt's `unique_key` and the rows
+        violate it, which dbt allows.
 
     Raises:
-        InputError: It is not such an expression.
+        InputError: Keys are NULL or not unique; up to five are named.
     """
-    try:
-        sessions().check_default(default, type_)
-    except EngineError as error:
-        raise InputError(
-            f"The default of the column {column} is not an expression of type {type_} without "
-            f"columns: {default}. Spark says: {error}"
-        ) from error
-
-
-def initial_value(sessions: Readers, column: ColumnDef) -> str | None:
-    """Return the present value of a column's default, as stored in `Field.initial`; None for NULL.
-
-    Raises:
-        UnsupportedError: Values of the column's type have no stable text.
-    """
-    type_ = type_of(column.type)
-    if type_.kind not in _KEPT or type_.collation:
-        raise UnsupportedError(
-            f"The column {column.name} can't have a default from the start: existing rows can't "
-            f"get a value of type {column.type} without being rewritten. Add it without "
-            "a default, fill it (update ... set), then alter the column: set default ..."
+    if not version.is_key_enforced:
+        return version.primary_key
+    error = broken_key(repository, name, version, before, sessions)
+    if not error:
+        return version.primary_key
+    if is_dbts_key(version):
+        warnings.append(
+            f"{error} So the config unique_key is not the primary key of {name}: diffs "
+            "and merges compare whole rows."
         )
-    text = f"select cast(cast({column.default} as {sql_type(column.type)}) as string)"
-    found = sessions().query(text).fetch()[0][0]
-    return None if found is None else fitted(str(found), column.type)
+        return ()
+    raise InputError(
+        f"{error} Nothing was changed; correct the rows, or turn the check off: "
+        "enforce_primary_key: false."
+    )
+
+
+def is_dbts_key(version: Snapshot) -> bool:
+    """Return whether the primary key is dbt's `unique_key`, which rows may violate."""
+    return PRIMARY_KEY not in version.properties and UNIQUE_KEY in version.properties
+
+
+def broken_key(
+    repository: Repository,
+    name: RelationName,
+    version: Snapshot,
+    before: Snapshot | None,
+    sessions: Readers | None,
+) -> str:
+    """Return which rows of a version, new since another, lack or repeat a key; empty for none.
+
+    Raises:
+        TooLargeError: There are too many rows for this process, and there is no engine.
+        UnsupportedError: Arrow lacks the type of a key column, and there is no engine.
+    """
+    fields = version.key
+    check = _KeyCheck(repository, version, before)
+    if not check.new:
+        return ""
+    if sessions is None:
+        clashes = check.in_process(fields)
+    else:
+        clashes = in_process_first(
+            lambda: check.in_process(fields), lambda: check.by_engine(sessions(), fields)
+        )
+    return _key_error(name, fields, clashes) if any(clashes) else ""
+
+
+def may_clash(repository: Repository, version: Snapshot, before: Snapshot) -> bool:
+    """Return, without an engine, whether a version's new rows may lack or repeat a primary key.
+
+    Also true if there are too many rows to check.
+    """
+    if not version.is_key_enforced:
+        return False
+    fields = version.key
+    check = _KeyCheck(repository, version, before)
+    if not check.new:
+        return False
+    return in_process_first(lambda: any(check.in_process(fields)), lambda: True)
+
+
+class _KeyCheck:
+    """One check, with the blocks of a version that it covers."""
+
+    def __init__(self, repository: Repository, version: Snapshot, before: Snapshot | None) -> None:
+        self._repository = repository
+        self._version = Version.of(repository, version)
+        change = delta(before, version, self._version.read)
+        # A row whose deletion is undone may meet another one that has got its key since.
+        fresh = {block.path for block in change.added} | {item.block for item in change.restored}
+        # All segments are read for the list of blocks, so not without need.
+        blocks = self._version.blocks if fresh else ()
+        self.new = [block for block in blocks if block.path in fresh]
+        self._others = [block for block in blocks if block.path not in fresh]
+
+    def in_process(self, fields: Sequence[Field]) -> Clashes:
+        """Return the bad keys.
+
+        Raises:
+            TooLargeError: There are too many rows to check in this process.
+            UnsupportedError: Arrow lacks the type of a column.
+        """
+        old = _near(self.new, self._others, fields)
+        new_rows, old_rows = _row_count(self.new), _row_count(old)
+        if new_rows > _MOST_NEW or old_rows > _MOST_OLD:
+            raise TooLargeError(
+                f"The keys of at most {_MOST_NEW:,} new rows are compared with those of "
+                f"{_MOST_OLD:,} old ones without Spark; these are {new_rows:,} and {old_rows:,}. "
+                "Use a connection that has Spark."
+            )
+        files = Files(self._repository.blobs)
+        paths = [block.path for block in (*self.new, *old)]
+        deleted = files.deletions(self._version.tombstones, paths)
+        return find_clashes(files, fields, self.new, old, deleted)
+
+    def by_engine(self, session: VersionReader, fields: Sequence[Field]) -> Clashes:
+        """Return the bad keys, found by the engine."""
+        keys = ", ".join(quoted(field.id) for field in fields)
+        values = ", ".join(
+            # Decision 18: keys are equal byte by byte, whatever their collation.
+            f"{canonical(quoted(field.id), field.type)} as {quoted(field.id)}"
+            for field in fields
+        )
+        new = f"select {values}, 1 as __vcs_new from {self._mounted(session, self.new, fields)}"
+        is_null = " or ".join(f"{quoted(field.id)} is null" for field in fields)
+        # Manifests count NULLs, so most checks need no query for them.
+        if any(_may_be_null(block, field) for block in self.new for field in fields):
+            found = _fetch(session, f"select distinct {keys} from ({new}) {where_clause(is_null)}")
+            if found:
+                return Clashes(null=found)
+        both = new
+        old = _near(self.new, self._others, fields)
+        if old:
+            both += f" union all select {values}, 0 from {self._mounted(session, old, fields)}"
+        counted = f"from ({both}) group by {keys} having count(*) > 1 and sum(__vcs_new) "
+        repeated = _fetch(session, f"select {keys} {counted} > 1")
+        return (
+            Clashes(repeated=repeated)
+            if repeated
+            else Clashes(present=_fetch(session, f"select {keys} {counted} = 1") if old else ())
+        )
+
+    def _mounted(
+        self, session: VersionReader, blocks: Sequence[Block], fields: Sequence[Field]
+    ) -> str:
+        return session.mount_physical(self._version.mount(blocks, fields=fields))
+
+
+def _fetch(session: VersionReader, query: str) -> tuple[tuple[Any, ...], ...]:
+    return tuple(told_rows(session.query(f"{query} limit {SHOWN}")))
+
+
+def _row_count(blocks: Sequence[Block]) -> int:
+    return sum(block.rows for block in blocks)
+
+
+def _may_be_null(block: Block, field: Field) -> bool:
+    stats = block.stats.get(field.id)
+    return stats is None or stats.nulls != 0
+
+
+def _near(new: Sequence[Block], old: Sequence[Block], fields: Sequence[Field]) -> list[Block]:
+    """Return the old blocks whose key ranges overlap those of a new one."""
+    ranges = [block.stats for block in new]
+    if len(new) * len(old) > _MOST_PAIRS:
+        # Each pair costs a comparison of bounds; of very many, the new blocks count as one range.
+        ranges = [dict(hull(ranges, fields))]
+    return [
+        block for block in old if any(can_meet(block.stats, other, fields) for other in ranges)
+    ]
+
+
+def _key_error(name: RelationName, fields: Sequence[Field], clashes: Clashes) -> str:
+    key = ", ".join(field.name for field in fields)
+    if clashes.null:
+        return f"NULL in the primary key ({key}) of {name}: {_listed_keys(clashes.null)}."
+    if clashes.repeated:
+        return (
+            f"Several of the rows written to {name} have the same primary key ({key}): "
+            f"{_listed_keys(clashes.repeated)}."
+        )
+    return (
+        f"Rows written to {name} have a primary key ({key}) that other rows already have: "
+        f"{_listed_keys(clashes.present)}."
+    )
+
+
+def _listed_keys(keys: Sequence[tuple[Any, ...]]) -> str:
+    texts = []
+    for key in keys:
+        values = [shown(value) for value in key]
+        texts.append(values[0] if len(values) == 1 else f"({', '.join(values)})")
+    return ", ".join(texts)

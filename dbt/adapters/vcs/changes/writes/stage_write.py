@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dbt.adapters.vcs.changes.writes.checks import refuse_null
-from dbt.adapters.vcs.changes.writes.keys import shown
 from dbt.adapters.vcs.changes.writes.stage import (
     ACTION,
     MATCHED,
@@ -42,7 +41,7 @@ from dbt.adapters.vcs.table.files.parquet import (
 )
 from dbt.adapters.vcs.table.limits import TooLargeError
 from dbt.adapters.vcs.table.manifests import folder_of, put_segments, without_blocks
-from dbt.adapters.vcs.table.python_values import python_value
+from dbt.adapters.vcs.table.python_values import python_value, shown
 from dbt.adapters.vcs.table.quoting import literal, quoted
 from dbt.adapters.vcs.table.types import arrow_type
 from dbt.adapters.vcs.workspace.statement_scope import Scope

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dbt.adapters.vcs.changes.writes import pruning
-from dbt.adapters.vcs.changes.writes.keys import shown
 from dbt.adapters.vcs.changes.writes.stage import (
     ACTION,
     MATCHED,
@@ -32,7 +31,7 @@ from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.table.equality import group_ids, plain
 from dbt.adapters.vcs.table.files.block_reader import Files
 from dbt.adapters.vcs.table.files.parquet import arrow_schema
-from dbt.adapters.vcs.table.python_values import python_rows, python_value
+from dbt.adapters.vcs.table.python_values import python_rows, python_value, shown
 from dbt.adapters.vcs.workspace.statement_scope import Scope
 
 _SHOWN: Final = 5

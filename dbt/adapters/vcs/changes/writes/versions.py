@@ -7,8 +7,7 @@ from collections.abc import Iterable
 import msgspec
 import pyarrow as pa
 
-from dbt.adapters.vcs.changes.writes.checks import check_rows, refuse_null
-from dbt.adapters.vcs.changes.writes.keys import check_keys
+from dbt.adapters.vcs.changes.writes.checks import check_keys, check_rows, refuse_null
 from dbt.adapters.vcs.core.codec import is_same_table
 from dbt.adapters.vcs.core.errors import DamagedError, UnsupportedError
 from dbt.adapters.vcs.core.ids import SnapshotId

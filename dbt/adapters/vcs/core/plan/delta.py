@@ -1,13 +1,14 @@
-"""Delta: the changes between two snapshots, by file, from their manifests alone."""
+"""Delta: the changes between two snapshots, by file, and the files to read for them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from dbt.adapters.vcs.core.ids import SegmentId
 from dbt.adapters.vcs.core.model import (
     Block,
+    ColumnStats,
     Derivation,
     Replacement,
     Segment,
@@ -192,6 +193,73 @@ def _cancel_derived(written: _Side, other: _Side) -> set[str]:
                     key = tombstone.path, block
                     written.deletions[key] = Deletion(*key, rows, tombstone)
     return copied
+
+
+Bounds: TypeAlias = Mapping[str, ColumnStats]
+"""What is known of a file's columns, by field id; what is not known can be anything."""
+
+
+class Piece(NamedTuple):
+    """Rows of one block: all rows of its file, or those whose images a tombstone holds.
+
+    Attributes:
+        block: Path of the block.
+        rows: Number of rows.
+        image: Path of the tombstone that holds them as before-images; None for the block itself.
+        info: The block's entry, None if it is not known.
+    """
+
+    block: str
+    rows: int
+    image: str | None = None
+    info: Block | None = None
+
+    @property
+    def path(self) -> str:
+        """The file to read."""
+        return self.image or self.block
+
+    @property
+    def bounds(self) -> Bounds:
+        """The known bounds of the rows' columns."""
+        return self.info.stats if self.info else {}
+
+
+class SignedPiece(NamedTuple):
+    """A piece whose rows are added (1) or removed (-1), except those its tombstones delete."""
+
+    piece: Piece
+    sign: int
+    without: tuple[str, ...] = ()
+
+
+def signed_pieces(delta: Delta) -> tuple[SignedPiece, ...]:
+    """Return the pieces with the signed rows of a delta, removed ones first.
+
+    Rows of an added block deleted in the same delta, and rows of a removed block deleted before,
+    are left out by position; their images are not read.
+    """
+    come, go = ({block.path for block in blocks} for blocks in (delta.added, delta.removed))
+    holes: dict[str, list[str]] = {}
+    for part, whole in ((delta.deleted, come), (delta.restored, go)):
+        for item in part:
+            if item.block in whole:
+                holes.setdefault(item.block, []).append(item.path)
+    pieces: list[SignedPiece] = []
+    for sign, blocks, images, whole in (
+        (-1, delta.removed, delta.deleted, come),
+        (1, delta.added, delta.restored, go),
+    ):
+        for block in blocks:
+            piece = Piece(block.path, block.rows, info=block)
+            pieces.append(SignedPiece(piece, sign, tuple(holes.get(block.path, ()))))
+        pieces += [
+            SignedPiece(Piece(item.block, item.rows, image=item.path), sign)
+            for item in images
+            # The others are left out by position when their block is read.
+            if item.block not in whole
+        ]
+    return tuple(pieces)
 
 
 ChangeKind: TypeAlias = Literal["insert", "delete", "update_preimage", "update_postimage"]

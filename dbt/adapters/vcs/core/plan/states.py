@@ -35,7 +35,7 @@ from dbt.adapters.vcs.core.model import (
     Tombstone,
 )
 from dbt.adapters.vcs.core.model.data_type import FLOATS, type_of
-from dbt.adapters.vcs.core.plan.delta import Delta, ReadSegment
+from dbt.adapters.vcs.core.plan.delta import Bounds, Piece, ReadSegment
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -308,75 +308,12 @@ def _forget_shared(states: list[State]) -> None:
 _MAX_PAIRS: Final = 50_000
 
 
-class Piece(NamedTuple):
-    """Rows of one block: all rows of its file, or those whose images a tombstone holds.
-
-    Attributes:
-        block: Path of the block.
-        rows: Number of rows.
-        image: Path of the tombstone that holds them as before-images; None for the block itself.
-        info: The block's entry, None if it is not known.
-    """
-
-    block: str
-    rows: int
-    image: str | None = None
-    info: Block | None = None
-
-    @property
-    def path(self) -> str:
-        """The file to read."""
-        return self.image or self.block
-
-    @property
-    def bounds(self) -> Bounds:
-        """The known bounds of the rows' columns."""
-        return self.info.stats if self.info else {}
-
-
 class Touched(NamedTuple):
     """A piece that differs among base, ours and theirs, and the sides that changed it."""
 
     piece: Piece
     ours: bool
     theirs: bool
-
-
-class SignedPiece(NamedTuple):
-    """A piece whose rows are added (1) or removed (-1), except those its tombstones delete."""
-
-    piece: Piece
-    sign: int
-    without: tuple[str, ...] = ()
-
-
-def signed_pieces(delta: Delta) -> tuple[SignedPiece, ...]:
-    """Return the pieces with the signed rows of a delta, removed ones first.
-
-    Rows of an added block deleted in the same delta, and rows of a removed block deleted before,
-    are left out by position; their images are not read.
-    """
-    come, go = ({block.path for block in blocks} for blocks in (delta.added, delta.removed))
-    holes: dict[str, list[str]] = {}
-    for part, whole in ((delta.deleted, come), (delta.restored, go)):
-        for item in part:
-            if item.block in whole:
-                holes.setdefault(item.block, []).append(item.path)
-    pieces: list[SignedPiece] = []
-    for sign, blocks, images, whole in (
-        (-1, delta.removed, delta.deleted, come),
-        (1, delta.added, delta.restored, go),
-    ):
-        for block in blocks:
-            piece = Piece(block.path, block.rows, info=block)
-            pieces.append(SignedPiece(piece, sign, tuple(holes.get(block.path, ()))))
-        pieces += [
-            SignedPiece(Piece(item.block, item.rows, image=item.path), sign)
-            for item in images
-            # The others are left out by position when their block is read.
-            if item.block not in whole
-        ]
-    return tuple(pieces)
 
 
 def touched_pieces(triple: Triple, infos: Mapping[str, Block]) -> tuple[Touched, ...]:
@@ -474,10 +411,6 @@ def _by_block(state: State) -> dict[str, set[str]]:
     for image, path in state.deletions:
         found.setdefault(path, set()).add(image)
     return found
-
-
-Bounds: TypeAlias = Mapping[str, ColumnStats]
-"""What is known of a file's columns, by field id; what is not known can be anything."""
 
 
 class _Range(NamedTuple):

@@ -37,8 +37,7 @@ from dbt.adapters.vcs.engines.port import (
     TableParts,
     whole_table,
 )
-from dbt.adapters.vcs.sql.syntax.parser import parse
-from dbt.adapters.vcs.sql.syntax.statement import Query
+from dbt.adapters.vcs.sql.syntax.parser import Query, parse
 from dbt.adapters.vcs.table.quoting import quoted
 
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ from typing import Any, Final
 
 from dbt.adapters.vcs.core.model import Function, RelationName
 from dbt.adapters.vcs.engines.port import TableMount, TemporaryDefinition
-from dbt.adapters.vcs.sql.syntax.lexer import Token, tokenize
+from dbt.adapters.vcs.sql.syntax.lexer import Edit, Token, edited, tokenize
 from dbt.adapters.vcs.sql.syntax.mentions import calls_of
 from dbt.adapters.vcs.sql.syntax.names import CATALOG, Name, Reference
-from dbt.adapters.vcs.sql.syntax.statement import Edit, edited, longer_names, renames, shortened
+from dbt.adapters.vcs.sql.syntax.parser import longer_names, renames, shortened
 from dbt.adapters.vcs.table.quoting import quoted, quoted_relation
 
 PREFIX: Final = "__vcs_"

@@ -30,12 +30,13 @@ from dbt.adapters.vcs.sql.syntax.insertion import Insert
 from dbt.adapters.vcs.sql.syntax.lexer import tokenize
 from dbt.adapters.vcs.sql.syntax.mentions import calls_of
 from dbt.adapters.vcs.sql.syntax.names import SESSION, Name
-from dbt.adapters.vcs.sql.syntax.parser import for_spark, parse
-from dbt.adapters.vcs.sql.syntax.statement import (
+from dbt.adapters.vcs.sql.syntax.parser import (
     CreateTemporaryView,
     Query,
     SparkCommand,
     Statement,
+    for_spark,
+    parse,
     query_of,
 )
 from dbt.adapters.vcs.table.quoting import quoted

@@ -39,7 +39,7 @@ from dbt.adapters.vcs.engines.dataframes.name_registry import (
 from dbt.adapters.vcs.engines.engine_errors import StatementError
 from dbt.adapters.vcs.engines.port import PRIVATE, Column, TableMount
 from dbt.adapters.vcs.sql.syntax.lexer import tokenize
-from dbt.adapters.vcs.sql.syntax.statement import query_of
+from dbt.adapters.vcs.sql.syntax.parser import query_of
 from dbt.adapters.vcs.table.quoting import quoted, sql_type
 from dbt.adapters.vcs.table.types import RAW_TYPE_KEY
 

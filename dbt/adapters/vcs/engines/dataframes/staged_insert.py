@@ -23,8 +23,7 @@ from dbt.adapters.vcs.engines.dataframes.spark_rows import columns_of_schema
 from dbt.adapters.vcs.engines.port import Column
 from dbt.adapters.vcs.sql.syntax.insertion import Insert
 from dbt.adapters.vcs.sql.syntax.lexer import tokenize
-from dbt.adapters.vcs.sql.syntax.parser import parse
-from dbt.adapters.vcs.sql.syntax.statement import Statement
+from dbt.adapters.vcs.sql.syntax.parser import Statement, parse
 from dbt.adapters.vcs.table.quoting import literal, quoted, sql_type
 
 

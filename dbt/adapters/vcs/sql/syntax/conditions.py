@@ -10,9 +10,8 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor, read_expression
-from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, decode, tokenize
+from dbt.adapters.vcs.sql.syntax.lexer import Kind, Slice, Token, decode, tokenize
 from dbt.adapters.vcs.sql.syntax.names import Name, is_name, qualifiers_of
-from dbt.adapters.vcs.sql.syntax.statement import Slice
 
 
 def where_clause(condition: str) -> str:

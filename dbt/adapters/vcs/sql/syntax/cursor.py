@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, NoReturn, TypeVar
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, decode, padded
+from dbt.adapters.vcs.sql.syntax.lexer import Kind, Slice, Token, decode, padded
 from dbt.adapters.vcs.sql.syntax.names import (
     CATALOG,
     At,
@@ -17,7 +17,6 @@ from dbt.adapters.vcs.sql.syntax.names import (
     read_relation,
     read_version,
 )
-from dbt.adapters.vcs.sql.syntax.statement import Query, Slice, query_of
 
 T = TypeVar("T")
 
@@ -251,13 +250,6 @@ class TokenCursor:
         if first == self.index:
             self.fail("an expression")
         return self.text[self.tokens[first].start : self.last.end]
-
-    def query(self) -> Query:
-        """Read a query, which extends to the end of the statement."""
-        if self.done:
-            self.fail("a query")
-        first, self.index = self.index, len(self.tokens) - 1
-        return query_of(self.text, self.tokens[first:-1])
 
     def end(self) -> None:
         """Raise if the statement continues."""

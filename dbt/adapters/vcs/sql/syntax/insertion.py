@@ -15,20 +15,11 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
 )
 from dbt.adapters.vcs.sql.syntax.cursor import BEFORE_AN_OPERAND, TokenCursor, read_expression
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
-from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token
+from dbt.adapters.vcs.sql.syntax.lexer import Edit, Kind, Slice, Token, edited
 from dbt.adapters.vcs.sql.syntax.mentions import places_of
 from dbt.adapters.vcs.sql.syntax.names import Reference, Target, is_name
-from dbt.adapters.vcs.sql.syntax.parser import reads
+from dbt.adapters.vcs.sql.syntax.parser import OnRelation, Query, SparkCommand, joined_query, reads
 from dbt.adapters.vcs.sql.syntax.scan import QUERY_WORDS
-from dbt.adapters.vcs.sql.syntax.statement import (
-    Edit,
-    OnRelation,
-    Query,
-    Slice,
-    SparkCommand,
-    edited,
-    joined_query,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import Final, NamedTuple
 
@@ -193,3 +193,29 @@ def _escaped(found: re.Match[str]) -> str:
     if octal:
         return chr(int(octal, 8))
     return _NAMED.get(other, other)
+
+
+class Slice(NamedTuple):
+    """Offsets in a statement; an empty slice is a place for an insertion."""
+
+    start: int
+    end: int
+
+
+class Edit(NamedTuple):
+    """A slice of a text, by offsets, and its replacement."""
+
+    start: int
+    end: int
+    text: str
+
+
+def edited(text: str, edits: Iterable[Edit]) -> str:
+    """Return the text with slices replaced; they may be in any order but must not overlap."""
+    parts: list[str] = []
+    position = 0
+    for edit in sorted(edits):
+        parts += (text[position : edit.start], edit.text)
+        position = edit.end
+    parts.append(text[position:])
+    return "".join(parts)

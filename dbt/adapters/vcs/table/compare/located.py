@@ -14,8 +14,7 @@ import pyarrow.compute as pc
 
 from dbt.adapters.vcs.core.errors import DamagedError, InputError
 from dbt.adapters.vcs.core.model import Field
-from dbt.adapters.vcs.core.plan.delta import Delta
-from dbt.adapters.vcs.core.plan.states import Piece, SignedPiece, signed_pieces
+from dbt.adapters.vcs.core.plan.delta import Delta, Piece, SignedPiece, signed_pieces
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.table.compare.comparison import Counts
 from dbt.adapters.vcs.table.equality import Codes, equal_pairs, group_ids, group_in_steps

@@ -24,14 +24,15 @@ from dbt.adapters.vcs.sql.snapshot_merge import SnapshotMerge, SnapshotPick
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
 from dbt.adapters.vcs.sql.syntax.excerpts import excerpt, own_place
 from dbt.adapters.vcs.sql.syntax.insertion import Insert
+from dbt.adapters.vcs.sql.syntax.lexer import edited
 from dbt.adapters.vcs.sql.syntax.names import Reference
-from dbt.adapters.vcs.sql.syntax.parser import for_spark, read
-from dbt.adapters.vcs.sql.syntax.statement import (
+from dbt.adapters.vcs.sql.syntax.parser import (
     CreateTemporaryView,
     Query,
     SparkCommand,
     Statement,
-    edited,
+    for_spark,
+    read,
     renames,
 )
 from dbt.adapters.vcs.sql.view import AlterViewAs, CreateView

@@ -9,8 +9,7 @@ from typing import Protocol
 
 import msgspec
 
-from dbt.adapters.vcs.changes.writes.checks import checks_of
-from dbt.adapters.vcs.changes.writes.keys import may_clash
+from dbt.adapters.vcs.changes.writes.checks import checks_of, may_clash
 from dbt.adapters.vcs.core.errors import ReadOnlyError, VcsError
 from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId, TreeId
 from dbt.adapters.vcs.core.model import Entry, RelationName, Run, Snapshot, TableEntry

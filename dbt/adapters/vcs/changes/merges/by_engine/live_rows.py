@@ -21,8 +21,8 @@ import pyarrow as pa
 from dbt.adapters.vcs.changes.diffs.diff_query import files_mount, image_relations
 from dbt.adapters.vcs.core.model import Block, Field, Tombstone
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
-from dbt.adapters.vcs.core.plan.delta import Deletion
-from dbt.adapters.vcs.core.plan.states import Piece, State
+from dbt.adapters.vcs.core.plan.delta import Deletion, Piece
+from dbt.adapters.vcs.core.plan.states import State
 from dbt.adapters.vcs.engines.port import VersionMounts
 from dbt.adapters.vcs.sql.syntax.conditions import where_clause
 from dbt.adapters.vcs.table.compare.located import Places

@@ -20,7 +20,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timezone, tzinfo
-from functools import cached_property
+from functools import cached_property, reduce
 from shlex import quote
 from typing import Any, Final
 
@@ -34,7 +34,7 @@ from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.ids import SnapshotId, new_table_id
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.table.equality import codes_of, group_ids
+from dbt.adapters.vcs.table.equality import codes_of, group_ids, has_value
 from dbt.adapters.vcs.table.exact_values import Given, key_value
 from dbt.adapters.vcs.table.files.block_reader import Files, Positions
 from dbt.adapters.vcs.table.files.footers import read_blocks
@@ -251,6 +251,32 @@ class ConflictTable:
         """Return the key of a row for messages."""
         pairs = zip(self.key or self.columns, self.keys[row], strict=True)
         return ", ".join(f"{name}={'NULL' if value is None else value}" for name, value in pairs)
+
+    def rows_of(self, key: Mapping[str, Given], *, again: bool) -> Positions:
+        """Return the rows with a key; without a key the open rows, or all of them.
+
+        Raises:
+            InputError: There is no such column, or a value does not fit its type.
+        """
+        if not key:
+            word = self.rows.column(RESOLUTION)
+            # Only open ones, so that a choice for all of them undoes none that was made before.
+            is_open = pc.is_null(word).to_numpy(zero_copy_only=False)
+            return np.flatnonzero(is_open | again)
+        fits = pa.array([True] * len(self.rows), pa.bool_())
+        for column, given in key.items():
+            names = [f"{side}_{column}".lower() for side in ("base", "our", "their")]
+            there = [field for field in self.fields if field.name.lower() in names]
+            if not there:
+                raise InputError(f"{self.name} has no column {column!r} to look for {given!r} in.")
+            sides = [
+                has_value(
+                    self.rows.column(field.name), key_value(self.name, column, field.type, given)
+                )
+                for field in there
+            ]
+            fits = pc.and_(fits, reduce(pc.or_, sides))
+        return np.flatnonzero(fits.to_numpy(zero_copy_only=False))
 
     def having_choice(self) -> ConflictTable:
         """Return the table with only the rows that have a choice."""

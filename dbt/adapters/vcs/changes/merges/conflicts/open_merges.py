@@ -1,22 +1,38 @@
-"""Open merges: merges that wait on their own branch for their conflicts to be resolved."""
+"""Open merges: merges that wait on their own branch for their conflicts to be resolved.
+
+Many verbs ask whether a merge waits, so what reads its rows is loaded when rows are looked at.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from shlex import quote
-from typing import Final
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice, Mode
 from dbt.adapters.vcs.core.branches import Branch
-from dbt.adapters.vcs.core.errors import NotFoundError
-from dbt.adapters.vcs.core.ids import CommitId
-from dbt.adapters.vcs.core.model import RelationName
-from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
+from dbt.adapters.vcs.core.ids import CommitId, TreeId
+from dbt.adapters.vcs.core.model import Field, RelationName, TableEntry, Tree
+from dbt.adapters.vcs.core.repository import Proposal, Repository
+from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import ConflictTable, RowChoice
 
 PREFIX: Final = "merges/"
 """The conflicts of a merge into `main` are on the branch `merges/main`."""
+
+# Rows that an error shows.
+_SHOWN: Final = 100
+# Characters of a row that an error shows: a value may have megabytes.
+_LONGEST: Final = 500
+
+Kind: TypeAlias = Literal["rows", "schema", "relation"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,49 +78,6 @@ class OpenMerge:
             "whole": json.dumps({str(name): text for name, text in self.whole.items()}),
             "choices": json.dumps({str(name): item.value for name, item in self.choices.items()}),
         }
-
-
-def open_merge_of(branch: Branch) -> OpenMerge | None:
-    """Return the merge whose conflicts a branch holds; None for any other branch."""
-    state = branch.state
-    if "merge" not in state:
-        return None
-    return OpenMerge(
-        source=state["merge"],
-        theirs=CommitId(state["theirs"]),
-        target=state["target"],
-        mode=Mode(state["mode"]) if state["mode"] else None,
-        terms=Terms.of(state),
-        whole={_name(key): text for key, text in json.loads(state["whole"]).items()},
-        choices={_name(key): Choice(text) for key, text in json.loads(state["choices"]).items()},
-        head=branch.head,
-    )
-
-
-def find_open_merge(repository: Repository, target: str) -> OpenMerge:
-    """Return the open merge into a branch.
-
-    Raises:
-        NotFoundError: There is none.
-    """
-    branch = repository.find_branch(PREFIX + target)
-    found = open_merge_of(branch) if branch else None
-    if found is None:
-        raise NotFoundError(
-            f"No merge into {target!r} is waiting for conflicts to be resolved. "
-            f"Begin one: dbt-vcs merge SOURCE {quote(target)}"
-        )
-    return found
-
-
-def open_merges(repository: Repository) -> list[OpenMerge]:
-    """Return all open merges, by target."""
-    return [found for b in repository.branches() if (found := open_merge_of(b)) is not None]
-
-
-def _name(text: str) -> RelationName:
-    schema, _, identifier = text.partition(".")
-    return RelationName(schema, identifier)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,3 +133,317 @@ class Terms:
             require=tuple(state.get("require", "").split()),
             ff_only=state.get("ff_only") == "yes",
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clash:
+    """One relation that a merge could not decide.
+
+    Attributes:
+        name: The relation; an empty identifier means a schema's comment and properties.
+        kind: `rows`: some of its rows; `schema`: its columns; `relation`: the relation as a
+            whole, such as changed on one side and dropped on the other.
+        message: What each side did, as a clause.
+        rows: The rows in conflict: `base_*`, `our_*`, `their_*`, `our_diff_type`,
+            `their_diff_type`; None unless `kind` is `rows`.
+        more: How many rows in conflict are not among `rows`, of which there are too many.
+        columns: Types of the columns of `rows`.
+        key: Columns of the relation's primary key, in its order; empty without one.
+        required: Its NOT NULL columns.
+    """
+
+    name: RelationName
+    kind: Kind
+    message: str
+    rows: pa.Table | None = None
+    more: int = 0
+    columns: tuple[Field, ...] = ()
+    key: tuple[str, ...] = ()
+    required: frozenset[str] = frozenset()
+
+    def __str__(self) -> str:
+        if self.rows is None:
+            return f"{self.subject}: {self.message}"
+        return f"{self.subject}: {self.count} {self.message}"
+
+    @property
+    def subject(self) -> str:
+        """The relation's name; or `schema s`, for a schema's comment and properties."""
+        return str(self.name) if self.name.identifier else f"schema {self.name.schema}"
+
+    @property
+    def count(self) -> int:
+        """Number of conflicts."""
+        return 1 if self.rows is None else int(self.rows.num_rows) + self.more
+
+
+def open_merge_of(branch: Branch) -> OpenMerge | None:
+    """Return the merge whose conflicts a branch holds; None for any other branch."""
+    state = branch.state
+    if "merge" not in state:
+        return None
+    return OpenMerge(
+        source=state["merge"],
+        theirs=CommitId(state["theirs"]),
+        target=state["target"],
+        mode=Mode(state["mode"]) if state["mode"] else None,
+        terms=Terms.of(state),
+        whole={_name(key): text for key, text in json.loads(state["whole"]).items()},
+        choices={_name(key): Choice(text) for key, text in json.loads(state["choices"]).items()},
+        head=branch.head,
+    )
+
+
+def find_open_merge(repository: Repository, target: str) -> OpenMerge:
+    """Return the open merge into a branch.
+
+    Raises:
+        NotFoundError: There is none.
+    """
+    branch = repository.find_branch(PREFIX + target)
+    found = open_merge_of(branch) if branch else None
+    if found is None:
+        raise NotFoundError(
+            f"No merge into {target!r} is waiting for conflicts to be resolved. "
+            f"Begin one: dbt-vcs merge SOURCE {quote(target)}"
+        )
+    return found
+
+
+def open_merges(repository: Repository) -> list[OpenMerge]:
+    """Return all open merges, by target."""
+    return [found for b in repository.branches() if (found := open_merge_of(b)) is not None]
+
+
+def keep(
+    repository: Repository,
+    merge: OpenMerge,
+    clashes: Iterable[Clash],
+    *,
+    author: str,
+    decided: bool = False,
+) -> OpenMerge:
+    """Store the conflicts of a merge, replacing those of an earlier merge into the same branch.
+
+    Choices made before for the same conflicts of the same commit are kept. `merge.head` is the
+    target's head; the returned merge points to the new branch.
+
+    Args:
+        repository: The repository.
+        merge: The merge.
+        clashes: Its conflicts.
+        author: The author to record.
+        decided: True if choices were made before and these are the conflicts left over; the
+            decided conflicts are then kept as well.
+
+    Raises:
+        ConflictError: There are more conflicts than can be decided one by one.
+    """
+    from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import ConflictTable
+
+    clashes = tuple(clashes)
+    for item in clashes:
+        _refuse_many(item)
+    whole = {item.name: item.message for item in clashes if item.rows is None}
+    tables = {
+        item.name: ConflictTable.of(
+            item.name, item.rows, item.columns, key=item.key, required=item.required
+        )
+        for item in clashes
+        if item.rows is not None
+    }
+    choices: Mapping[RelationName, Choice] = {}
+    branch = repository.find_branch(merge.branch)
+    earlier = open_merge_of(branch) if branch else None
+    # Choices made when merging another commit were about other rows.
+    if earlier is not None and earlier.theirs == merge.theirs:
+        choices = _still_chosen(earlier, whole, decided=decided)
+        whole = {**{name: earlier.whole[name] for name in choices}, **whole}
+        tables = _carried(tables, tables_of(repository, earlier), decided=decided)
+    merge = replace(merge, whole=whole, choices=choices)
+    if branch is not None:
+        repository.delete_branch(merge.branch, author=author, note="begun again")
+    # The tree holds only conflict tables: the branch shows what there is to decide.
+    changes = TreeChanges(
+        schemas={name.schema: SchemaInfo() for name in tables},
+        relations={
+            name: TableEntry(snapshot=table.put(repository)) for name, table in tables.items()
+        },
+    )
+    tree = repository.edit(TreeId(repository.objects.put(Tree())), changes)
+    # Built from an existing branch's name, which may predate the rules for names. It holds a merge
+    # once it shows the conflicts, not before: this process may die in between.
+    branch = repository.create_branch(
+        merge.branch, merge.head, author=author, note=f"merge {merge.source}", check=False
+    )
+    landed = repository.land(
+        Proposal(
+            branch=merge.branch,
+            base=branch.head,
+            tree=tree,
+            author=author,
+            message=f"Conflicts of merging {merge.source} into {merge.target}",
+            state=merge.state,
+            # Relations that conflict as a whole have no conflict table.
+            allow_empty=True,
+            # If a purge has replaced this commit meanwhile, its rows are in new files, and nothing
+            # lands.
+            read=(merge.theirs,),
+        )
+    )
+    return replace(merge, head=landed.commit)
+
+
+def _refuse_many(clash: Clash) -> None:
+    if clash.rows is None or not clash.more:
+        return
+    from dbt.adapters.vcs.table.python_values import python_rows
+
+    shown = "; ".join(str(row)[:_LONGEST] for row in python_rows(clash.rows.slice(0, _SHOWN)))
+    raise ConflictError(
+        f"{clash}, too many to be decided one by one, such as: {shown}. Nothing was changed. "
+        "Merge with a mode for all of them: --on-conflict skip, accept or cell."
+    )
+
+
+def _still_chosen(
+    earlier: OpenMerge, whole: Mapping[RelationName, str], *, decided: bool
+) -> dict[RelationName, Choice]:
+    """Return the choices for relations as a whole that an earlier merge hands on."""
+    return {
+        name: choice
+        for name, choice in earlier.choices.items()
+        # It is the same conflict if both sides did the same as then.
+        if (decided and name not in whole) or earlier.whole[name] == whole.get(name)
+    }
+
+
+def tables_of(repository: Repository, merge: OpenMerge) -> dict[RelationName, ConflictTable]:
+    """Return the rows in conflict of each relation, by name."""
+    from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import ConflictTable
+
+    tree = repository.tree(merge.head)
+    found: dict[RelationName, ConflictTable] = {}
+    for schema in tree.schemas():
+        for identifier, entry in tree.relations(schema).items():
+            if isinstance(entry, TableEntry):
+                name = RelationName(schema, identifier)
+                snapshot = repository.objects.snapshot(entry.snapshot)
+                found[name] = ConflictTable.read(repository, name, snapshot)
+    return found
+
+
+def choose(
+    repository: Repository,
+    merge: OpenMerge,
+    name: RelationName,
+    chosen: RowChoice,
+    *,
+    author: str,
+) -> tuple[OpenMerge, int]:
+    """Resolve conflicts of a relation, or only those of a key; return how many there were.
+
+    Without a key, the open conflicts are resolved. With one, all rows are in which any side has
+    these column values, including rows resolved before.
+
+    Args:
+        repository: The repository.
+        merge: The merge.
+        name: The relation.
+        chosen: The choice, and what it is for.
+        author: The author to record.
+
+    Raises:
+        NotFoundError: The relation has no conflict, or no row with that key.
+        InputError: A column doesn't exist, a value doesn't fit its type, or the relation
+            conflicts as a whole.
+    """
+    from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import (
+        ConflictTable,
+        exact_values,
+        given_row,
+    )
+
+    entry = repository.tree(merge.head).entry(name)
+    if name in merge.whole and (entry is None or name not in merge.choices):
+        return _resolved_whole(repository, merge, name, chosen, author=author)
+    if not isinstance(entry, TableEntry):
+        known = sorted(map(str, [*merge.whole, *tables_of(repository, merge)]))
+        raise NotFoundError(
+            f"{name} has no conflicts; expected one of: {', '.join(known) or 'none'}."
+        )
+    table = ConflictTable.read(repository, name, repository.objects.snapshot(entry.snapshot))
+    key, values = chosen.key, chosen.values
+    rows = table.rows_of(key, again=chosen.again)
+    if key and not len(rows):
+        shown = ", ".join(f"{column}={value}" for column, value in key.items())
+        raise NotFoundError(f"No conflict of {name} has the key {shown}.")
+    if not len(rows):
+        return merge, 0
+    if values:
+        exact = exact_values(table, values)
+        table = table.with_given(
+            {row: given_row(table, row, exact, chosen.choice) for row in rows.tolist()}
+        )
+    else:
+        table = table.chosen(rows, chosen.choice)
+    what = Choice.CUSTOM if values else chosen.choice
+    tree = repository.edit(
+        repository.tree(merge.head).id,
+        TreeChanges(relations={name: TableEntry(snapshot=table.put(repository))}),
+    )
+    landed = repository.land(
+        Proposal(
+            branch=merge.branch,
+            base=merge.head,
+            tree=tree,
+            author=author,
+            message=f"Resolve {len(rows)} of {name} with {what}",
+        )
+    )
+    return replace(merge, head=landed.commit), len(rows)
+
+
+def _resolved_whole(
+    repository: Repository,
+    merge: OpenMerge,
+    name: RelationName,
+    chosen: RowChoice,
+    *,
+    author: str,
+) -> tuple[OpenMerge, int]:
+    if chosen.key or chosen.values or chosen.choice is None:
+        raise InputError(
+            f"{name} conflicts as a whole ({merge.whole[name]}); give no key and no values, but "
+            "ours, theirs, base or delete."
+        )
+    if name in merge.choices and not chosen.again:
+        return merge, 0
+    resolved = replace(merge, choices={**merge.choices, name: chosen.choice})
+    repository.set_state(merge.branch, resolved.state, author=author)
+    return resolved, 1
+
+
+def _carried(
+    new: Mapping[RelationName, ConflictTable],
+    old: Mapping[RelationName, ConflictTable],
+    *,
+    decided: bool,
+) -> dict[RelationName, ConflictTable]:
+    """Return conflict tables with earlier choices for the same conflicts carried over."""
+    found = dict(new)
+    for name, before in old.items():
+        chosen = before.having_choice()
+        after = new.get(name)
+        if after is None:
+            if decided and len(chosen.rows):
+                found[name] = chosen
+        # Under other columns or another key, the choices were about other rows.
+        elif after.fields == before.fields and after.key == before.key:
+            found[name] = after.carrying(chosen, others=decided)
+    return found
+
+
+def _name(text: str) -> RelationName:
+    schema, _, identifier = text.partition(".")
+    return RelationName(schema, identifier)

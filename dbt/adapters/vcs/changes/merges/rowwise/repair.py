@@ -29,8 +29,9 @@ from dbt.adapters.vcs.changes.merges.rowwise.row_policy import RowPolicy
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Block, Field, Tombstone
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.plan.delta import Piece
 from dbt.adapters.vcs.core.plan.schema_merge import Definition
-from dbt.adapters.vcs.core.plan.states import DeletionKey, Piece, State, Triple
+from dbt.adapters.vcs.core.plan.states import DeletionKey, State, Triple
 from dbt.adapters.vcs.table.compare.located import (
     Located,
     Mask,

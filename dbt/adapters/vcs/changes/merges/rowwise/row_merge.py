@@ -41,10 +41,10 @@ from dbt.adapters.vcs.changes.merges.rowwise.row_outcome import (
 )
 from dbt.adapters.vcs.changes.merges.rowwise.row_policy import RowPolicy
 from dbt.adapters.vcs.changes.merges.rowwise.side_fitting import Fitting, entries_of_blocks
-from dbt.adapters.vcs.changes.writes.keys import shown
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import WriteId, new_write_id
 from dbt.adapters.vcs.core.model import Field, Snapshot
+from dbt.adapters.vcs.core.plan.delta import Piece
 from dbt.adapters.vcs.core.plan.schema_merge import (
     Definition,
     SchemaConflict,
@@ -52,7 +52,6 @@ from dbt.adapters.vcs.core.plan.schema_merge import (
     merge_definitions,
 )
 from dbt.adapters.vcs.core.plan.states import (
-    Piece,
     State,
     Triple,
     compare,
@@ -66,6 +65,7 @@ from dbt.adapters.vcs.engines.port import RowSession
 from dbt.adapters.vcs.table.compare.comparison import Counts
 from dbt.adapters.vcs.table.files.block_reader import Files, is_readable
 from dbt.adapters.vcs.table.limits import CONDITION_LIMITS, MERGE_LIMITS, Limits, in_process_first
+from dbt.adapters.vcs.table.python_values import shown
 from dbt.adapters.vcs.table.quoting import quoted
 
 _FAIL: Final = RowPolicy()

@@ -19,9 +19,9 @@ from dbt.adapters.vcs.core.errors import ConflictError, VcsError
 from dbt.adapters.vcs.core.ids import Micros, SnapshotId, WriteId
 from dbt.adapters.vcs.core.model import Block, Consumption, Field, Origin, Snapshot, Tombstone
 from dbt.adapters.vcs.core.origins.lineage import merged_consumption
-from dbt.adapters.vcs.core.plan.delta import Deletion, Delta, delta
+from dbt.adapters.vcs.core.plan.delta import Deletion, Delta, Piece, delta
 from dbt.adapters.vcs.core.plan.schema_merge import Definition
-from dbt.adapters.vcs.core.plan.states import Piece, State, Triple
+from dbt.adapters.vcs.core.plan.states import State, Triple
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import delete_below
 from dbt.adapters.vcs.table.compare.comparison import Counts

@@ -30,7 +30,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dbt.adapters.vcs.changes.diffs.diff_query import files_mount, image_relations
-from dbt.adapters.vcs.changes.writes.keys import shown
 from dbt.adapters.vcs.changes.writes.tombstone_ranges import tombstone_folder, write_tombstones
 from dbt.adapters.vcs.core.errors import ConflictError, UnsupportedError
 from dbt.adapters.vcs.core.ids import WriteId
@@ -46,9 +45,9 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.model.data_type import FLOATS, INTEGERS, type_of
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN, widens
 from dbt.adapters.vcs.core.plan.compaction import carried_out
-from dbt.adapters.vcs.core.plan.delta import Deletion, delta
+from dbt.adapters.vcs.core.plan.delta import Deletion, Piece, delta
 from dbt.adapters.vcs.core.plan.schema_merge import Definition, Side
-from dbt.adapters.vcs.core.plan.states import DeletionKey, Piece
+from dbt.adapters.vcs.core.plan.states import DeletionKey
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Destination, Rewriter, Rewriters, told_rows
 from dbt.adapters.vcs.sql.syntax.conditions import where_clause
@@ -59,7 +58,7 @@ from dbt.adapters.vcs.table.files.footers import WrittenFiles, read_blocks
 from dbt.adapters.vcs.table.files.parquet import can_write, write_rows, write_tombstone
 from dbt.adapters.vcs.table.limits import Limits, in_process_first
 from dbt.adapters.vcs.table.manifests import put_segments
-from dbt.adapters.vcs.table.python_values import python_rows
+from dbt.adapters.vcs.table.python_values import python_rows, shown
 from dbt.adapters.vcs.table.quoting import quoted, sql_type
 from dbt.adapters.vcs.table.types import arrow_type
 

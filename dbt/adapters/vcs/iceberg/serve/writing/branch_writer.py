@@ -28,7 +28,7 @@ from dbt.adapters.vcs.iceberg.serve.rest_protocol import (
 from dbt.adapters.vcs.iceberg.serve.writing.commit_request import target
 from dbt.adapters.vcs.sql.schema import CreateSchema, DropSchema
 from dbt.adapters.vcs.sql.syntax.names import Name
-from dbt.adapters.vcs.sql.syntax.statement import Statement
+from dbt.adapters.vcs.sql.syntax.parser import Statement
 from dbt.adapters.vcs.sql.table import DropRelation, RenameRelation
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace, landed_commit
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from dbt.adapters.vcs.changes.writes.keys import PRIMARY_KEY
+from dbt.adapters.vcs.changes.writes.checks import PRIMARY_KEY
 from dbt.adapters.vcs.core.model import RelationName, Schema
 from dbt.adapters.vcs.core.model.data_type import Type
 from dbt.adapters.vcs.core.model.snapshot import IDENTIFIERS
@@ -20,7 +20,7 @@ from dbt.adapters.vcs.sql.alter import AddColumns, AlterColumn, DropColumns, Ren
 from dbt.adapters.vcs.sql.properties import SetProperties, UnsetProperties
 from dbt.adapters.vcs.sql.syntax.clauses import ColumnDef
 from dbt.adapters.vcs.sql.syntax.names import list_of
-from dbt.adapters.vcs.sql.syntax.statement import Statement
+from dbt.adapters.vcs.sql.syntax.parser import Statement
 
 _DECIMAL: Final = re.compile(r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from dbt.adapters.vcs.changes.writes.keys import PRIMARY_KEY
+from dbt.adapters.vcs.changes.writes.checks import PRIMARY_KEY
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.model import Commit, RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository

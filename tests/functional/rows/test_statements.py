@@ -129,7 +129,7 @@ def test_partitions_that_only_the_engine_spells(shop: Shop) -> None:
 def test_an_empty_text_is_no_partition(shop: Shop) -> None:
     name = shop.make("k int, p string", "values (1, 'x')", by="p")
     before = shop.version(name)
-    with pytest.raises(VcsError, match="holds an empty string"):
+    with pytest.raises(VcsError, match="'p' holds an empty string"):
         shop.sql(f"update {name} set p = ''")
     assert shop.version(name) == before
 

@@ -248,3 +248,27 @@ def test_new_rows_take_three_files_however_many_were_there(lake: Lake) -> None:
         "_exported",
         "s",
     }
+
+
+def test_what_a_purge_overtook_is_taken_back_without_a_hint_to_a_missing_file(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A purge ends between the first attempt and the second.
+    purges = iter([0, 1])
+    monkeypatch.setattr(lake.repository.maintenance, "settled", lambda: next(purges, 1))
+    delete, deleted = lake.blobs.delete, list[str]()
+
+    def looked_at(path: str) -> None:
+        delete(path)
+        deleted.append(path)
+        hint = f"{folder(lake).folder_of(T)}/version-hint.text"
+        # This process may die here.
+        assert folder(lake).versions(T) or not lake.blobs.exists(hint)
+
+    monkeypatch.setattr(lake.blobs, "delete", looked_at)
+    assert export(lake).written == ("s.t",)
+    assert [path.rpartition("/")[2] for path in deleted if "/s/t/" in path] == [
+        "version-hint.text",
+        "v1.metadata.json",
+    ]
+    assert lake.blobs.get(f"{folder(lake).folder_of(T)}/version-hint.text") == b"1"

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Annotated
+from typing import IO, Annotated, Literal
 
 import click
 
@@ -33,10 +33,7 @@ def cat_command(
         int | None, Option("At most so many rows.", "-n", type=click.IntRange(min=1))
     ] = None,
     format: Annotated[
-        str,
-        Option(
-            "json is one object a line.", type=click.Choice(("csv", "json", "arrow", "parquet"))
-        ),
+        Literal["csv", "json", "arrow", "parquet"], "json is one object a line."
     ] = "csv",
     output: Annotated[
         str | None, Option("Write a file instead of standard output.", "-o", metavar="FILE")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Final, NamedTuple, get_args
+from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import click
 
@@ -496,10 +496,7 @@ def diff_command(
         tuple[str, ...] | None,
         Option("Compare only these columns and the key.", type=NameList(), metavar="A,B"),
     ] = None,
-    shape: Annotated[
-        DiffShape,
-        Option("How to show the rows of a table.", type=click.Choice(get_args(DiffShape))),
-    ] = "changes",
+    shape: Annotated[DiffShape, "How to show the rows of a table."] = "changes",
     limit: Annotated[int, rows_limit()] = 50,
 ) -> None:
     """Show how two commits differ.

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated
-
-import click
+from typing import Annotated, Literal
 
 from dbt.adapters.vcs.commands.layout import Block, Span, counted, line
 from dbt.adapters.vcs.commands.session import CommandSession
@@ -23,11 +21,8 @@ def export_command(
     ] = None,
     all: Annotated[bool, "Write tables that did not change, too."] = False,
     format_version: Annotated[
-        str | None,
-        Option(
-            "Version of Iceberg's format.  [default: that of vcs.yml, else 2]",
-            type=click.Choice(["2", "3"]),
-        ),
+        Literal["2", "3"] | None,
+        "Version of Iceberg's format.  [default: that of vcs.yml, else 2]",
     ] = None,
 ) -> None:
     """Let other engines read a branch's tables, without a server.

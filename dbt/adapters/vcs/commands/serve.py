@@ -6,7 +6,7 @@ import os
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import click
 
@@ -53,11 +53,8 @@ def serve_command(
     ] = None,
     vended: Annotated[bool, "Hand the credentials of the object store on to clients."] = False,
     format_version: Annotated[
-        str,
-        Option(
-            "Iceberg's format version of tables whose property format-version is not set.",
-            type=click.Choice(["2", "3"]),
-        ),
+        Literal["2", "3"],
+        "Iceberg's format version of tables whose property format-version is not set.",
     ] = "2",
     max_connections: Annotated[
         int, Option("Connections at once.", type=click.IntRange(2))

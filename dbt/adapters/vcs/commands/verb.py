@@ -5,7 +5,18 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
-from typing import Annotated, Any, Concatenate, Final, Literal, TypeAlias, get_args, get_origin
+from types import UnionType
+from typing import (
+    Annotated,
+    Any,
+    Concatenate,
+    Final,
+    Literal,
+    TypeAlias,
+    Union,
+    get_args,
+    get_origin,
+)
 
 import click
 from click.core import ParameterSource
@@ -130,10 +141,11 @@ def _param(parameter: inspect.Parameter) -> click.Parameter:
         more = said if isinstance(said, Option) else Option(said)
     is_list = get_origin(kind) is tuple
     settings: dict[str, Any] = {"required": parameter.default is parameter.empty}
+    if get_origin(kind) in (Union, UnionType):
+        # `int | None`: None only says that it need not be given.
+        kind = next(each for each in get_args(kind) if each is not type(None))
     if get_origin(kind) is Literal:
         settings["type"] = click.Choice(get_args(kind))
-    # `int | None`: None only says that it need not be given.
-    kind = next((each for each in get_args(kind) if each is not type(None)), kind)
     if kind in (int, float):
         settings["type"] = kind
     # A flag that is off by default has nothing to show.

@@ -139,7 +139,7 @@ class _Export:
         self._folder: ExportFolder = export_folder(repository.blobs, branch)
         self._head: Branch = repository.branch(branch)
         self._written: set[RelationName] = set()
-        self._paths: set[str] = set()
+        self._files: set[tuple[RelationName, int]] = set()
         self._removed: set[RelationName] = set()
         self._refused: dict[str, str] = {}
         self._views: dict[str, str] = {}
@@ -177,8 +177,8 @@ class _Export:
 
     def take_back(self) -> None:
         """Delete the tables' metadata files that this export wrote."""
-        each(self._repository.blobs.delete, sorted(self._paths))
-        self._paths.clear()
+        self._folder.take_back(self._files)
+        self._files.clear()
 
     def report(self) -> BranchExport:
         """Return what was done."""
@@ -299,10 +299,10 @@ class _Export:
                 else:
                     new[relation] = NumberedFile(last + 1, data)
             # Before they are there: this may end at any time.
-            self._paths |= {folder.path_of(name, file) for name, file in new.items()}
+            self._files |= {(name, file.number) for name, file in new.items()}
             # Where another export took the number, the next turn looks at what it wrote.
             lost = folder.add(new)
-            self._paths -= {folder.path_of(name, new[name]) for name in lost}
+            self._files -= {(name, new[name].number) for name in lost}
             written = {name: file for name, file in new.items() if name not in lost}
             shown |= {name: Showing(file.number, versions[name]) for name, file in written.items()}
             folder.show(shown)

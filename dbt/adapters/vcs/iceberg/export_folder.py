@@ -147,9 +147,9 @@ class ExportFolder:
         """Return the folder of a table's metadata, relative to the repository."""
         return f"{self.path}/{relation.schema}/{relation.identifier}/metadata"
 
-    def path_of(self, relation: RelationName, file: NumberedFile) -> str:
+    def _path_of(self, relation: RelationName, number: int) -> str:
         """Return the path of a metadata file, relative to the repository."""
-        return f"{self.folder_of(relation)}/v{file.number}.metadata.json"
+        return f"{self.folder_of(relation)}/v{number}.metadata.json"
 
     def versions(self, relation: RelationName) -> dict[int, str]:
         """Return the paths of a table's metadata files by number, in ascending order."""
@@ -190,7 +190,9 @@ class ExportFolder:
 
     def add(self, files: Mapping[RelationName, NumberedFile]) -> set[RelationName]:
         """Write metadata files, and return the tables that have one with the number already."""
-        paths = {self.path_of(relation, file): relation for relation, file in files.items()}
+        paths = {
+            self._path_of(relation, file.number): relation for relation, file in files.items()
+        }
         datas = {path: files[relation].data for path, relation in paths.items()}
         return {paths[path] for path in self._blobs.create_all(datas)}
 
@@ -222,6 +224,13 @@ class ExportFolder:
         for path in versions.values():
             self._blobs.delete(path)
         return bool(versions)
+
+    def take_back(self, files: Collection[tuple[RelationName, int]]) -> None:
+        """Delete metadata files by their numbers, and before them the hints that name them."""
+        hinted = {relation for relation, number in files if self._hint(relation) == number}
+        # The same order as in `remove`: no reader is led to a file that is gone.
+        each(self._blobs.delete, [f"{self.folder_of(name)}/{HINT}" for name in sorted(hinted)])
+        each(self._blobs.delete, [self._path_of(*file) for file in sorted(files)])
 
     def named(self) -> Iterator[SnapshotId]:
         """Yield the versions of tables that readers of the export may ask for.

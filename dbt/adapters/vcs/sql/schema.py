@@ -73,9 +73,7 @@ class Use(Statement):
     schema: str
 
 
-@reads(
-    "create [or replace] schema", "create [or replace] database", "create [or replace] namespace"
-)
+@reads("create schema", "create database", "create namespace")
 def _read_create_schema(cursor: TokenCursor) -> CreateSchema:
     """Read what follows `create schema`.
 

@@ -16,6 +16,7 @@ from types import NoneType, UnionType
 from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
 from dbt.adapters.vcs import variables
+from dbt.adapters.vcs.changes.merges import hook_rules
 from dbt.adapters.vcs.changes.merges import project_rules as rules
 from dbt.adapters.vcs.credentials import VcsCredentials
 from dbt.adapters.vcs.impl import VcsConfig
@@ -77,6 +78,8 @@ def project_rules() -> str:
     ]
     rows += [(f"`export.<pattern>.{name}`", said) for name, said in rules.OF_EXPORT.items()]
     rows += [(f"`review.{name}`", said) for name, said in rules.OF_REVIEW.items()]
+    rows += [(f"`on.{name}`", said) for name, said in hook_rules.EVENTS.items()]
+    rows += [(f"`on.<event>[].{name}`", said) for name, said in hook_rules.OF_HOOK.items()]
     rows += [(f"`branches.<pattern>.{name}`", said) for name, said in rules.OF_BRANCH.items()]
     return table(("key", "meaning"), rows)
 

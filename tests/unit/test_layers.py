@@ -24,7 +24,7 @@ FLOORS = (
     {"credentials"},
     {"workspace"},
     {"changes"},
-    {"iceberg"},
+    {"iceberg", "hooks"},
     {"sql"},
     {"reuse"},
     {"workspace.lines"},

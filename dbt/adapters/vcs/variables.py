@@ -15,6 +15,10 @@ REPOSITORY: Final = "DBT_VCS_REPOSITORY"
 AUTHOR: Final = "DBT_VCS_AUTHOR"
 """Author of commits and branch moves, in dbt and the command. Default: the user's name."""
 
+EVENT: Final = "DBT_VCS_EVENT"
+"""Set for the commands of hooks: the event, such as `publish`. Where it is set, no hook is called,
+so that hooks don't call each other without end."""
+
 PROJECT_DIR: Final = "DBT_PROJECT_DIR"
 """As in dbt: the project's folder, unless `--project-dir` is given."""
 

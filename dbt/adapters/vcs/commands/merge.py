@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from shlex import quote
 from typing import Annotated, TypeAlias
@@ -538,14 +539,49 @@ def _merge(
         on_stale=session.rules.on_stale,
         contracts=session.rules.contracts_on(session.repository, target),
     )
-    report = merge(
-        session.repository, source, target, request, author=session.author, engine=session.engine
-    )
+    report = noted_merge(session, source, target, request)
     session.show(report, merge_text(report))
     if report.how == "up_to_date":
         session.warn(unpublished_lines(session.repository, source, target))
     if report.how == "conflict":
         raise ShownFailure(ConflictError)
+
+
+def noted_merge(
+    session: CommandSession, source: str, target: str, request: MergeRequest
+) -> MergeReport:
+    """Merge as `merge` does, and note for the project's hooks what happened."""
+    action = "promote" if request.terms.promotes else "merge"
+    with (
+        nullcontext()
+        if request.dry_run
+        else session.noting_stop(target, source=source, action=action)
+    ):
+        report = merge(
+            session.repository,
+            source,
+            target,
+            request,
+            author=session.author,
+            engine=session.engine,
+        )
+    if not request.dry_run:
+        _note_landed(session, report, action)
+    return report
+
+
+def _note_landed(session: CommandSession, report: MergeReport, action: str) -> None:
+    # Without an id only if it is a dry run.
+    after = report.after or report.before
+    branch = named_branch(session.repository, report.source)
+    is_run = branch is not None and run_of(branch) is not None
+    session.note_landed(
+        report.target,
+        report.before,
+        after,
+        source=report.source,
+        action="publish" if is_run else action,
+    )
 
 
 def _continue_or_abort(
@@ -562,13 +598,17 @@ def _continue_or_abort(
         gone = abort_merge(session.repository, into, author=session.author)
         session.show(gone, _aborted_text(gone))
         return
-    done = continue_merge(
-        session.repository,
-        session.bound(into),
-        author=session.author,
-        engine=session.engine,
-        contracts=session.rules.contracts_on(session.repository, into),
-    )
+    waiting = find_open_merge(session.repository, into)
+    action = "promote" if waiting.terms.promotes else "merge"
+    with session.noting_stop(into, source=waiting.source, action=action):
+        done = continue_merge(
+            session.repository,
+            session.bound(into),
+            author=session.author,
+            engine=session.engine,
+            contracts=session.rules.contracts_on(session.repository, into),
+        )
+    _note_landed(session, done, action)
     session.show(done, merge_text(done))
 
 

@@ -279,4 +279,9 @@ def restore_command(
         report = restore_branch(
             session.repository, to, branch=where, author=who, message=message, dry_run=dry_run
         )
+    if not dry_run and report.before != report.after:
+        # The head that it followed, in case that others were faster.
+        before, *_ = session.repository.objects.commit(report.after).parents
+        source = report.revision or report.relation or ""
+        session.note_landed(where, before, report.after, source=source, action="restore")
     session.show(report, _restore_text(report))

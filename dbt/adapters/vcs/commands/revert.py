@@ -249,4 +249,7 @@ def revert_command(
         mainline=mainline,
         engine=session.engine,
     )
+    session.note_landed(
+        report.branch, report.before, report.after, source=report.commit, action="revert"
+    )
     session.show(report, _revert_text(report))

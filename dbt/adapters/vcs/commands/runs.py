@@ -214,11 +214,11 @@ def runs_publish(
     The target is the branch that the run was started for; it gets one commit.
     """
     # Imported here: listing runs, which is far more common, doesn't need the code that merges.
-    from dbt.adapters.vcs.commands.merge import MergeRequest, merge, merge_text
+    from dbt.adapters.vcs.commands.merge import MergeRequest, merge_text, noted_merge
 
     run = find_run(session.repository, id)
-    report = merge(
-        session.repository,
+    report = noted_merge(
+        session,
         run.name,
         session.bound(run.target),
         # Decision 31: what a run did is known to its own process only, so nothing is healed here.
@@ -228,7 +228,5 @@ def runs_publish(
             on_stale=session.rules.on_stale,
             contracts=session.rules.contracts_on(session.repository, run.target),
         ),
-        author=session.author,
-        engine=session.engine,
     )
     session.show(report, merge_text(report))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -22,6 +22,7 @@ from dbt.adapters.vcs.commands.layout import Block, Span, TextLine, counted, lin
 from dbt.adapters.vcs.commands.options import Settings, with_options
 from dbt.adapters.vcs.commands.output import is_listing, print_blocks, print_json, print_jsonl
 from dbt.adapters.vcs.core.branches import Protection
+from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from dbt.adapters.vcs.changes.merges.project_rules import Rules
     from dbt.adapters.vcs.commands.profile import ProfileTarget
     from dbt.adapters.vcs.engines.port import Engine, Session, Sessions
+    from dbt.adapters.vcs.hooks.hook_calls import HookQueue
 
 
 class CommandSession:
@@ -175,6 +177,41 @@ class CommandSession:
                 from dbt.adapters.vcs.iceberg.exports import export_after
 
                 export_after(self.repository, branch, rule, lambda text: self.warn([text]))
+
+    def note_landed(
+        self, branch: str, before: CommitId, after: CommitId, *, source: str, action: str
+    ) -> None:
+        """Note for the project's hooks that changes of a source landed on a branch, if any did."""
+        if before != after and self.rules.hooks:
+            from dbt.adapters.vcs.hooks.branch_event import landed_event
+
+            kind = "publish" if action == "publish" else "merge"
+            made = partial(landed_event, self.repository, branch, before, after, source, action)
+            self._hook_queue.add(kind, branch, made)
+
+    @contextmanager
+    def noting_stop(self, branch: str, *, source: str, action: str) -> Iterator[None]:
+        """Note for the project's hooks that a merge into a branch stops within the block."""
+        try:
+            yield
+        except ConflictError:
+            if self.rules.hooks:
+                from dbt.adapters.vcs.hooks.branch_event import stopped_event
+
+                made = partial(stopped_event, self.repository, branch, source, action, self.author)
+                self._hook_queue.add("conflict", branch, made)
+            raise
+
+    def call_hooks(self) -> None:
+        """Call the hooks of what was noted; what fails is a warning."""
+        if "_hook_queue" in vars(self):
+            self._hook_queue.call()
+
+    @cached_property
+    def _hook_queue(self) -> HookQueue:
+        from dbt.adapters.vcs.hooks.hook_calls import HookQueue
+
+        return HookQueue(self.rules.hooks, lambda text: self.warn([text]))
 
     def _head_of(self, branch: str) -> CommitId | None:
         found = self.repository.find_branch(branch)

@@ -75,6 +75,7 @@ class RepositoryStatus:
             not protected.
         rules: What is wrong with the project's `vcs.yml`, a sentence each: that it can't be read,
             or names what doesn't exist.
+        hooks: Events of the branch that the project's hooks are called for.
     """
 
     repository: str
@@ -93,6 +94,7 @@ class RepositoryStatus:
     damaged: tuple[str, ...] = ()
     requires: tuple[str, ...] | None = None
     rules: tuple[str, ...] = ()
+    hooks: tuple[str, ...] = ()
 
 
 def read_status(
@@ -114,7 +116,7 @@ def read_status(
     merges = list_open_merges(repository, tell)
     # Damage is told in the report: a status must come out of a damaged repository, too.
     contents = _count_contents(repository, commit, tell) if commit else None
-    protection, told = _ruled(repository, found, branch, others, rules)
+    protection, told, hooks = _ruled(repository, found, branch, others, rules)
     return RepositoryStatus(
         repository=repository.uri,
         default_branch=repository.default_branch,
@@ -134,6 +136,7 @@ def read_status(
         damaged=tuple(damaged),
         requires=None if protection is None else protection.require,
         rules=told,
+        hooks=hooks,
     )
 
 
@@ -143,18 +146,18 @@ def _ruled(
     name: str,
     others: Sequence[Branch],
     rules: Callable[[], Rules] | None,
-) -> tuple[Protection | None, tuple[str, ...]]:
-    """Return a branch's protection, by itself or by the rules, and what is wrong with these."""
+) -> tuple[Protection | None, tuple[str, ...], tuple[str, ...]]:
+    """Return a branch's protection, what is wrong with the rules, and the events of its hooks."""
     protection = found.protection if found else None
     if rules is None:
-        return protection, ()
+        return protection, (), ()
     try:
         known = rules()
     except InputError as error:
-        return protection, (str(error),)
+        return protection, (str(error),), ()
     tree = entries_of(repository.tree(found.head)) if found else {}
     vain = known.unmatched([each.name for each in others], [str(name) for name in tree])
-    return known.protection_of(name) or protection, tuple(vain)
+    return known.protection_of(name) or protection, tuple(vain), known.hooks.events_of(name)
 
 
 def _stale(repository: Repository, head: CommitId) -> tuple[str, ...]:
@@ -240,6 +243,8 @@ def _status_text(status: RepositoryStatus, now: datetime) -> Iterator[Block]:
     if status.requires is not None:
         needs = f"; each needs: {', '.join(status.requires)}" if status.requires else ""
         yield line(Span("Protected   ", "heading"), f"takes promotions only{needs}")
+    if status.hooks:
+        yield line(Span("Hooks       ", "heading"), f"called on {', '.join(status.hooks)}")
     if status.stale:
         what = "table was" if len(status.stale) == 1 else "tables were"
         yield line(

@@ -89,7 +89,11 @@ def verb(
                 run(session, **given)
                 session.export_moved()
             finally:
-                session.progress.end()
+                try:
+                    # Also if the command failed: that a merge stopped is an event.
+                    session.call_hooks()
+                finally:
+                    session.progress.end()
 
         # Annotations are texts in modules that import them from the future.
         _, *own = inspect.signature(run, eval_str=True).parameters.values()

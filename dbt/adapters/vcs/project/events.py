@@ -139,6 +139,8 @@ class RunListener:
     def _command_completed(self, life: RunLife, data: Any) -> None:
         if not life.is_ended:
             life.abandon(can_go_on=False, error=self._stopped_by)
+        # Last, so that commands of hooks find run_results.json, and dbt's own end isn't late.
+        life.call_hooks()
 
     def _raise(self) -> None:
         error, self._error = self._error, None

@@ -43,13 +43,8 @@ from dbt.adapters.vcs.workspace.increments import record
 from dbt.adapters.vcs.workspace.lines.line_workspace import Connection, Workspace
 from dbt.adapters.vcs.workspace.mounts import relation_of
 from dbt.adapters.vcs.workspace.overlay import Overlay
+from dbt.adapters.vcs.workspace.run_branch import FAILED
 from dbt.adapters.vcs.workspace.statement_scope import Outcome
-
-UNDONE: Final = frozenset({"error", "runtime error"})
-"""Statuses of nodes whose changes are dropped."""
-
-FAILED: Final = UNDONE | {"fail", "partial success"}
-"""Statuses of nodes that make dbt report a failure."""
 
 Work: TypeAlias = Callable[[Connection, Overlay, Origin], Outcome]
 """Work that is not a statement, such as loading a seed."""

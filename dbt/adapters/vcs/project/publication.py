@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from shlex import quote
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -39,6 +40,13 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.origins.results import Results
 from dbt.adapters.vcs.core.origins.staleness import entries_of, moved_inputs
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.hooks.branch_event import (
+    failed_event,
+    landed_event,
+    stopped_event,
+    waiting_merge,
+)
+from dbt.adapters.vcs.hooks.hook_calls import HookQueue
 from dbt.adapters.vcs.project.invocation import Invocation
 from dbt.adapters.vcs.project.node_steps import (
     Columns,
@@ -72,6 +80,7 @@ class Publication:
         rules: The project's rules for branches and merges.
         invocation: The dbt command.
         say: Writes a line to dbt's log.
+        hooks: Takes what the project's hooks are called for at the end of the command.
         steps: What the run did, in order.
         modes: Decides which results a node may take.
         node_of: Returns dbt's node of an id, or None.
@@ -82,6 +91,7 @@ class Publication:
     rules: Rules
     invocation: Invocation
     say: Callable[[str], None]
+    hooks: HookQueue
     steps: tuple[LoggedStep, ...]
     modes: ReuseModes
     node_of: Callable[[str], Any]
@@ -106,6 +116,7 @@ class Publication:
             landed = self._land(record, check)
         except VcsError as error:
             self.line.end(Status.FAILED, f"it could not be published: {error}")
+            self._note_failed(record)
             raise self._failure(error) from error
         try:
             # Only now: a result that did not land names versions that may be collected.
@@ -129,6 +140,31 @@ class Publication:
             from dbt.adapters.vcs.iceberg.exports import export_after
 
             export_after(repository, run.target, rule, self.say)
+        self.hooks.add(
+            "publish",
+            run.target,
+            lambda: landed_event(
+                repository, run.target, landed.before, landed.after, run.name, "publish"
+            ),
+        )
+
+    def _note_failed(self, record: Run) -> None:
+        run, repository = self.line.run, self.workspace.repository
+        author = self.invocation.author
+        if waiting_merge(repository, run.target, run.name) is not None:
+            stopped = partial(stopped_event, repository, run.target, run.name, "publish", author)
+            self.hooks.add("conflict", run.target, stopped)
+            return
+        failed = partial(
+            failed_event,
+            repository,
+            run,
+            record.nodes,
+            "not_published",
+            author=author,
+            has_changes=True,
+        )
+        self.hooks.add("fail", run.target, failed)
 
     def _stale(self, landed: LandedWork, told: frozenset[str]) -> Iterator[str]:
         """Yield a line about tables that the run made stale, but for those that it told."""

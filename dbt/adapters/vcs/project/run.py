@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from shlex import quote
 from typing import Any, Final
 
@@ -19,11 +19,11 @@ from dbt.adapters.vcs.core.model import NodeRun, Origin, Run, TableEntry
 from dbt.adapters.vcs.core.origins.results import Results
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.credentials import VcsCredentials
+from dbt.adapters.vcs.hooks.branch_event import failed_event
+from dbt.adapters.vcs.hooks.hook_calls import HookQueue
 from dbt.adapters.vcs.project.invocation import Invocation
 from dbt.adapters.vcs.project.manifest import Project
 from dbt.adapters.vcs.project.node_steps import (
-    FAILED,
-    UNDONE,
     LoggedStep,
     NodeStep,
     RunLog,
@@ -41,7 +41,7 @@ from dbt.adapters.vcs.workspace.lines.line_workspace import Connection, Upkeep, 
 from dbt.adapters.vcs.workspace.lines.lines import RunLine
 from dbt.adapters.vcs.workspace.mounts import relation_of
 from dbt.adapters.vcs.workspace.overlay import Overlay
-from dbt.adapters.vcs.workspace.run_branch import Status, steps_of
+from dbt.adapters.vcs.workspace.run_branch import FAILED, UNDONE, Status, steps_of
 from dbt.adapters.vcs.workspace.statement_scope import Outcome
 
 logger = AdapterLogger("Vcs")
@@ -98,12 +98,12 @@ class RunLife:
         self._project = project
         self._credentials = credentials
         self._rules = rules
-        self._upkeep = Upkeep(
-            workspace,
-            line,
-            auto=credentials.auto_optimize,
-            warn=lambda text: logger.warning(with_options(text, invocation.options)),
-        )
+
+        def warn(text: str) -> None:
+            logger.warning(with_options(text, invocation.options))
+
+        self._upkeep = Upkeep(workspace, line, auto=credentials.auto_optimize, warn=warn)
+        self._hooks = HookQueue(rules.hooks, warn)
         self._modes = ReuseModes(
             Results(workspace.repository.blobs),
             project.node,
@@ -290,6 +290,7 @@ class RunLife:
             return success
         if not success and not self._publishes_part():
             self._keep_failed(self._what_failed(), self._next_step())
+            self._note_failed("failed")
             return False
         if not self.line.has_changes:
             self.line.end(Status.PUBLISHED, "nothing changed")
@@ -320,6 +321,8 @@ class RunLife:
             self._keep_failed("it was interrupted", "Run: dbt retry")
             return
         run = self.line.end(Status.INTERRUPTED, error or "it was interrupted")
+        if error is not None:
+            self._note_failed("stopped")
         kept = f"; {run.name} keeps the results so far" if self.line.has_changes else ""
         if error is not None:
             self._say(
@@ -329,6 +332,23 @@ class RunLife:
         elif kept:
             self._say(f"Interrupted: {run.target} is unchanged{kept}. Run the same command again.")
 
+    def call_hooks(self) -> None:
+        """Call the project's hooks for what the run did, now that dbt is done with it."""
+        self._hooks.call()
+
+    def _note_failed(self, reason: str) -> None:
+        run, has_changes = self.line.run, self.line.has_changes
+        event = partial(
+            failed_event,
+            self.repository,
+            run,
+            self._nodes,
+            reason,
+            author=self.invocation.author,
+            has_changes=has_changes,
+        )
+        self._hooks.add("fail", run.target, event)
+
     def _record_tests(self, success: bool) -> None:
         """Keep the test results for versions that the target already has."""
         command = self.invocation.command
@@ -337,6 +357,8 @@ class RunLife:
         status = Status.PUBLISHED if success else Status.FAILED
         note = "nothing changed" if success else self._what_failed()
         self.line.end(status, note, tested=tested)
+        if not success:
+            self._note_failed("failed")
         if success:
             self._say(f"Nothing changed: {self.line.run.target} is unchanged.")
 
@@ -360,6 +382,7 @@ class RunLife:
             rules=self._rules,
             invocation=self.invocation,
             say=self._say,
+            hooks=self._hooks,
             steps=self._log.steps,
             modes=self._modes,
             node_of=self._project.node,

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -23,6 +23,12 @@ PREFIX = "runs/"
 
 LEASE: Micros = Micros(15 * 60 * 1_000_000)
 """How long a run branch counts as in use after its last lease renewal."""
+
+UNDONE: Final = frozenset({"error", "runtime error"})
+"""Statuses of nodes whose changes are dropped."""
+
+FAILED: Final = UNDONE | {"fail", "partial success"}
+"""Statuses of nodes that make dbt report a failure."""
 
 
 class Status(str, Enum):

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from dbt.adapters.vcs.changes.diffs.row_facts import ColumnPatterns
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode, OnStale, Policy
+from dbt.adapters.vcs.changes.merges.hook_rules import HookRules, read_hooks
 from dbt.adapters.vcs.core.branches import DEMANDS, Protection
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import RelationName
@@ -30,6 +31,7 @@ _NOUNS: Final = {
     "export": "branch",
     "relations": "relation",
     "contracts": "relation",
+    "on": "branch",
 }
 
 TOP: Final[Mapping[str, str]] = {
@@ -43,6 +45,7 @@ TOP: Final[Mapping[str, str]] = {
     "something is merged into the default branch or a protected one. All that match apply.",
     "export": "Branches whose tables other engines read from files, by name or pattern, each with "
     "the format, `iceberg`, or with what is below.",
+    "on": "What to call when branches moved, or when that failed, by event.",
     "review": "Columns whose values stay out of reviews, which more people read than the rows.",
     "branches": "Rules for branches, by name or pattern (`*`, `?`, `[...]`); the first match "
     "applies.",
@@ -121,6 +124,7 @@ class Rules:
         on_stale: What publishing does about tables that no longer follow from what is shown.
         review: Columns that stay out of reviews.
         contracts: What changes may do; all that fit a relation apply.
+        hooks: What is called when branches moved.
     """
 
     policy: Policy = field(default_factory=Policy)
@@ -129,6 +133,7 @@ class Rules:
     on_stale: OnStale = OnStale.HEAL
     review: ColumnPatterns = field(default_factory=ColumnPatterns)
     contracts: tuple[Contract, ...] = ()
+    hooks: HookRules = field(default_factory=HookRules)
 
     def contracts_on(self, repository: Repository, branch: str) -> tuple[Contract, ...]:
         """Return the contracts that changes of a branch must keep to; none on a working branch."""
@@ -151,11 +156,13 @@ class Rules:
         named += [("export", rule.pattern, branches) for rule in self.exports]
         named += [("relations", str(name), relations) for name in self.policy.relations]
         named += [("contracts", item.pattern, relations) for item in self.contracts]
+        named += [(*item, branches) for item in self.hooks.named_branches()]
         for key, pattern, known in named:
             if not any(fnmatchcase(name, pattern) for name in known):
                 near = difflib.get_close_matches(pattern, known, n=1)
                 hint = f" Did you mean {near[0]}?" if near else ""
-                yield f"{key}.{pattern} in {FILE} matches no {_NOUNS[key]}.{hint}"
+                noun = _NOUNS[key.partition(".")[0]]
+                yield f"{key}.{pattern} in {FILE} matches no {noun}.{hint}"
 
     def export_of(self, branch: str) -> ExportRule | None:
         """Return how other engines read a branch from files; None if they don't."""
@@ -199,6 +206,9 @@ def read_rules(folder: Path) -> Rules:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"Can't read {path}: {error}.") from error
     found = load_yaml(text, str(path))
+    if isinstance(found, dict) and True in found:
+        # YAML 1.1 reads the name `on` as true.
+        found["on"] = found.pop(True)
     top = mapping_at({} if found is None else found, str(path))
     check_keys(top, TOP, str(path))
     return Rules(
@@ -208,6 +218,7 @@ def read_rules(folder: Path) -> Rules:
         on_stale=OnStale.of(top.get("on_stale", "heal"), f"on_stale in {path}"),
         review=_review(top.get("review"), path),
         contracts=_contracts(top.get("contracts"), str(path)),
+        hooks=read_hooks(top, path),
     )
 
 

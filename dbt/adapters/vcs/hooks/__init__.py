@@ -1,0 +1,1 @@
+"""What is told to others when branches moved: hooks of `vcs.yml`."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import sys
-from importlib import import_module
 from typing import Any, Final
 
 import click
@@ -13,6 +12,7 @@ from dbt.adapters.vcs.__version__ import version
 from dbt.adapters.vcs.commands import COMMANDS, GROUPS
 from dbt.adapters.vcs.commands.failure import failing_plainly, told_of
 from dbt.adapters.vcs.commands.options import common_options, current_settings, with_options
+from dbt.adapters.vcs.commands.signatures import command_of
 from dbt.adapters.vcs.core.errors import VcsError
 
 _FILES: Final = {"promote": "merge", "upgrade": "init"}
@@ -42,7 +42,7 @@ _GIT: Final = {
 
 
 class RootGroup(click.Group):
-    """Commands whose modules are loaded when they are called, so that help is instant.
+    """Commands whose modules are loaded when they are run, so that help is instant.
 
     Their errors are handled here.
     """
@@ -52,14 +52,11 @@ class RootGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Load and return a command; None if it does not exist."""
+        """Return a command; None if it does not exist."""
         if cmd_name not in COMMANDS:
             return None
         file = _FILES.get(cmd_name, cmd_name)
-        module = import_module(f"dbt.adapters.vcs.commands.{file}")
-        command = getattr(module, f"{cmd_name}_command")
-        assert isinstance(command, click.Command)
-        return command
+        return command_of(f"dbt.adapters.vcs.commands.{file}", f"{cmd_name}_command")
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -450,7 +450,12 @@ def _maker(
     return nodes.get(str(name))
 
 
-@verb()
+def _check_bisect(*, sql: str | None, test: str | None, **_: object) -> None:
+    if (sql is None) == (test is None):
+        raise click.UsageError("Give what to look for: either --sql CONDITION or --test NAME.")
+
+
+@verb(check=_check_bisect)
 def bisect_command(
     session: CommandSession,
     good: str,
@@ -490,10 +495,6 @@ def bisect_command(
 
 
 def _condition(session: CommandSession, sql: str | None, test: str | None) -> BisectCondition:
-    if (sql is None) == (test is None):
-        raise click.UsageError(
-            session.spelled("Give what to look for: either --sql CONDITION or --test NAME.")
-        )
     if sql is not None:
         return condition_of(sql)
     assert test is not None

@@ -281,7 +281,7 @@ def blame_command(
     relation: str,
     *,
     key: Annotated[
-        tuple[tuple[str, Given], ...],
+        tuple[tuple[str, Any], ...],
         Option("The row.", "-k", type=Pair("COLUMN=VALUE", is_exact=True)),
     ],
     at: Annotated[str | None, Option("The revision to start from.", metavar="REVISION")] = None,

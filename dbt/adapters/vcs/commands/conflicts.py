@@ -249,7 +249,12 @@ def _next_steps(report: OpenMergeReport) -> Iterator[Block]:
         )
 
 
-@verb()
+def _check_conflicts(*, relation: str | None, **_: object) -> None:
+    if relation is None:
+        check_only("conflicts without --relation", "target")
+
+
+@verb(check=_check_conflicts)
 def conflicts_command(
     session: CommandSession,
     target: str | None = None,
@@ -264,8 +269,6 @@ def conflicts_command(
     TARGET defaults to the branch in the dbt profile, else the default branch. The conflicts are
     also tables on the branch merges/TARGET.
     """
-    if relation is None:
-        check_only("conflicts without --relation", "target")
     report = list_conflicts(
         session.repository, target or session.branch, relation, limit=limit or None
     )

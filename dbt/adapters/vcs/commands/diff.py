@@ -484,7 +484,18 @@ def _in_sql(points: tuple[Point, Point]) -> str:
 DIFFERENT = 1
 
 
-@verb()
+def _check_diff(*, stat: bool, summary: bool, schema: bool, **_: object) -> None:
+    output = _output_of(stat=stat, summary=summary, schema=schema)
+    if output is not None:
+        check_only(output, "points", "columns", output.strip("-"))
+
+
+def _output_of(**forms: bool) -> str | None:
+    """Return the option that chooses another output than rows: the first that is given."""
+    return next((f"--{form}" for form, is_meant in forms.items() if is_meant), None)
+
+
+@verb(check=_check_diff)
 def diff_command(
     session: CommandSession,
     points: Annotated[tuple[str, ...], Option(metavar="[A..B | A...B | A B] [SCHEMA.TABLE]")] = (),
@@ -509,10 +520,7 @@ def diff_command(
 
     Exit codes: 0 equal, 1 different, 2 an error.
     """
-    forms = {"--stat": stat, "--summary": summary, "--schema": schema}
-    output = next((form for form, is_meant in forms.items() if is_meant), None)
-    if output is not None:
-        check_only(output, "points", "columns", output.strip("-"))
+    output = _output_of(stat=stat, summary=summary, schema=schema)
     try:
         report = read_diff(
             session.repository,

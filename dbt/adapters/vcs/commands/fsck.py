@@ -389,7 +389,14 @@ def _read_text(read: DataRead) -> str:
 _SEEDS = 1_000_000
 
 
-@verb()
+def _check_fsck(*, data: bool, sample: float | None, seed: int | None) -> None:
+    if sample is not None and not data:
+        raise click.UsageError("--sample can only be used with --data.")
+    if seed is not None and sample is None:
+        raise click.UsageError("--seed can only be used with --sample.")
+
+
+@verb(check=_check_fsck)
 def fsck_command(
     session: CommandSession,
     *,
@@ -417,10 +424,6 @@ def fsck_command(
     checks that every data file exists and has its size. With --data it also reads data files and
     tombstones. The exit code is 2 if anything is wrong.
     """
-    if sample is not None and not data:
-        raise click.UsageError("--sample can only be used with --data.")
-    if seed is not None and sample is None:
-        raise click.UsageError("--seed can only be used with --sample.")
 
     def tell(problem: str) -> None:
         if not session.prints_json:

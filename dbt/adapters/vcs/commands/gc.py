@@ -401,7 +401,14 @@ def gc_text(report: GcReport) -> Iterator[Block]:
         )
 
 
-@verb()
+def _check_gc(*, dry_run: bool, retention: float | None, force: bool) -> None:
+    if retention is not None and not dry_run:
+        check_only("--retention", "retention", "force")
+    elif force:
+        raise click.UsageError("--force can only be used with --retention, without --dry-run.")
+
+
+@verb(check=_check_gc)
 def gc_command(
     session: CommandSession,
     *,
@@ -420,14 +427,11 @@ def gc_command(
     that would delete, and sets nothing.
     """
     if retention is not None and not dry_run:
-        check_only("--retention", "retention", "force")
         _confirm(session, retention, force)
         found = set_retention(session.repository, retention, author=session.author)
         days = f"{found.keep / DAY:g}"
         session.show(found, [line(f"Unnamed history is kept for {days} days.")])
         return
-    if force:
-        raise click.UsageError("--force can only be used with --retention, without --dry-run.")
     report = collect(session.repository, author=session.author, dry_run=dry_run, days=retention)
     session.show(report, gc_text(report))
 

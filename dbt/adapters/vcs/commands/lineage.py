@@ -172,7 +172,15 @@ def _node_text(node: LineageNode, now: datetime, indent: str) -> Iterator[Block]
         yield from _node_text(below, now, f"{indent}    ")
 
 
-@verb()
+def _check_lineage(*, relation: str, forward: bool, branch: str | None, **_: object) -> None:
+    if branch and not forward and "@" in relation:
+        raise click.UsageError(
+            f"--branch can't be used with {relation}, which says the version. Leave out --branch, "
+            "or the part from the @ on."
+        )
+
+
+@verb(check=_check_lineage)
 def lineage_command(
     session: CommandSession,
     relation: Annotated[str, Option(metavar="RELATION[@REVISION]")],
@@ -189,11 +197,6 @@ def lineage_command(
     any revision or a named snapshot of the table. The branch defaults to the one in the dbt
     profile, else the default branch.
     """
-    if branch and not forward and "@" in relation:
-        raise click.UsageError(
-            f"--branch can't be used with {relation}, which says the version. Leave out --branch, "
-            "or the part from the @ on."
-        )
     found = read_lineage(
         session.repository, relation, branch=branch or session.shown, forward=forward, depth=depth
     )

@@ -488,7 +488,21 @@ OnConflict: TypeAlias = Annotated[
 ]
 
 
-@verb()
+def _check_merge(
+    *, source: str | None, target: str | None, go_on: bool, abort: bool, **_: object
+) -> None:
+    if not (go_on or abort):
+        if source is None:
+            raise click.UsageError("Missing argument 'SOURCE'.")
+        return
+    form = "--abort" if abort else "--continue"
+    hint = "To see what still waits for a decision: dbt-vcs conflicts TARGET"
+    check_only(form, "source", "target", "abort" if abort else "go_on", hint=hint)
+    if source and target:
+        raise click.UsageError(f"{form} takes only the target.")
+
+
+@verb(check=_check_merge)
 def merge_command(
     session: CommandSession,
     source: str | None = None,
@@ -511,10 +525,10 @@ def merge_command(
     published as one commit. With --continue or --abort, give only TARGET.
     """
     if go_on or abort:
-        _continue_or_abort(session, source, target, abort=abort)
+        # The only name that is given is that of the target.
+        _continue_or_abort(session, source or target or session.branch, abort=abort)
         return
-    if source is None:
-        raise click.UsageError("Missing argument 'SOURCE'.")
+    assert source is not None
     terms = Terms(message=message, ff_only=ff_only)
     _merge(session, source, target, terms, on_conflict, force=force, dry_run=dry_run)
 
@@ -584,16 +598,8 @@ def _note_landed(session: CommandSession, report: MergeReport, action: str) -> N
     )
 
 
-def _continue_or_abort(
-    session: CommandSession, source: str | None, target: str | None, *, abort: bool
-) -> None:
-    """Continue or abort a merge that is waiting; the only name given is that of its target."""
-    form = "--abort" if abort else "--continue"
-    hint = "To see what still waits for a decision: dbt-vcs conflicts TARGET"
-    check_only(form, "source", "target", "abort" if abort else "go_on", hint=hint)
-    if source and target:
-        raise click.UsageError(f"{form} takes only the target.")
-    into = source or target or session.branch
+def _continue_or_abort(session: CommandSession, into: str, *, abort: bool) -> None:
+    """Continue or abort the merge into a branch that is waiting for its conflicts."""
     if abort:
         gone = abort_merge(session.repository, into, author=session.author)
         session.show(gone, _aborted_text(gone))

@@ -431,7 +431,24 @@ def _repair_text(report: RepairReport) -> Iterator[Block]:
         yield line("Of data files only the sizes were looked at; dbt-vcs fsck can read them.")
 
 
-@verb()
+def _check_repair(
+    *, from_copy: str | None, to_last_whole: str | None, data: bool, dry_run: bool
+) -> None:
+    given = [way for way in (from_copy, to_last_whole) if way is not None]
+    if len(given) > 1:
+        raise click.UsageError("Give one of --from-copy and --to-last-whole at a time.")
+    if dry_run and not given:
+        raise click.UsageError(
+            "--dry-run can only be used with --from-copy or --to-last-whole; without these "
+            "nothing is changed anyway."
+        )
+    if data and given:
+        raise click.UsageError(
+            "--data can only be used alone: a repair reads the data files that it is about anyway."
+        )
+
+
+@verb(check=_check_repair)
 def repair_command(
     session: CommandSession,
     *,
@@ -453,18 +470,6 @@ def repair_command(
     repair replaces are kept in the repository's folder `damaged`. The exit code is 2 if anything
     is damaged, or still is after a repair.
     """
-    given = [way for way in (from_copy, to_last_whole) if way is not None]
-    if len(given) > 1:
-        raise click.UsageError("Give one of --from-copy and --to-last-whole at a time.")
-    if dry_run and not given:
-        raise click.UsageError(
-            "--dry-run can only be used with --from-copy or --to-last-whole; without these "
-            "nothing is changed anyway."
-        )
-    if data and given:
-        raise click.UsageError(
-            "--data can only be used alone: a repair reads the data files that it is about anyway."
-        )
     repository, who = session.repository, session.author
     if from_copy is not None:
         other = Repository.open(session.watched(open_blobs(from_copy, session.storage_options)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from shlex import quote
-from typing import Annotated
+from typing import Annotated, Any
 
 import click
 import pyarrow as pa
@@ -24,7 +24,6 @@ from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, verb
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.table.exact_values import Given
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +124,23 @@ def _resolved_text(resolution: Resolution, target: str) -> Iterator[Block]:
     )
 
 
-@verb()
+def _check_resolve(
+    *,
+    relation: str | None,
+    target: str | None,
+    all: bool,
+    set: Iterable[tuple[str, object]],
+    nulls: Sequence[str],
+    **_: object,
+) -> None:
+    # With --all, the only name is that of the target.
+    if (relation and target) if all else relation is None:
+        raise click.UsageError("Give a relation, or --all.")
+    if twice := dict(set).keys() & {*nulls}:
+        raise click.UsageError(f"{', '.join(sorted(twice))}: give a value or NULL, not both.")
+
+
+@verb(check=_check_resolve)
 def resolve_command(
     session: CommandSession,
     relation: str | None = None,
@@ -140,13 +155,13 @@ def resolve_command(
         ),
     ] = None,
     key: Annotated[
-        tuple[tuple[str, Given], ...],
+        tuple[tuple[str, Any], ...],
         Option(
             "Only rows with this value; can be repeated.", type=Pair("COLUMN=VALUE", is_exact=True)
         ),
     ] = (),
     set: Annotated[
-        tuple[tuple[str, Given], ...],
+        tuple[tuple[str, Any], ...],
         Option(
             "Value for a column of these rows; can be repeated.",
             type=Pair("COLUMN=VALUE", is_exact=True),
@@ -169,28 +184,14 @@ def resolve_command(
     side that changed them. For the conflict of a schema itself, give the schema's name. When no
     conflict is left, finish with `dbt-vcs merge --continue`.
     """
-    if all and not (relation and target):
+    if all:
         relation, target = None, relation or target
-    if (relation is None) != all:
-        raise click.UsageError("Give a relation, or --all.")
     chosen = RowChoice(
         choice=None if choice is None else Choice.of(choice),
         key=dict(key),
-        values=_values(set, nulls),
+        values={**dict(set), **dict.fromkeys(nulls, pa.scalar(None))},
         again=again,
     )
     into = target or session.branch
     done = resolve(session.repository, into, relation, chosen, author=session.author)
     session.show(done, _resolved_text(done, into))
-
-
-def _values(given: Iterable[tuple[str, Given]], nulls: Sequence[str]) -> dict[str, Given]:
-    """Return the values to set, by column.
-
-    Raises:
-        click.UsageError: A column is given both a value and NULL.
-    """
-    values = dict(given)
-    if twice := values.keys() & {*nulls}:
-        raise click.UsageError(f"{', '.join(sorted(twice))}: give a value or NULL, not both.")
-    return {**values, **dict.fromkeys(nulls, pa.scalar(None))}

@@ -240,7 +240,14 @@ def _restore_text(report: RestoreReport) -> Iterator[Block]:
         yield line(f"To restore all of them: dbt-vcs restore --all --to {quote(report.revision)}")
 
 
-@verb()
+def _check_restore(*, relation: str | None, all: bool, to: str | None, **_: object) -> None:
+    if all == (relation is not None):
+        raise click.UsageError("Give either a relation, as schema.table, or --all.")
+    if all and to is None:
+        raise click.UsageError("--all needs the revision to restore: --all --to <revision>.")
+
+
+@verb(check=_check_restore)
 def restore_command(
     session: CommandSession,
     relation: str | None = None,
@@ -259,8 +266,6 @@ def restore_command(
     relation is restored to its last version. The branch defaults to the one in the dbt profile,
     else the default branch.
     """
-    if all == (relation is not None):
-        raise click.UsageError("Give either a relation, as schema.table, or --all.")
     where = session.bound(branch or session.branch, dry_run=dry_run)
     who = session.author
     if relation is not None:
@@ -273,9 +278,8 @@ def restore_command(
             message=message,
             dry_run=dry_run,
         )
-    elif to is None:
-        raise click.UsageError("--all needs the revision to restore: --all --to <revision>.")
     else:
+        assert to is not None
         report = restore_branch(
             session.repository, to, branch=where, author=who, message=message, dry_run=dry_run
         )

@@ -405,7 +405,12 @@ def reuse_why(session: CommandSession, node: str) -> None:
     session.show(found, _reasons_text(found, session.now))
 
 
-@verb(reuse_command)
+def _check_drop(*, node: str | None, key: str | None, all: bool) -> None:
+    if (node is not None) + (key is not None) + all != 1:
+        raise click.UsageError("Say what to forget: one of --node NODE, --key KEY and --all.")
+
+
+@verb(reuse_command, check=_check_drop)
 def reuse_drop(
     session: CommandSession,
     *,
@@ -419,9 +424,5 @@ def reuse_drop(
 
     No table, view or history loses anything.
     """
-    if (node is not None) + (key is not None) + all != 1:
-        raise click.UsageError(
-            session.spelled("Say what to forget: one of --node NODE, --key KEY and --all.")
-        )
     report = drop_remembered(session.repository, node=node, key=key)
     session.show(report, _dropped_text(report))

@@ -180,7 +180,14 @@ def runs_list(session: CommandSession) -> None:
     session.show(found, runs_text(found, session.now))
 
 
-@verb(runs_command, prints_json=False)
+def _check_discard(*, id: tuple[str, ...], expired: bool, **_: object) -> None:
+    if bool(id) == expired:
+        raise click.UsageError("Give the runs to discard, or --expired.")
+    if expired:
+        check_only("--expired", "expired")
+
+
+@verb(runs_command, prints_json=False, check=_check_discard)
 def runs_discard(
     session: CommandSession,
     id: Annotated[tuple[str, ...], Option(metavar="[RUN]...")] = (),
@@ -192,10 +199,7 @@ def runs_discard(
 
     What they published is kept.
     """
-    if bool(id) == expired:
-        raise click.UsageError("Give the runs to discard, or --expired.")
     if expired:
-        check_only("--expired", "expired")
         session.say(_discarded_text(discard_expired(session.repository, author=session.author)))
     for item in id:
         gone = discard_run(session.repository, item, author=session.author, force=force)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from types import UnionType
 from typing import (
+    TYPE_CHECKING,
     Annotated,
     Any,
     Concatenate,
@@ -22,9 +23,11 @@ import click
 from click.core import ParameterSource
 
 from dbt.adapters.vcs.commands.options import common_options, current_settings, json_options
-from dbt.adapters.vcs.commands.session import CommandSession
 
-Run: TypeAlias = Callable[Concatenate[CommandSession, ...], None]
+if TYPE_CHECKING:
+    from dbt.adapters.vcs.commands.session import CommandSession
+
+Run: TypeAlias = Callable[Concatenate["CommandSession", ...], None]
 
 
 class Option:
@@ -53,8 +56,31 @@ Note: TypeAlias = Annotated[str, Option("A note about it.", "--message", "-m")]
 ToChange: TypeAlias = Annotated[str | None, Option("The branch to change.", "-b", metavar="NAME")]
 
 
+class Verb(click.Command):
+    """A command that looks at what it was given before it loads what it runs.
+
+    Attributes:
+        check: Raises `click.UsageError` for options that can't be combined. It is called with the
+            command's parameters as keywords. None if every combination can.
+    """
+
+    def __init__(self, *args: Any, check: Callable[..., None] | None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.check = check
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Check the parameters, and run the command."""
+        if self.check is not None:
+            # By the context, which adds to an error how the command is used.
+            ctx.invoke(self.check, **ctx.params)
+        return super().invoke(ctx)
+
+
 def verb(
-    group: click.Group | None = None, *, prints_json: bool = True
+    group: click.Group | None = None,
+    *,
+    prints_json: bool = True,
+    check: Callable[..., None] | None = None,
 ) -> Callable[[Run], click.Command]:
     """Return a decorator that makes a command of a function.
 
@@ -72,6 +98,7 @@ def verb(
     Args:
         group: The group that the command is in; None if it stands by itself.
         prints_json: True for the options --json and --jsonl.
+        check: Refuses options that can't be combined; see `Verb`.
     """
 
     def command_of(run: Run) -> click.Command:
@@ -81,6 +108,9 @@ def verb(
             name = name.removeprefix(f"{group.name}_")
 
         def callback(**given: Any) -> None:
+            # Opening a repository is not loaded for help.
+            from dbt.adapters.vcs.commands.session import CommandSession
+
             ctx = click.get_current_context()
             # An operation of dbt brings a session of its own, which collects the output.
             session = ctx.find_object(CommandSession) or CommandSession(current_settings(ctx))
@@ -97,9 +127,8 @@ def verb(
 
         # Annotations are texts in modules that import them from the future.
         _, *own = inspect.signature(run, eval_str=True).parameters.values()
-        command = click.Command(
-            name, callback=callback, params=_params(own, prints_json), help=run.__doc__
-        )
+        params = _params(own, prints_json)
+        command = Verb(name, callback=callback, params=params, help=run.__doc__, check=check)
         if group is not None:
             group.add_command(command)
         return command

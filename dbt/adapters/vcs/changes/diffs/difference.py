@@ -58,8 +58,8 @@ from dbt.adapters.vcs.table.compare.located import (
 ALL: Final = slice(None)
 """All changes, not a part of them."""
 
-_TYPES: Final = pa.array(["modified", "added", "removed"], pa.string())
-_KINDS: Final = pa.array(["delete", "insert", "update_preimage", "update_postimage"], pa.string())
+_TYPES: Final = ("modified", "added", "removed")
+_KINDS: Final = ("delete", "insert", "update_preimage", "update_postimage")
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,9 +223,9 @@ def _filtered(
     )
 
 
-def _named(codes: npt.NDArray[np.int64], names: pa.StringArray) -> pa.Array:
+def _named(codes: npt.NDArray[np.int64], names: Sequence[str]) -> pa.Array:
     """Return the names with the given places."""
-    return names.take(pa.array(codes))
+    return pa.array(names, pa.string()).take(pa.array(codes))
 
 
 def _taken(rows: pa.Table, places: npt.NDArray[np.int64]) -> pa.Table:

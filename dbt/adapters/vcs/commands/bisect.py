@@ -498,10 +498,10 @@ def _condition(session: CommandSession, sql: str | None, test: str | None) -> Bi
     if sql is not None:
         return condition_of(sql)
     assert test is not None
-    return find_test(_target_folder(session), test)
+    return find_test(target_folder(session), test)
 
 
-def _target_folder(session: CommandSession) -> Path:
+def target_folder(session: CommandSession) -> Path:
     """Return the folder that dbt writes to, of the project in the current folder."""
     given = session.settings.project_dir or os.environ.get(variables.PROJECT_DIR) or "."
     project = session.target.project if session.target else Path(given)

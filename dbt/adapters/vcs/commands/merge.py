@@ -77,6 +77,7 @@ class MergeRequest:
         on_stale: What becomes of a run whose target moved away from what it read. `heal` refuses
             what `fail` does, since only the run itself can compute its tables again.
         contracts: What changes of the target may do.
+        commit: The commit to merge, if not the one that the source shows by then.
     """
 
     terms: Terms = field(default_factory=Terms)
@@ -86,6 +87,7 @@ class MergeRequest:
     protection: Protection | None = None
     on_stale: OnStale = OnStale.HEAL
     contracts: tuple[Contract, ...] = ()
+    commit: CommitId | None = None
 
     def check_of(self, repository: Repository, work: Work) -> Validator | None:
         """Return what judges the plans of a merge; None if nothing has to."""
@@ -201,7 +203,7 @@ def merge(
 
 
 def _work_of(repository: Repository, source: str, request: MergeRequest) -> Work:
-    commit = resolve_source(repository, source, force=request.force)
+    commit = request.commit or resolve_source(repository, source, force=request.force)
     branch = named_branch(repository, source)
     run = run_of(branch) if branch else None
     return Work(source=source, commit=commit, run=run, policy=request.policy)
@@ -544,14 +546,8 @@ def _merge(
     dry_run: bool,
 ) -> None:
     target = target or session.branch
-    request = MergeRequest(
-        terms=terms,
-        policy=session.policy(on_conflict),
-        force=force,
-        dry_run=dry_run,
-        protection=session.protection_of(target),
-        on_stale=session.rules.on_stale,
-        contracts=session.rules.contracts_on(session.repository, target),
+    request = replace(
+        merge_request(session, target, terms, on_conflict), force=force, dry_run=dry_run
     )
     report = noted_merge(session, source, target, request)
     session.show(report, merge_text(report))
@@ -559,6 +555,19 @@ def _merge(
         session.warn(unpublished_lines(session.repository, source, target))
     if report.how == "conflict":
         raise ShownFailure(ConflictError)
+
+
+def merge_request(
+    session: CommandSession, target: str, terms: Terms, on_conflict: str | None = None
+) -> MergeRequest:
+    """Return how the command's project wants a branch to be merged into."""
+    return MergeRequest(
+        terms=terms,
+        policy=session.policy(on_conflict),
+        protection=session.protection_of(target),
+        on_stale=session.rules.on_stale,
+        contracts=session.rules.contracts_on(session.repository, target),
+    )
 
 
 def noted_merge(

@@ -255,8 +255,6 @@ def review_command(
     the point where it forked from BASE; BASE..HEAD with BASE itself. No Java is started. Columns
     that vcs.yml or the columns' meta keep out of reviews are left out.
     """
-    from dbt.adapters.vcs.commands.review_verdict import MergeRules
-
     repository = session.repository
     ends = read_ends(repository, (revisions,), session.branch)
     is_range = not repository.is_known(revisions) and parse_range(revisions) is not None
@@ -266,17 +264,7 @@ def review_command(
             "dbt-vcs review main...BRANCH"
         )
     base = ends.without_merge_base().before
-    request = ReviewRequest(
-        rules=MergeRules(
-            policy=session.policy(None),
-            protection=session.rules.protection_of(base),
-            on_stale=session.rules.on_stale,
-            contracts=session.rules.contracts_on(session.repository, base),
-        ),
-        patterns=_patterns(session),
-        limit=limit or None,
-        options=f" {options}" if (options := chosen_options(session.settings)) else "",
-    )
+    request = replace(review_request(session, base), limit=limit or None)
     found = review(repository, base, ends.after, request, from_merge_base=ends.before != base)
     form = format or _SUFFIXES.get(Path(output or _PAGE).suffix.lower(), "html")
     text = _RENDERED[form](found)
@@ -286,8 +274,28 @@ def review_command(
         # Not `splitlines`, which also parts a line at characters that a value may have.
         print_lines(text.removesuffix("\n").split("\n"))
         return
-    _write(output, text)
+    write_review(output, text)
     session.say(_written_text(found, output))
+
+
+def review_request(session: CommandSession, base: str) -> ReviewRequest:
+    """Return what a project says of merges into a branch, and of columns that stay out.
+
+    Raises:
+        InputError: A file of the project can't be read, or says something else.
+    """
+    from dbt.adapters.vcs.commands.review_verdict import MergeRules
+
+    return ReviewRequest(
+        rules=MergeRules(
+            policy=session.policy(None),
+            protection=session.rules.protection_of(base),
+            on_stale=session.rules.on_stale,
+            contracts=session.rules.contracts_on(session.repository, base),
+        ),
+        patterns=_patterns(session),
+        options=f" {options}" if (options := chosen_options(session.settings)) else "",
+    )
 
 
 def _json(found: Review) -> str:
@@ -313,8 +321,12 @@ _RENDERED: Final[dict[Format, Callable[[Review], str]]] = {
 }
 
 
-def _write(output: str, text: str) -> None:
-    """Write a file as a whole: nobody reads half of one."""
+def write_review(output: str, text: str) -> None:
+    """Write a file as a whole: nobody reads half of one.
+
+    Raises:
+        InputError: It can't be written there.
+    """
     place = Path(output)
     part = place.with_name(f".{place.name}.{os.getpid()}")
     try:

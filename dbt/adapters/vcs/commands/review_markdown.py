@@ -35,8 +35,8 @@ _STATES: Final[dict[NodeState, str]] = {
 }
 
 
-def markdown(review: Review) -> str:
-    """Return a review as Markdown, at most `LIMIT` characters.
+def markdown(review: Review, limit: int = LIMIT) -> str:
+    """Return a review as Markdown, of so many characters at most, and not less than 45,000.
 
     What doesn't fit is left out from the end of the relations, and the text says how many.
     """
@@ -45,7 +45,7 @@ def markdown(review: Review) -> str:
     if len(graph) > _PART:
         graph = "### Lineage\n\n_The graph is too large for a comment._\n"
     foot = "\n".join((graph, *_bounded(_reproduction(review), _PART)))
-    left = min(_DETAILS, LIMIT - len(head) - len(foot) - 500)
+    left = min(_DETAILS, limit - len(head) - len(foot) - 500)
     details: list[str] = []
     for number, item in enumerate(review.relations):
         text = "\n".join(_details(item))
@@ -63,7 +63,7 @@ def markdown(review: Review) -> str:
 
 def _head(review: Review) -> Iterator[str]:
     verdict = review.verdict
-    yield f"## Review of {_code(review.head.revision)} for {_code(review.base.revision)}\n"
+    yield f"## Review of {as_code(review.head.revision)} for {as_code(review.base.revision)}\n"
     if verdict.can_merge:
         how = {"up_to_date": "there is nothing to merge", "fast_forward": "a fast-forward"}
         yield f"{_MARKS[True]} **Can be merged**: {how.get(verdict.how, 'a merge')}.\n"
@@ -78,12 +78,12 @@ def _head(review: Review) -> Iterator[str]:
     for contract in verdict.contracts[:_LISTED]:
         if not contract.is_met:
             yield (
-                f"- Contract {_code(contract.contract)} of {_code(contract.relation)} is broken: "
-                f"{_sentence(contract.text)}"
+                f"- Contract {as_code(contract.contract)} of {as_code(contract.relation)} is "
+                f"broken: {_sentence(contract.text)}"
             )
     yield from _tests(review)
     for approval in verdict.approvals:
-        yield f"- Approved by {_code(approval.author)} at {approval.at:%Y-%m-%d %H:%M} UTC"
+        yield f"- Approved by {as_code(approval.author)} at {approval.at:%Y-%m-%d %H:%M} UTC"
     yield ""
 
 
@@ -138,8 +138,8 @@ def _relations(review: Review) -> Iterator[str]:
 
 def _name(item: RelationReview) -> str:
     if item.old_name is None:
-        return _code(item.name)
-    return f"{_code(item.old_name)} → {_code(item.name)}"
+        return as_code(item.name)
+    return f"{as_code(item.old_name)} → {as_code(item.name)}"
 
 
 def _rows(item: RelationReview) -> str:
@@ -167,18 +167,19 @@ def _details(item: RelationReview) -> Iterator[str]:
         return
     yield f"<details><summary>{_name(item)}</summary>\n"
     yield from parts
-    yield f"All rows: {_code(item.command)}\n"
+    yield f"All rows: {as_code(item.command)}\n"
     yield "</details>\n"
 
 
 def _columns(item: RelationReview) -> Iterator[str]:
     for column in item.schema:
         values = " → ".join(
-            "nothing" if value is None else _code(value) for value in (column.before, column.after)
+            "nothing" if value is None else as_code(value)
+            for value in (column.before, column.after)
         )
-        yield f"- {_code(column.column)} {column.kind}: {values}"
+        yield f"- {as_code(column.column)} {column.kind}: {values}"
     for setting in item.settings:
-        yield f"- {_code(setting)} changed"
+        yield f"- {as_code(setting)} changed"
     if item.schema or item.settings:
         yield ""
     facts = item.facts.columns
@@ -191,7 +192,7 @@ def _columns(item: RelationReview) -> Iterator[str]:
 
 
 def _column(fact: ColumnFacts) -> str:
-    start = f"| {_code(fact.name)} | {fact.cells_changed:,} |"
+    start = f"| {as_code(fact.name)} | {fact.cells_changed:,} |"
     if fact.masked:
         return f"{start} masked | masked |"
     nulls = _figure(fact, lambda side: None if side.nulls is None else f"{side.nulls:,}")
@@ -222,7 +223,7 @@ def _change(texts: Sequence[str | None]) -> str:
 def _groups(item: RelationReview) -> Iterator[str]:
     for group in item.facts.groups:
         yield (
-            f"- {_code(group.column)} = {_cell(group.value)}: {_percent(group.share)} of the "
+            f"- {as_code(group.column)} = {_cell(group.value)}: {_percent(group.share)} of the "
             f"change (+{group.added:,} -{group.removed:,} ~{group.modified:,})"
         )
     if item.facts.groups:
@@ -233,7 +234,7 @@ def _sample(item: RelationReview) -> Iterator[str]:
     facts = item.facts
     if not facts.sample:
         return
-    heads = [_code(name) for name in facts.heads[: facts.key]]
+    heads = [as_code(name) for name in facts.heads[: facts.key]]
     yield f"| | {' | '.join([*heads, 'values'])} |"
     yield f"|---|{'---|' * (facts.key + 1)}"
     for row in facts.sample[:_ROWS]:
@@ -256,14 +257,14 @@ def _values(row: ChangedRow, heads: Sequence[str], key: int) -> str:
     if row.before is not None and row.after is not None:
         places = [place for place in row.changed if place >= key]
         texts = [
-            f"{_code(heads[place])} {_cell(row.before[place])} → {_cell(row.after[place])}"
+            f"{as_code(heads[place])} {_cell(row.before[place])} → {_cell(row.after[place])}"
             for place in places[:_CELLS]
         ]
     else:
         shown = row.before if row.after is None else row.after
         assert shown is not None
         places = list(range(key, len(heads)))
-        texts = [f"{_code(heads[place])} {_cell(shown[place])}" for place in places[:_CELLS]]
+        texts = [f"{as_code(heads[place])} {_cell(shown[place])}" for place in places[:_CELLS]]
     more = len(places) - len(texts)
     return "<br>".join([*texts, *([f"and {more} more"] if more else [])])
 
@@ -275,7 +276,7 @@ def _text_diff(item: RelationReview) -> Iterator[str]:
         return
     text = item.text_diff
     cut = len(text) > _TEXT_DIFF
-    yield _fenced("diff", text[:_TEXT_DIFF].splitlines())
+    yield fenced("diff", text[:_TEXT_DIFF].splitlines())
     if cut:
         yield "_The rest is left out._\n"
 
@@ -301,16 +302,16 @@ def _lineage(review: Review) -> Iterator[str]:
     for edge in graph.edges:
         lines.append(f"  {numbers[edge.source]} --> {numbers[edge.target]}")
     lines += [f"  classDef {state} {style}" for state, style in _STATES.items()]
-    yield _fenced("mermaid", lines)
+    yield fenced("mermaid", lines)
 
 
 def _reproduction(review: Review) -> Iterator[str]:
     yield "### Reproduce\n"
     commands = (review.reproduce.diff, review.reproduce.merge, review.reproduce.revert)
-    yield _fenced("sh", [command for command in commands if command])
+    yield fenced("sh", [command for command in commands if command])
     for what, side in (("base", review.base), ("head", review.head)):
-        git = f", git {_code(side.git_sha)}" if side.git_sha else ""
-        yield f"- {what}: {_code(side.commit)}{git}"
+        git = f", git {as_code(side.git_sha)}" if side.git_sha else ""
+        yield f"- {what}: {as_code(side.commit)}{git}"
 
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9 ,-]")
@@ -325,7 +326,7 @@ def visible(text: str) -> str:
     )
 
 
-def _code(text: str, most: int = 300) -> str:
+def as_code(text: str, most: int = 300) -> str:
     """Return a name as code; none of its characters means anything in Markdown or HTML."""
     shown = visible(text[:most]) + ("…" if len(text) > most else "")
     return f"<code>{_entities(shown)}</code>"
@@ -338,28 +339,29 @@ def _entities(text: str) -> str:
 
 
 def _cell(value: str | None) -> str:
-    return "NULL" if value is None else _code(value, _CELL)
+    return "NULL" if value is None else as_code(value, _CELL)
 
 
 def _sentence(text: str) -> str:
     """Return a message: names in it come from people, too."""
     # A host links `@name` and `#1` in prose, whatever they are written as.
     if "@" in text or "#" in text:
-        return _code(text, 1_000)
+        return as_code(text, 1_000)
     return _entities(visible(text[:1_000]))
 
 
 def _listed(names: Iterable[str]) -> str:
     found = list(names)
     more = f" and {len(found) - 10} more" if len(found) > 10 else ""
-    return ", ".join(map(_code, found[:10])) + more
+    return ", ".join(map(as_code, found[:10])) + more
 
 
 def _mermaid(text: str) -> str:
     return _LABEL.sub(lambda found: f"#{ord(found[0])};", visible(text[:100]))
 
 
-def _fenced(language: str, lines: Iterable[str]) -> str:
+def fenced(language: str, lines: Iterable[str]) -> str:
+    """Return lines as a block of code, which nothing in them ends."""
     shown = [visible(line.replace("\t", "    ")) for line in lines]
     # A fence ends only at one as long as itself.
     longest = max((len(run) for line in shown for run in re.findall("`+", line)), default=0)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from dbt.adapters.vcs.changes.writes import stage_write
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError, VcsError
 from dbt.adapters.vcs.engines.engine_errors import StatementError
 
@@ -126,11 +127,17 @@ def test_partitions_that_only_the_engine_spells(shop: Shop) -> None:
     assert shop.rows(text) == [(2, "2020-01-01 01:02:03.5", 1e10), (3, None, 0.5)]
 
 
-def test_an_empty_text_is_no_partition(shop: Shop) -> None:
+@pytest.mark.parametrize("most", [stage_write.MAX_STAGED_IN_PROCESS, -1])
+def test_an_empty_text_is_no_partition(
+    shop: Shop, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stage_write, "MAX_STAGED_IN_PROCESS", most)
     name = shop.make("k int, p string", "values (1, 'x')", by="p")
+    # Its files go on calling it p.
+    shop.sql(f"alter table {name} rename column p to region")
     before = shop.version(name)
-    with pytest.raises(VcsError, match="'p' holds an empty string"):
-        shop.sql(f"update {name} set p = ''")
+    with pytest.raises(VcsError, match="'region' holds an empty string"):
+        shop.sql(f"update {name} set region = ''")
     assert shop.version(name) == before
 
 

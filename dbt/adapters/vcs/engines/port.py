@@ -102,6 +102,7 @@ class Destination:
         by_place: Over 0 for rows with the columns `__vcs_file` and `__vcs_pos`: into about so many
             files, each with a range of the blocks and sorted by place. Rows of a block are never
             split.
+        names: What errors call columns, by their names in the query where these are field ids.
     """
 
     folder: str
@@ -110,6 +111,7 @@ class Destination:
     options: Mapping[str, str] = field(default_factory=dict)
     ids: Sequence[str] | None = None
     by_place: int = 0
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 PRIVATE: Final = "__vcs"

@@ -496,7 +496,8 @@ class LargeChanges:
         self, target: RowTarget, choice: BlockChoice, folder: str
     ) -> tuple[WrittenFiles, tuple[Tombstone, ...]]:
         """Write the new blocks and the tombstones."""
-        ids = [field.id for field in self._stage.table.fields]
+        names = {field.id: field.name for field in self._stage.table.fields}
+        ids = list(names)
         query = f"{self._renamed(self._stage.new, ids)} {where_clause(self._comes)}"
         if choice.rewritten:
             query = f"{self._kept(target, choice, ids)} union all {query}"
@@ -506,6 +507,7 @@ class LargeChanges:
                 folder=folder,
                 partition_by=target.snapshot.partition_by,
                 cluster_by=target.snapshot.cluster_by,
+                names=names,
             ),
         )
         files = {path: written.footers.get(path) for path in written.files}

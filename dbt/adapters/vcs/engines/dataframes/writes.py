@@ -80,7 +80,7 @@ def write_frame(
     # Decision 20: all fields of a file have a number, or none has.
     frame = numbered_frame(frame)
     # Decision 22: partition columns are inside the files, too.
-    partition_by, frame = _with_copies(frame, partition_by, destination.partition_by)
+    partition_by, frame = _with_copies(frame, partition_by, _names_of(destination))
     frame = _with_ranges(frame, partition_by, cluster_by)
     frame = _by_place(frame, destination.by_place)
     # A statement of the user's may have changed them since the session began.
@@ -171,6 +171,11 @@ def _with_copies(
         column = _refusing(functions, inside, name) if is_text else functions.col(quoted(inside))
         copies.append(column.alias(copy_of(inside), metadata={}))
     return [copy_of(inside) for inside in partition_by], frame.select("*", *copies)
+
+
+def _names_of(destination: Destination) -> list[str]:
+    """Return what errors call the partition columns."""
+    return [destination.names.get(name, name) for name in destination.partition_by]
 
 
 def _refusing(functions: Any, inside: str, name: str) -> Column:

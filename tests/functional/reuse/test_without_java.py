@@ -31,7 +31,7 @@ EVERY_KIND = {
         import pyspark.sql.functions as F
 
         def model(dbt, session):
-            dbt.config(materialized="table")
+            dbt.config(materialized="table", reuse=True)
             return dbt.ref("orders").where(F.col("id") % 3 == 0).select("id")
     """,
     "functions/doubled.sql": "x * 2",

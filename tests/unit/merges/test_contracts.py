@@ -226,7 +226,7 @@ def test_contracts_are_read_and_hold_on_branches_that_are_guarded(
     )
     (contract,) = rules.contracts
     assert (contract.pattern, contract.rules) == ("shop.*", {"max_rows": 3})
-    assert contract.fits(T)
+    assert contract.fits("shop.t")
     repository = warehouse.repository
     for branch in ("dev", "release/1", "kept"):
         warehouse.branch(branch)

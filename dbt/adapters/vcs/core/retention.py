@@ -357,9 +357,8 @@ def consumed_versions(repository: Repository, names: NamedRoots) -> set[Snapshot
     from old history may name what nothing kept.
     """
     read = repository.objects
-    shown = {version for id in names.live for version in versions_of(read, read.commit(id).tree)}
     # Decision 32: the next build compares what its inputs show with these versions.
-    consumptions = (read.snapshot(id).consumption for id in shown | names.versions)
+    consumptions = (read.snapshot(id).consumption for id in _shown_versions(repository, names))
     inputs = {item.snapshot for found in consumptions if found for item in found.inputs}
     return {SnapshotId(id) for id in inputs if id and read.with_prefix("snapshot", id)}
 
@@ -513,11 +512,16 @@ def _young(repository: Repository, commits: set[CommitId], cutoff: Micros) -> se
 def _lineages(repository: Repository, names: NamedRoots) -> dict[TableId, set[SnapshotId]]:
     """Return the versions that have names, by the lineage that they belong to."""
     found: dict[TableId, set[SnapshotId]] = {}
+    for version in _shown_versions(repository, names):
+        found.setdefault(repository.objects.snapshot(version).table, set()).add(version)
+    return found
+
+
+def _shown_versions(repository: Repository, names: NamedRoots) -> set[SnapshotId]:
+    """Return the versions of tables that have names, or that commits with a name show."""
     read = repository.objects
     shown = {version for id in names.live for version in versions_of(read, read.commit(id).tree)}
-    for version in shown | names.versions:
-        found.setdefault(read.snapshot(version).table, set()).add(version)
-    return found
+    return shown | names.versions
 
 
 def _version_bases(repository: Repository, one: SnapshotId, other: SnapshotId) -> list[SnapshotId]:

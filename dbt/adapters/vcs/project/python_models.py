@@ -19,7 +19,6 @@ from dbt.adapters.vcs.core.errors import EngineError, InputError
 from dbt.adapters.vcs.core.model import Origin, RelationName
 from dbt.adapters.vcs.engines.port import Frames
 from dbt.adapters.vcs.reuse.engine_context import machine_zone
-from dbt.adapters.vcs.reuse.python_purity import reads_itself, unrepeatable
 from dbt.adapters.vcs.reuse.reuser import Reuse
 from dbt.adapters.vcs.sql.create_table import CreateTable
 from dbt.adapters.vcs.sql.syntax.names import Name, split_name
@@ -57,9 +56,8 @@ def run_python_model(
 ) -> Outcome:
     """Take what a compiled model gave before for what it reads, or run it.
 
-    A model may be taken if its config says so, or if its text does nothing but what is known to
-    give the same rows each time (`python_purity`). `reads` begins with its own relation; the other
-    arguments and the errors are those of `_run`.
+    A result may be taken if the model's config says that it gives the same rows each time. `reads`
+    begins with its own relation; the other arguments and the errors are those of `_run`.
     """
     reusing = connection.reusing(reuse)
     scope = connection.scope(code, overlay, origin)
@@ -79,12 +77,12 @@ def run_python_model(
     if reusing is None:
         return compute()
     target = _target_of(code, connection.schema)
-    own = code.partition(MODEL)[2].partition(_POSTFIX)[0]
-    why = None if reusing.reuse.is_declared else unrepeatable(own)
-    if why is not None:
-        why = f"Python: {why}. If it gives the same rows each time, set the config reuse: true"
+    # Decision 40: Python can read anything, so only a person can say that it repeats.
+    if not reusing.reuse.is_declared:
+        why = "it is in Python. If it gives the same rows each time, set the config reuse: true"
         return reusing.anew(scope, target, compute, why=why)
-    needed = [*others, itself] if reads_itself(own) else others
+    own = code.partition(MODEL)[2].partition(_POSTFIX)[0]
+    needed = [*others, itself] if _reads_itself(own) else others
     outcome = reusing.made(
         scope,
         target,
@@ -96,6 +94,17 @@ def run_python_model(
     )
     # What was taken follows from the same versions as what is computed.
     return replace(outcome, inputs=outcome.inputs or scope.made_by().inputs)
+
+
+def _reads_itself(code: str) -> bool:
+    """Return whether a model may read the table that it replaces: `dbt.this`, incremental ones."""
+    return any(
+        isinstance(node, ast.Attribute)
+        and node.attr in ("is_incremental", "this")
+        # A class of the model's own.
+        and not (isinstance(node.value, ast.Name) and node.value.id == "self")
+        for node in ast.walk(ast.parse(code))
+    )
 
 
 def _run(

@@ -95,7 +95,7 @@ def contract_outcomes(
     found: list[ContractOutcome] = []
     for change in planned_relations(repository, plan):
         for contract in contracts:
-            if contract.fits(change.name):
+            if contract.fits(str(change.name).lower()):
                 found += _outcomes(repository, change, contract.rules)
     return found
 

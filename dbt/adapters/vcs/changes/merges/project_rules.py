@@ -88,28 +88,32 @@ OF_CONTRACT: Final[Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contract:
-    """What a change of the relations whose names match a pattern may do.
-
-    Attributes:
-        pattern: `schema.identifier` in lower case, with `*`, `?`, `[...]`.
-        rules: The values by the names of `OF_CONTRACT`, as the file has them.
-    """
+class NameRule:
+    """A rule for what has a name that matches a pattern (`*`, `?`, `[...]`)."""
 
     pattern: str
-    rules: Mapping[str, Any]
 
-    def fits(self, name: RelationName) -> bool:
-        """Return whether the contract is about a relation."""
+    def fits(self, name: str) -> bool:
+        """Return whether the rule is for a name."""
         # Not `fnmatch`, which ignores case on Windows.
-        return fnmatchcase(str(name).lower(), self.pattern)
+        return fnmatchcase(name, self.pattern)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BranchRule:
-    """Requirements for the branches whose names match a pattern (`*`, `?`, `[...]`)."""
+class Contract(NameRule):
+    """What a change of relations may do; the pattern is one of `schema.identifier`, lower case.
 
-    pattern: str
+    Attributes:
+        rules: The values by the names of `OF_CONTRACT`, as the file has them.
+    """
+
+    rules: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchRule(NameRule):
+    """The protection of branches."""
+
     protection: Protection
 
 
@@ -170,9 +174,7 @@ class Rules:
 
     def protection_of(self, branch: str) -> Protection | None:
         """Return the protection of a branch, or None."""
-        # Not `fnmatch`, which ignores case on Windows.
-        fits = (rule for rule in self.branches if fnmatchcase(branch, rule.pattern))
-        return next((rule.protection for rule in fits), None)
+        return next((rule.protection for rule in self.branches if rule.fits(branch)), None)
 
     def apply(self, repository: Repository, branch: str, *, author: str) -> None:
         """Store a branch's protection on the branch, so that it binds every writer.
@@ -333,23 +335,16 @@ class CatalogTarget:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExportRule:
-    """How the branches whose names match a pattern are exported.
+class ExportRule(NameRule):
+    """How branches are exported.
 
     Attributes:
-        pattern: The pattern (`*`, `?`, `[...]`).
         format_version: Version of Iceberg's format.
         catalog: Where the tables are registered; None for nowhere.
     """
 
-    pattern: str
     format_version: int = FORMAT_VERSIONS[0]
     catalog: CatalogTarget | None = None
-
-    def fits(self, branch: str) -> bool:
-        """Return whether the rule is for a branch."""
-        # Not `fnmatch`, which ignores case on Windows.
-        return fnmatchcase(branch, self.pattern)
 
 
 def read_exports(given: Any, path: str) -> tuple[ExportRule, ...]:

@@ -6,7 +6,7 @@ import random
 import threading
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Final, Protocol
 
 from chaos.compare import wrong_diffs
@@ -16,10 +16,11 @@ from chaos.journal import Line
 from chaos.shop import ROW_TABLE, Known, Seen, Shop, is_row, look, own_table, row_item
 from chaos.worlds import PLACES, World, Worlds
 from dbt.adapters.vcs.commands.branch import create_branch, rename_branch, undelete_branch
+from dbt.adapters.vcs.commands.cherry_pick import cherry_pick
 from dbt.adapters.vcs.commands.clone import clone_from_snapshot
 from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.commands.gc import collect
-from dbt.adapters.vcs.commands.merge import merge
+from dbt.adapters.vcs.commands.merge import abort_merge, merge
 from dbt.adapters.vcs.commands.optimize import optimize
 from dbt.adapters.vcs.commands.restore import restore_branch, restore_relation
 from dbt.adapters.vcs.commands.revert import revert
@@ -64,6 +65,7 @@ WEIGHTS: Final[Mapping[str, float]] = {
     "restore": 8,
     "again": 3,
     "revert": 5,
+    "pick": 4,
     "compare": 6,
     "name": 3,
     "export": 3,
@@ -234,8 +236,8 @@ class Worker:
             return self._chosen_past(what)
         if what == "again":
             return self._chosen_again(world)
-        if what == "revert":
-            return self._chosen_revert()
+        if what in ("revert", "pick"):
+            return self._chosen_change(what)
         if what == "compare":
             known = [*self._past, *self._marks]
             two = self._dice.sample(known, 2) if len(known) > 1 else []
@@ -280,8 +282,8 @@ class Worker:
         come = [item for item in batches if item.startswith(prefix)]
         return {"op": "again", "place": "lab", "commit": commit, "gone": gone, "come": come}
 
-    def _chosen_revert(self) -> dict[str, Any] | None:
-        """Return the undoing of a commit of lab of which the state before is known, too."""
+    def _chosen_change(self, what: str) -> dict[str, Any] | None:
+        """Return the undoing or picking of a commit of lab whose state before is known, too."""
         known = dict(self._past)
         pairs = [
             (commit, parent)
@@ -292,7 +294,7 @@ class Worker:
         if not pairs:
             return None
         commit, parent = self._dice.choice(pairs)
-        found = {"op": "revert", "place": "lab", "commit": commit}
+        found = {"op": what, "place": "lab", "commit": commit}
         return {**found, "then": known[commit], "before": known[parent]}
 
     def _row_name(self, home: str, number: int | str) -> str:
@@ -438,6 +440,19 @@ class Worker:
         branch, commit = self.branches["lab"], operation["commit"]
         with beyond_limits(self._is_large):
             report = revert(self._repository, commit, branch=branch, author=self.name)
+        return {"commit": report.after, "landed": report.after != report.before}
+
+    def _pick(self, operation: Line) -> dict[str, Any]:
+        """Apply a commit of lab to it once more, which matters if it was undone."""
+        branch, commit = self.branches["lab"], operation["commit"]
+        try:
+            with beyond_limits(self._is_large):
+                report = cherry_pick(self._repository, commit, branch, author=self.name)
+        except ConflictError:
+            # It waits for a decision; that of a contract or a failed run would not.
+            with suppress(NotFoundError):
+                abort_merge(self._repository, branch, author=self.name)
+            raise
         return {"commit": report.after, "landed": report.after != report.before}
 
     def _compare(self, operation: Line) -> dict[str, Any]:

@@ -60,6 +60,9 @@ def after(world: World, operation: Line) -> World:
     if what == "revert":
         then, before = frozenset(operation["then"]), frozenset(operation["before"])
         return world._replace(**{place: merged(then, getattr(world, place), before)})
+    if what == "pick":
+        then, before = frozenset(operation["then"]), frozenset(operation["before"])
+        return world._replace(**{place: merged(before, getattr(world, place), then)})
     if what == "sign":
         return world._replace(sign=frozenset(filter(None, [operation["text"]])))
     if what in ("restore", "bring"):

@@ -87,6 +87,24 @@ def test_merges_of_more_rows_than_fit_lose_nothing(
     assert min(merged, play.counts["kills"]) > 0
 
 
+@pytest.mark.parametrize("weather", [DEATHS, FAULTS], ids=["deaths, races", "faults"])
+def test_commits_that_are_undone_and_picked_again_show_what_they_changed(weather: Weather) -> None:
+    blobs = MemoryBlobs()
+    Ground(lambda: blobs).found()
+    play = Play(Ground(lambda: blobs), seed=4)
+    play.weights = {**WEIGHTS, "revert": 40, "pick": 60}
+    picked = 0
+    for number in range(12):
+        # Nobody dies in every other round, so that something is picked, too.
+        calm = Weather(races=0.3, kills=False)
+        assert play.round(calm if number % 2 else weather, 60) == []
+        done = [line for line in play.told if line["event"] == "done" and line["op"] == "pick"]
+        picked = sum(line["landed"] for line in done)
+        if picked and number > 2:
+            break
+    assert picked > 0
+
+
 def test_a_campaign_in_one_process_goes_on_where_it_was(tmp_path: Path) -> None:
     for number in (1, 2):
         plays = Plays.at(tmp_path, seed=number)

@@ -1,4 +1,4 @@
-"""Laws of merges of branches that reverted or restored something, against git's on plain dicts."""
+"""Laws of merges, picks and reverts beside each other, against git's rule on plain dicts."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from dbt.adapters.vcs.changes.diffs.summaries import differing, list_changes
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode, Policy
+from dbt.adapters.vcs.commands.cherry_pick import cherry_pick
 from dbt.adapters.vcs.commands.merge import MergeRequest, merge
 from dbt.adapters.vcs.commands.restore import restore_branch, restore_relation
 from dbt.adapters.vcs.commands.revert import revert
@@ -125,11 +126,13 @@ def test_a_merge_gives_what_git_gives_beside_reverts_and_restores(data: st.DataO
     history = History(lambda strategy: data.draw(strategy))
     for _ in range(data.draw(st.integers(2, 9))):
         branch = str(history.choose(BRANCHES))
-        step = data.draw(st.sampled_from(("edit", "edit", "undo", "merge", "merge")))
+        step = data.draw(st.sampled_from(("edit", "edit", "undo", "pick", "merge", "merge")))
         if step == "edit":
             history.edit(branch)
         elif step == "undo":
             history.undo(branch)
+        elif step == "pick":
+            check_pick(history, str(history.choose(BRANCHES)), branch)
         else:
             check_merge(history, str(history.choose(BRANCHES)), branch)
 
@@ -164,6 +167,39 @@ def check_merge(history: History, source: str, target: str) -> None:
         range_ = differing(list_changes(repository, bases[0], heads[1]))
         facts = {item.name: (item.rows_added, item.rows_removed) for item in range_}
         assert {item.name: (item.rows_added, item.rows_removed) for item in done.changes} == facts
+
+
+def check_pick(history: History, source: str, target: str) -> None:
+    """Pick a commit of a branch, compare with git's rule, and see a revert undo just that."""
+    repository, who = history.repository, {"author": "ann"}
+    log = [id for id, commit in repository.log(history.head(source)) if commit.parents]
+    commit = CommitId(str(history.choose(log)))
+    parent = repository.objects.commit(commit).parents[0]
+    base, theirs, before = (
+        history.all_units(id)
+        if "shop" in repository.tree(id).schemas()
+        else {n: {} for n in TABLES}
+        for id in (parent, commit, history.head(target))
+    )
+    head = history.head(target)
+    if not all(base.values()) and head != parent:
+        # The tables are made by that commit, so they have no rows before to compare with.
+        return
+    report = cherry_pick(
+        repository, commit, target, MergeRequest(policy=Policy(override=Mode.SKIP)), **who
+    )
+    found = history.all_units(history.head(target))
+    assert found == {n: three_way(base[n], before[n], theirs[n]) for n in TABLES}
+    if head == parent:
+        assert found == theirs
+    assert (report.how == "up_to_date") == (found == before) == (report.after == head)
+    if report.how == "merge":
+        assert repository.objects.commit(history.head(target)).parents == (head,)
+        revert(repository, history.head(target), branch=target, **who)
+        assert history.all_units(history.head(target)) == before
+        # The change is there again for what follows.
+        revert(repository, history.head(target), branch=target, **who)
+        assert history.all_units(history.head(target)) == found
 
 
 def check_nothing_comes_back(old: list[Units], ours: Units, theirs: Units, found: Units) -> None:

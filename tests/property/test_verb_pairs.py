@@ -23,6 +23,7 @@ from chaos.shop import ROW_TABLE, TABLES, Shop, is_row, look
 from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import RowChoice
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
 from dbt.adapters.vcs.commands.branch import create_branch, rename_branch, undelete_branch
+from dbt.adapters.vcs.commands.cherry_pick import cherry_pick
 from dbt.adapters.vcs.commands.clone import clone_from_snapshot
 from dbt.adapters.vcs.commands.copy import copy_repository
 from dbt.adapters.vcs.commands.fsck import check_repository
@@ -107,6 +108,9 @@ VERBS: Final = {
     "abort a merge": Verb(lambda r: abort_merge(r, "main", author="ann")),
     "revert": Verb(
         lambda r: revert(r, "new", branch="main", author="ann"), lambda items: items - {"new"}
+    ),
+    "cherry-pick": Verb(
+        lambda r: cherry_pick(r, "dev", "main", author="ann"), lambda items: items | {"dev"}
     ),
     "restore all": Verb(
         lambda r: restore_branch(r, "v1", branch="main", author="ann"), lambda items: OLD

@@ -25,8 +25,6 @@ _GIT: Final = {
     "--target. To create one: dbt-vcs branch create NAME. To have old rows back: dbt-vcs restore "
     "RELATION --to REVISION",
     "commit": "Nothing waits to be committed: each statement and each dbt run lands by itself",
-    "cherry-pick": "Single commits are not applied elsewhere. To have what another branch has: "
-    "dbt-vcs merge SOURCE TARGET. To pick rows: dbt run-operation snapshot_pick",
     "fetch": "A repository is shared, so nothing is fetched",
     "pull": "A repository is shared, so nothing is pulled. To have what another branch has: "
     "dbt-vcs merge SOURCE TARGET",
@@ -55,8 +53,9 @@ class RootGroup(click.Group):
         """Return a command; None if it does not exist."""
         if cmd_name not in COMMANDS:
             return None
-        file = _FILES.get(cmd_name, cmd_name)
-        return command_of(f"dbt.adapters.vcs.commands.{file}", f"{cmd_name}_command")
+        name = cmd_name.replace("-", "_")
+        module = f"dbt.adapters.vcs.commands.{_FILES.get(name, name)}"
+        return command_of(module, f"{name}_command")
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -168,7 +168,6 @@ def test_the_options_of_the_call_are_printed_and_no_secret() -> None:
         ("reset --hard", "dbt-vcs -r warehouse restore --all --to REVISION"),
         ("stash", "dbt-vcs -r warehouse tag create NAME"),
         ("rebase main", "dbt-vcs -r warehouse merge SOURCE TARGET"),
-        ("cherry-pick main", "dbt-vcs -r warehouse merge SOURCE TARGET"),
         ("branch delte dev", "branch has no command 'delte'. Did you mean delete?"),
         ("tag lsit", "tag has no command 'lsit'. Did you mean list?"),
         ("runs explode", "runs has no command 'explode'."),

@@ -131,7 +131,7 @@ def test_commands_are_found_wherever_they_stand() -> None:
 
 def test_every_command_is_described() -> None:
     page = (CHECKOUT / "docs/cli.md").read_text(encoding="utf-8")
-    described = re.findall(r"^### `([a-z]+)", page, re.MULTILINE)
+    described = re.findall(r"^### `([a-z-]+)", page, re.MULTILINE)
     assert sorted(described) == sorted(COMMANDS)
 
 
@@ -140,7 +140,7 @@ def test_every_operation_has_a_macro_that_is_described() -> None:
     macros = {
         verb: path.stem
         for path in (CHECKOUT / "macros/operations").glob("*.sql")
-        for verb in re.findall(r"vcs_verb\('(\w+)'", path.read_text(encoding="utf-8"))
+        for verb in re.findall(r"vcs_verb\('([\w-]+)'", path.read_text(encoding="utf-8"))
     }
     assert macros.keys() == set(OPERATIONS)
     described = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))

@@ -37,9 +37,11 @@ def texts(tree: ast.AST) -> Iterator[tuple[str, list[ast.expr], int]]:
 
 
 def is_quoted(value: ast.expr, known: set[str]) -> bool:
-    """Return whether a value is one word of a shell: quoted, or the digits of a commit."""
+    """Return whether a value is words of a shell: quoted, or the digits of a commit."""
     match value:
         case ast.Call(func=ast.Name(id="quote")) | ast.Call(func=ast.Attribute(attr="quote")):
+            return True
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="shlex"), attr="join")):
             return True
         case ast.Subscript(slice=ast.Slice(lower=None)):
             return True

@@ -17,7 +17,6 @@ from dbt.adapters.vcs.changes.merges import table_merge
 from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import RowChoice
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice, Mode, Policy
 from dbt.adapters.vcs.changes.merges.table_merge import merge_tables
-from dbt.adapters.vcs.commands import revert as revert_module
 from dbt.adapters.vcs.commands.merge import MergeRequest, continue_merge, merge
 from dbt.adapters.vcs.commands.resolve import resolve
 from dbt.adapters.vcs.commands.revert import revert
@@ -58,7 +57,6 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let nothing fit this process."""
     never = partial(merge_tables, limits=Limits(rows=-1, bytes=-1))
     monkeypatch.setattr(table_merge, "merge_tables", never)
-    monkeypatch.setattr(revert_module, "merge_tables", never)
 
 
 @pytest.fixture

@@ -28,6 +28,7 @@ GROUPS: Final = {
         "promote": "Publish a branch, all of its relations or none.",
         "approve": "Approve what BRANCH shows, so that it can be promoted.",
         "pr": "Take the data of a pull request through its steps, in CI.",
+        "cherry-pick": "Apply the changes of single commits.",
         "forecast": "Merge open branches in memory, and list what will conflict.",
         "conflicts": "Show the conflicts of a merge into TARGET.",
         "resolve": "Resolve conflicts of RELATION with one side, or with values for a row.",

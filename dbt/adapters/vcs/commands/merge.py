@@ -183,11 +183,23 @@ def merge(
     request = request or MergeRequest()
     if request.terms.promotes and request.force:
         raise InputError("A run that did not succeed can't be promoted, so force is not allowed.")
+    work = _work_of(repository, source, request)
+    return merge_as(repository, work, target, request, author=author, engine=engine)
+
+
+def merge_as(
+    repository: Repository,
+    work: Work,
+    target: str,
+    request: MergeRequest,
+    *,
+    author: str,
+    engine: Callable[[], Engine] | None = None,
+) -> MergeReport:
+    """Merge work into a branch as requested; see `merge` for the contract."""
     if not request.dry_run:
         # Stored before the plan is made, which is held to it.
         repository.ensure_protection(target, request.protection, author=author)
-    work = _work_of(repository, source, request)
-    if not request.dry_run:
         return merge_work(
             repository,
             work,
@@ -391,11 +403,13 @@ def continue_merge(
     # Decision 13: planned again, since the target may have moved while people decided.
     merge = find_open_merge(repository, target)
     # The merged branch may be deleted by now: the record of the merge has its commit.
-    source = repository.find_branch(merge.source)
+    source = repository.find_branch(merge.source) if merge.base is None else None
     work = Work(
         source=merge.source,
         commit=merge.theirs,
         run=run_of(source) if source is not None else None,
+        base=merge.base,
+        applies="cherry-pick" if merge.base is not None else None,
         # The mode that the merge was started with, not that of a project that changed since.
         policy=Policy(override=merge.mode),
         decisions=_decisions(repository, merge),

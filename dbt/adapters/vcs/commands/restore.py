@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from shlex import quote
 from typing import Annotated
@@ -11,7 +11,7 @@ import click
 
 from dbt.adapters.vcs.changes.diffs.summaries import ChangeSummary, summarize
 from dbt.adapters.vcs.changes.writes.past_versions import Split, last_of, past_of, put_back, splits
-from dbt.adapters.vcs.changes.writes.versions import version_again
+from dbt.adapters.vcs.changes.writes.versions import entries_again
 from dbt.adapters.vcs.commands.layout import Block, Span, line, short
 from dbt.adapters.vcs.commands.output import changes_text
 from dbt.adapters.vcs.commands.revisions import parse_relation
@@ -19,11 +19,10 @@ from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import DryRun, Message, Option, ToChange, verb
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.ids import CommitId, TreeId
-from dbt.adapters.vcs.core.model import Entry, RelationName, TableEntry
-from dbt.adapters.vcs.core.model.tree import AbsentType
+from dbt.adapters.vcs.core.model import TableEntry
 from dbt.adapters.vcs.core.repository import Proposal, Repository
 from dbt.adapters.vcs.core.retention import hold
-from dbt.adapters.vcs.core.tree_changes import Change, TreeChanges, diff_trees
+from dbt.adapters.vcs.core.tree_changes import TreeChanges, diff_trees
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.run_branch import run_of
 
@@ -147,24 +146,6 @@ def restore_branch(
         after=after or head,
         changes=changes_to(repository, head, tree),
     )
-
-
-def entries_again(
-    repository: Repository, changes: Sequence[Change]
-) -> dict[RelationName, Entry | AbsentType]:
-    """Return what to show where changes go back: tables as versions made from those they replace.
-
-    Raises:
-        DamagedError: A version is missing or damaged.
-    """
-    found = {change.name: change.new for change in changes}
-    for name, old, new in changes:
-        if isinstance(old, TableEntry) and isinstance(new, TableEntry):
-            # Decision 38: the past version itself would hide from merges that there was another
-            # one in between.
-            version = version_again(repository, name, old.snapshot, new.snapshot)
-            found[name] = TableEntry(snapshot=version)
-    return found
 
 
 def changes_to(

@@ -106,6 +106,7 @@ def verb(
         name = run.__name__.removesuffix("_command")
         if group is not None:
             name = name.removeprefix(f"{group.name}_")
+        name = name.replace("_", "-")
 
         def callback(**given: Any) -> None:
             # Opening a repository is not loaded for help.

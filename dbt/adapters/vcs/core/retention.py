@@ -32,6 +32,7 @@ from dbt.adapters.vcs.core.ids import (
     datetime_of,
 )
 from dbt.adapters.vcs.core.maintenance import PINS
+from dbt.adapters.vcs.core.model import TableEntry
 from dbt.adapters.vcs.core.plan.collect import (
     Roots,
     files_of_versions,
@@ -191,6 +192,21 @@ def hold_work(
     # What `onto` shows is kept without a pin.
     versions = [id for id in versions_of(read, read.commit(commit).tree) if id not in shown]
     hold(repository, commit, versions, author=author, known=onto)
+
+
+def hold_change(
+    repository: Repository, old: CommitId, new: CommitId, *, onto: CommitId, author: str
+) -> None:
+    """Do what `hold` does for the versions that differ between two commits.
+
+    Raises:
+        NotFoundError: Some of their files have been collected.
+        RetryError: A collection is at work.
+    """
+    changes = repository.diff(old, new).relations
+    for commit, entries in ((old, [c.old for c in changes]), (new, [c.new for c in changes])):
+        shown = [entry.snapshot for entry in entries if isinstance(entry, TableEntry)]
+        hold(repository, commit, shown, author=author, known=onto)
 
 
 def check_present(repository: Repository, before: TreeId, after: TreeId) -> None:

@@ -1,8 +1,8 @@
 """Landing: the single path by which work gets onto a branch.
 
-Merges, resumed merges, promotions, published runs and reverts differ in what they bring (a plan)
-and in the conditions it must meet (`Terms`). The rest is shared: make a plan, check it, and put it
-on the branch. If another writer was first, plan again.
+Merges, resumed merges, promotions, published runs, picks and reverts differ in what they bring (a
+plan) and in the conditions it must meet (`Terms`). The rest is shared: make a plan, check it, and
+put it on the branch. If another writer was first, plan again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from dbt.adapters.vcs.core.repository import (
     Repository,
     TreeConflictError,
 )
-from dbt.adapters.vcs.core.retention import check_present, hold_work
+from dbt.adapters.vcs.core.retention import check_present, hold_change, hold_work
 from dbt.adapters.vcs.engines.port import Rewriters
 from dbt.adapters.vcs.workspace.mounts import relation_of
 from dbt.adapters.vcs.workspace.run_branch import Status, check_tested, record_of
@@ -74,13 +74,15 @@ def land_work(
 
     def plan(branch: Branch) -> MergePlan:
         now = _as_now(repository, work)
+        # Before anything is read: a collection must not delete what the plan relies on.
         if now.joins:
-            # Before anything is read: a collection must not delete what the plan relies on.
             hold_work(repository, now.source, now.commit, onto=branch.head, author=author)
+        if now.applies is not None and now.base is not None:
+            hold_change(repository, now.base, now.commit, onto=branch.head, author=author)
         with repository.maintenance.told(now.commit, branch.head):
             return plan_merge(repository, now, branch, tables)
 
-    what = f"merge {work.source!r} into {target!r}"
+    what = f"{work.applies or 'merge'} {work.source!r} into {target!r}"
     landed = land_plan(
         repository, target, plan, terms, author=author, what=what, validator=validator
     )
@@ -171,6 +173,7 @@ def _keep(repository: Repository, plan: MergePlan, terms: Terms, author: str) ->
         source=source,
         theirs=plan.work.commit,
         target=target,
+        base=plan.work.base,
         mode=plan.work.policy.override,
         terms=terms,
         head=plan.target.head,

@@ -13,6 +13,7 @@ from dbt.adapters.vcs.changes.merges.conflicts.open_merges import Clash
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice, Mode, Policy
 from dbt.adapters.vcs.changes.merges.rowwise.row_outcome import How
 from dbt.adapters.vcs.changes.merges.table_merge import Merged, TableMerge, TableMerges, is_rebuilt
+from dbt.adapters.vcs.changes.writes.versions import entries_again
 from dbt.adapters.vcs.core.branches import Branch
 from dbt.adapters.vcs.core.codec import is_same_table
 from dbt.adapters.vcs.core.errors import ConflictError, DamagedError, InputError
@@ -39,6 +40,7 @@ from dbt.adapters.vcs.table.compare.comparison import best_bases, taken_from
 from dbt.adapters.vcs.workspace.run_branch import RunBranch
 
 MergeKind: TypeAlias = Literal["up_to_date", "fast_forward", "merge", "conflict"]
+Applies: TypeAlias = Literal["revert", "cherry-pick"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +54,11 @@ class Work:
         policy: What to do about conflicts.
         decisions: Decisions about single conflicts, by relation.
         record: The record of the run; None to use the one of its branch.
-        undoes: True for a revert, so the commit does not become a parent of the result.
-        base: The commit of the target that a run was put on after it began; None for where it
-            began.
+        base: The commit to compare both sides with; None for where they parted, or where a run
+            began. Of a run it is a commit of the target that it was put on after it began.
+        applies: The verb that applies what changed from `base` to `commit`, and no more, so that
+            the commit does not become a parent of the result. A revert goes from a commit back to
+            its parent. None for a merge, and for a run.
     """
 
     source: str
@@ -63,20 +67,18 @@ class Work:
     policy: Policy = field(default_factory=Policy)
     decisions: Mapping[RelationName, Decisions] = field(default_factory=dict)
     record: Run | None = None
-    undoes: bool = False
     base: CommitId | None = None
+    applies: Applies | None = None
 
     @property
     def joins(self) -> bool:
         """Whether the commit becomes part of the target's history."""
-        return self.run is None and not self.undoes
+        return self.run is None and self.applies is None
 
     @property
     def action(self) -> str:
         """What the branch's log calls it."""
-        if self.undoes:
-            return "revert"
-        return "merge" if self.run is None else "publish"
+        return self.applies or ("merge" if self.run is None else "publish")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,8 +160,9 @@ def plan_merge(
     | is neither                         | `merge`, `conflict` if something could not be decided |
 
     The base of a run is the commit it forked from; a target that has the run's commit is up to
-    date. Tables that were merged for an earlier plan, and have not changed since, are as they were
-    merged then.
+    date. The change of one commit is always merged, since a target that has the commit may have
+    undone it; it is up to date if nothing changes. Tables that were merged for an earlier plan,
+    and have not changed since, are as they were merged then.
 
     Each relation follows the rule of `core.tree_changes`. A table that both sides changed is
     merged row by row, and its definition attribute by attribute; anything else that both changed
@@ -173,9 +176,10 @@ def plan_merge(
     base = bases[0]
     # Decision 6: a published run is one squashed commit, which has no parent among the run's. So
     # it is recognised by the invocation that it records.
-    if base == work.commit or (work.run and _has_run(repository, work.run, target.head)):
+    is_there = base == work.commit or (work.run and _has_run(repository, work.run, target.head))
+    if work.applies is None and is_there:
         return MergePlan(work=work, target=target, how="up_to_date", base=base)
-    if base == target.head:
+    if work.applies is None and base == target.head:
         return MergePlan(work=work, target=target, how="fast_forward", base=base)
     read = repository.objects
     ours, theirs = (read.tree(read.commit(id).tree) for id in (target.head, work.commit))
@@ -215,9 +219,10 @@ def planned_relations(repository: Repository, plan: MergePlan) -> list[Change]:
 
 
 def _bases(repository: Repository, work: Work, target: Branch) -> list[CommitId]:
-    if work.run is not None:
-        # A run brings what it did since it forked, whatever its target got from others.
-        return [work.base or work.run.fork]
+    # A run brings what it did since it forked, whatever its target got from others.
+    given = work.base or (work.run.fork if work.run is not None else None)
+    if given is not None:
+        return [given]
     found = repository.merge_bases(work.commit, target.head)
     if not found:
         raise InputError(
@@ -242,6 +247,7 @@ def _has_run(repository: Repository, run: RunBranch, head: CommitId) -> bool:
 _SHOWN: Final = 20
 _PREFERRED: Final[Mapping[Choice, Side]] = {Choice.OURS: "ours", Choice.THEIRS: "theirs"}
 """The side whose definition is right, as somebody chose for a table whose columns conflict."""
+_OPERATIONS: Final[Mapping[Applies | None, str]] = {"revert": "revert", "cherry-pick": "pick"}
 _REBUILT: Final = (
     "both computed it anew, and it has no primary key to tell its rows apart (give the model one: "
     "config primary_key)"
@@ -283,15 +289,39 @@ class _Relations:
             self._conflict(name, triple)
         for schema, infos in self.merge.schema_conflicts.items():
             self._schema(schema, infos)
+        how: MergeKind = "conflict" if self.clashes else "merge"
+        if self.work.applies is not None:
+            self._make_from_ours(self.repository.tree(target.head))
+            if not (self.clashes or self.relations or self.schemas):
+                how = "up_to_date"
+        changes = TreeChanges(relations=self.relations, schemas=self.schemas)
         return MergePlan(
             work=self.work,
             target=target,
-            how="conflict" if self.clashes else "merge",
+            how=how,
             base=base,
-            changes=TreeChanges(relations=self.relations, schemas=self.schemas),
+            changes=None if how == "up_to_date" else changes,
             merged=tuple(sorted(self.merged, key=lambda item: item.name)),
             clashes=tuple(sorted(self.clashes, key=lambda item: item.name)),
         )
+
+    def _make_from_ours(self, shown: TreeReader) -> None:
+        """Show versions made from ours where a side was taken, and leave out what stays equal."""
+        taken = {item.name for item in self.merged if item.how == "fast_forward"}
+        changes = [
+            Change(name, shown.entry(name) or Absent, entry)
+            for name, entry in self.relations.items()
+        ]
+        again = entries_again(self.repository, [item for item in changes if item.name in taken])
+        for name, ours, merged in changes:
+            self.relations[name] = again.get(name, merged)
+            # Rows that were merged to what they are have a version of their own, too.
+            if self.relations[name] == ours or (name not in taken and self._is_same(merged, ours)):
+                del self.relations[name]
+
+    def _is_same(self, one: Entry | AbsentType, other: Entry | AbsentType) -> bool:
+        left, right = self._snapshot(one), self._snapshot(other)
+        return left is not None and right is not None and is_same_table(left, right)
 
     def _check_no_values(self, name: RelationName) -> None:
         """Check that no values were chosen for rows of a relation that isn't merged by row.
@@ -316,7 +346,9 @@ class _Relations:
         if side is not None:
             self._side(name, triple.theirs if side == "ours" else None, mode)
             return
-        if ours is None or theirs is None:
+        # The change of one commit is that of rows only if its table was there before.
+        is_created = self.work.applies is not None and not isinstance(triple.base, TableEntry)
+        if ours is None or theirs is None or is_created:
             self._whole(name, triple, mode)
             return
         assert isinstance(triple.ours, TableEntry)
@@ -324,10 +356,12 @@ class _Relations:
         objects, tips = self.repository.objects, (triple.ours.snapshot, triple.theirs.snapshot)
         based_on = self._related(triple, ours, theirs)
         bases = self._bases(name, based_on, tips)
-        # Decision 32: rows that each side derived from other changes don't add up.
+        # Decision 32: rows that each side derived from other changes don't add up. Ours accounts
+        # for what its inputs show, and its next build reads what one commit changes in them.
         side = whole_side(objects, bases, *tips)
         if side is not None:
-            self._side(name, triple.theirs if side == "theirs" else None, mode)
+            is_wanted = side == "theirs" and self.work.applies is None
+            self._side(name, triple.theirs if is_wanted else None, mode)
             return
         if not theirs.primary_key and self._both_rebuilt(triple):
             # Decision 30: a side that went on from what the other one took is no conflict.
@@ -360,6 +394,8 @@ class _Relations:
                 mode=mode,
                 decisions=decided.rows,
                 prefer=_PREFERRED.get(decided.whole) if decided.whole else None,
+                joins=self.work.applies is None,
+                operation=_OPERATIONS.get(self.work.applies, "merge"),
             )
         )
         if isinstance(found, Clash):
@@ -380,21 +416,19 @@ class _Relations:
 
     def _unchanged_side(self, triple: Sides[Entry]) -> Literal["ours", "theirs"] | None:
         """Return the side that a restore or revert made equal to the base, or to the other one."""
-
-        def is_same(one: Entry | AbsentType, other: Entry | AbsentType) -> bool:
-            left, right = self._snapshot(one), self._snapshot(other)
-            return left is not None and right is not None and is_same_table(left, right)
-
         # Theirs first: where all are the same, ours stays as it is.
-        if is_same(triple.theirs, triple.base) or is_same(triple.theirs, triple.ours):
+        if self._is_same(triple.theirs, triple.base) or self._is_same(triple.theirs, triple.ours):
             return "theirs"
-        return "ours" if is_same(triple.ours, triple.base) else None
+        return "ours" if self._is_same(triple.ours, triple.base) else None
 
     def _related(
         self, triple: Sides[Entry], ours: Snapshot, theirs: Snapshot
     ) -> SnapshotId | None:
         """Return the table of the common commit; None if neither side's goes back to it."""
         base = self._snapshot(triple.base)
+        if self.work.applies is not None:
+            assert isinstance(triple.base, TableEntry)
+            return triple.base.snapshot
         # Decision 38: the graph of versions is asked only where the common commit's table is
         # neither side's.
         if base is None or base.table not in (ours.table, theirs.table):
@@ -421,8 +455,9 @@ class _Relations:
         self, name: RelationName, theirs: Entry, tips: tuple[SnapshotId, SnapshotId], mode: Mode
     ) -> bool:
         """Take the side that went on from what the other one shows, if one did."""
-        # Somebody has seen this conflict, and that choice stands.
-        if name in self.work.decisions:
+        # Somebody has seen this conflict, and that choice stands. Of one commit's change, that
+        # side has more than is wanted.
+        if name in self.work.decisions or self.work.applies is not None:
             return False
         side = _side_ahead(self.repository.objects, *tips)
         if side is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 import pyarrow as pa
@@ -13,13 +13,16 @@ from dbt.adapters.vcs.core.errors import DamagedError, UnsupportedError
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import (
     Block,
+    Entry,
     Origin,
     RelationName,
     Snapshot,
     TableEntry,
 )
+from dbt.adapters.vcs.core.model.tree import AbsentType
 from dbt.adapters.vcs.core.origins.staleness import RESTORE, inputs_of, name_of
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.tree_changes import Change
 from dbt.adapters.vcs.table.files.footers import Footer, read_blocks
 from dbt.adapters.vcs.table.files.parquet import can_write, write_rows
 from dbt.adapters.vcs.table.manifests import folder_of, joined_segments
@@ -121,6 +124,24 @@ def version_again(
         origin=_again(repository, name, past),
     )
     return SnapshotId(objects.put(version))
+
+
+def entries_again(
+    repository: Repository, changes: Sequence[Change]
+) -> dict[RelationName, Entry | AbsentType]:
+    """Return what to show where past entries are shown: tables as versions made from present ones.
+
+    Raises:
+        DamagedError: A version is missing or damaged.
+    """
+    found = {change.name: change.new for change in changes}
+    for name, old, new in changes:
+        if isinstance(old, TableEntry) and isinstance(new, TableEntry):
+            # Decision 38: the past version itself would hide from merges that there was another
+            # one in between.
+            version = version_again(repository, name, old.snapshot, new.snapshot)
+            found[name] = TableEntry(snapshot=version)
+    return found
 
 
 def _again(repository: Repository, name: RelationName, past: SnapshotId) -> Origin:

@@ -42,6 +42,8 @@ class OpenMerge:
     Attributes:
         source: The revision to merge, as it was given.
         theirs: The commit that it named.
+        base: What that commit's change is relative to, if that alone is picked; None to merge all
+            that it has.
         target: The branch to merge into.
         mode: The conflict mode that was asked for, or None.
         terms: The conditions for landing, and how it is recorded.
@@ -53,6 +55,7 @@ class OpenMerge:
     source: str
     theirs: CommitId
     target: str
+    base: CommitId | None = None
     mode: Mode | None
     terms: Terms
     whole: Mapping[RelationName, str] = field(default_factory=dict)
@@ -71,6 +74,7 @@ class OpenMerge:
             # This key marks the branch as one of an open merge.
             "merge": self.source,
             "theirs": self.theirs,
+            "base": self.base or "",
             "target": self.target,
             "mode": str(self.mode or ""),
             **self.terms.state,
@@ -186,6 +190,8 @@ def open_merge_of(branch: Branch) -> OpenMerge | None:
         source=state["merge"],
         theirs=CommitId(state["theirs"]),
         target=state["target"],
+        # An earlier version of dbt-vcs had merges only.
+        base=CommitId(state.get("base", "")) or None,
         mode=Mode(state["mode"]) if state["mode"] else None,
         terms=Terms.of(state),
         whole={_name(key): text for key, text in json.loads(state["whole"]).items()},
@@ -256,7 +262,7 @@ def keep(
     branch = repository.find_branch(merge.branch)
     earlier = open_merge_of(branch) if branch else None
     # Choices made when merging another commit were about other rows.
-    if earlier is not None and earlier.theirs == merge.theirs:
+    if earlier is not None and (earlier.theirs, earlier.base) == (merge.theirs, merge.base):
         choices = _still_chosen(earlier, whole, decided=decided)
         whole = {**{name: earlier.whole[name] for name in choices}, **whole}
         tables = _carried(tables, tables_of(repository, earlier), decided=decided)
@@ -288,7 +294,7 @@ def keep(
             allow_empty=True,
             # If a purge has replaced this commit meanwhile, its rows are in new files, and nothing
             # lands.
-            read=(merge.theirs,),
+            read=(merge.theirs, *((merge.base,) if merge.base else ())),
         )
     )
     return replace(merge, head=landed.commit)

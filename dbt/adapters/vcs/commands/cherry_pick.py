@@ -1,0 +1,215 @@
+"""`dbt-vcs cherry-pick`: apply the changes of single commits to a branch."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import takewhile
+from typing import Annotated
+
+import click
+
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import Terms
+from dbt.adapters.vcs.changes.merges.merge_plan import Work
+from dbt.adapters.vcs.commands.failure import ShownFailure
+from dbt.adapters.vcs.commands.layout import Block, Span, line, short
+from dbt.adapters.vcs.commands.merge import (
+    MergeReport,
+    MergeRequest,
+    OnConflict,
+    merge_as,
+    merge_text,
+)
+from dbt.adapters.vcs.commands.output import changes_text
+from dbt.adapters.vcs.commands.revert import Mainline, checked_message, parent_of
+from dbt.adapters.vcs.commands.revisions import named_branch, resolve_source
+from dbt.adapters.vcs.commands.session import CommandSession
+from dbt.adapters.vcs.commands.verb import DryRun, Message, Option, ToChange, verb
+from dbt.adapters.vcs.core.errors import ConflictError, InputError, VcsError
+from dbt.adapters.vcs.core.graph import ancestors
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.engines.port import Engine
+from dbt.adapters.vcs.workspace.run_branch import run_of
+
+
+def cherry_pick(
+    repository: Repository,
+    revision: str,
+    target: str,
+    request: MergeRequest | None = None,
+    *,
+    author: str,
+    mainline: int = 1,
+    engine: Callable[[], Engine] | None = None,
+) -> MergeReport:
+    """Apply what a commit changed, relative to its parent number `mainline`, to a branch.
+
+    This is git's three-way merge with the commit's parent as base and the commit as theirs. The
+    result is a new commit whose message is that of the commit, with git's line "(cherry picked
+    from commit ...)" at the end, and whose author is who picks. There is none if the branch has
+    all that the commit changed.
+
+    Args:
+        repository: The repository.
+        revision: The commit.
+        target: The branch.
+        request: How to merge; None for the defaults. It is no promotion.
+        author: The author of the new commit.
+        mainline: The number of the parent.
+        engine: As for `merge`.
+
+    Raises:
+        NotFoundError: There is no such revision or branch, or rows have been garbage-collected.
+        InputError: The commit has no such parent; or the revision is the branch of a run, of which
+            a commit is only a step; or the target is the branch of a run or of a merge.
+        ProtectedError: The target accepts only promotions.
+        ConflictError: The target changed the same in another way, and the policy doesn't decide:
+            the conflicts are kept as those of a merge; or a contract is broken; or the commit
+            belongs to a run that did not succeed. The target was not changed.
+        RetryError: Others moved the target on every attempt; nothing was changed.
+    """
+    request = request or MergeRequest()
+    branch = named_branch(repository, revision)
+    commit = resolve_source(repository, revision)
+    if branch is not None and run_of(branch) is not None:
+        raise InputError(
+            f"{revision!r} is the branch of a dbt run, and its commits are only steps of it. To "
+            f"have all of the run: dbt-vcs merge {shlex.quote(revision)} {shlex.quote(target)}"
+        )
+    base = parent_of(repository, commit, mainline)
+    message = request.terms.message or repository.objects.commit(commit).message
+    terms = Terms(
+        message=f"{message.rstrip()}\n\n(cherry picked from commit {commit})",
+        metadata={**request.terms.metadata, "picks": commit},
+    )
+    work = Work(
+        source=revision,
+        base=base,
+        commit=commit,
+        run=None,
+        policy=request.policy,
+        applies="cherry-pick",
+    )
+    return merge_as(
+        repository, work, target, replace(request, terms=terms), author=author, engine=engine
+    )
+
+
+def commits_of(repository: Repository, revisions: Sequence[str]) -> list[str]:
+    """Return the revisions to pick one after the other; `a..b` becomes its commits, oldest first.
+
+    These are the commits of b's line of first parents that a lacks, so that what was merged into
+    b counts once, as in the commit of the merge.
+
+    Raises:
+        NotFoundError: There is no such revision.
+        InputError: A range has no commits, or three dots.
+    """
+    # A name may contain two dots.
+    return [
+        commit
+        for text in revisions
+        for commit in (
+            _commits_between(repository, text)
+            if ".." in text and not repository.is_known(text)
+            else [text]
+        )
+    ]
+
+
+def _commits_between(repository: Repository, text: str) -> list[str]:
+    if "..." in text:
+        raise InputError(
+            f"Expected a commit or a..b to pick, found {text!r}. To have all that a branch "
+            "changed: dbt-vcs merge SOURCE TARGET"
+        )
+    left, right = repository.resolve_range(text)
+    read = repository.objects.commit
+    old = set(ancestors([left], lambda id: read(id).parents))
+    line_of_first = ancestors([right], lambda id: read(id).parents[:1])
+    wanted = list(takewhile(lambda id: id not in old, line_of_first))
+    if not wanted:
+        raise InputError(f"{text!r} has no commits to pick: its first end has them all.")
+    return [id[:12] for id in reversed(wanted)]
+
+
+def _pick_text(report: MergeReport) -> Iterator[Block]:
+    """Yield what a pick did, or would do."""
+    source, target = Span(report.source, "name"), Span(report.target, "name")
+    if report.how == "conflict":
+        yield from merge_text(report)
+        return
+    if report.how == "up_to_date":
+        yield line("Nothing to pick: ", target, " has all that ", source, " changed.")
+        return
+    after = short(report.after) if report.after else Span("a new commit")
+    word = "Would pick " if report.dry_run else "Picked "
+    yield line(word, source, " on ", target, ": ", short(report.before), " -> ", after)
+    yield from changes_text(report.changes)
+    if report.stale:
+        yield line(f"To see what became stale: dbt-vcs stale {shlex.quote(report.target)}")
+
+
+@verb()
+def cherry_pick_command(
+    session: CommandSession,
+    commits: Annotated[tuple[str, ...], Option(metavar="COMMIT...")],
+    *,
+    branch: ToChange = None,
+    on_conflict: OnConflict = None,
+    dry_run: DryRun = False,
+    message: Message = None,
+    mainline: Mainline = 1,
+) -> None:
+    """Apply the changes of single commits.
+
+    COMMIT is any revision, or a..b for the commits that b has and a lacks. Each becomes a new
+    commit on the branch, which defaults to the one in the dbt profile, else the default branch. A
+    conflict waits as that of a merge does.
+    """
+    revisions = commits_of(session.repository, commits)
+    for revision in revisions:
+        # Nothing is picked if one of them is misspelled.
+        session.repository.resolve(revision)
+    if len(revisions) > 1 and (dry_run or message is not None):
+        option = session.spelled("--dry-run" if dry_run else "--message")
+        raise click.UsageError(f"{option} can be used with one commit, found {len(revisions)}.")
+    target = branch or session.branch
+    request = MergeRequest(
+        terms=Terms(message=checked_message(message)),
+        policy=session.policy(on_conflict),
+        dry_run=dry_run,
+        protection=session.protection_of(target),
+        contracts=session.rules.contracts_on(session.repository, target),
+    )
+    reports: list[MergeReport] = []
+    for at, revision in enumerate(revisions):
+        try:
+            reports.append(
+                cherry_pick(
+                    session.repository,
+                    revision,
+                    target,
+                    request,
+                    author=session.author,
+                    mainline=mainline,
+                    engine=session.engine,
+                )
+            )
+        except VcsError as error:
+            rest = _rest(reports, revisions[at + 1 :], target)
+            error.args = (". ".join([str(error).rstrip("."), *rest]), *error.args[1:])
+            raise
+    session.show(reports, (block for report in reports for block in _pick_text(report)))
+    if any(report.how == "conflict" for report in reports):
+        raise ShownFailure(ConflictError)
+
+
+def _rest(done: Sequence[MergeReport], left: Sequence[str], target: str) -> Iterator[str]:
+    """Yield what to add to an error in the middle of several picks."""
+    if done:
+        yield f"Picked before that: {', '.join(report.source for report in done)}"
+    if left:
+        branch = shlex.quote(target)
+        yield f"Afterwards, for the rest: dbt-vcs cherry-pick {shlex.join(left)} --branch {branch}"

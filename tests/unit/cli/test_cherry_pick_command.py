@@ -1,0 +1,42 @@
+"""The command cherry-pick: ranges, next steps after a conflict, and what makes no sense."""
+
+from __future__ import annotations
+
+import shlex
+
+from tests.unit.cli.conftest import Call
+from tests.unit.commands.test_cherry_pick import Shop
+from tests.unit.warehouse import Warehouse
+
+
+def test_the_command_picks_a_range_and_names_the_rest_after_a_conflict(
+    vcs: Call, warehouse: Warehouse
+) -> None:
+    shop = Shop(warehouse)
+    shop.write("dev", {1: "one", 2: "two", 3: "three"}, message="Three")
+    shop.write("dev", {1: "theirs", 2: "two", 3: "three"}, message="Theirs")
+    shop.write("dev", {1: "theirs", 2: "two", 3: "three", 4: "four"}, message="Four")
+    shop.write("main", {1: "ours", 2: "two"})
+    said = vcs("cherry-pick", "main..dev", "-b", "main", code=1).stderr
+    assert shop.rows() == {1: "ours", 2: "two", 3: "three"}
+    last = warehouse.head("dev")[:12]
+    assert f"for the rest: dbt-vcs -r warehouse cherry-pick {last} --branch main" in said
+    assert f"Picked before that: {warehouse.repository.resolve('dev~2')[:12]}" in said
+    # The next steps, as they are printed.
+    vcs("resolve", "--all", "--with", "ours", "main")
+    vcs("merge", "--continue", "main")
+    command = said[said.index("dbt-vcs -r warehouse cherry-pick") :].split("\n")[0]
+    vcs(*shlex.split(command)[3:])
+    assert shop.rows() == {1: "ours", 2: "two", 3: "three", 4: "four"}
+    assert "Nothing to pick" in vcs("cherry-pick", "dev", "-b", "main").output
+
+
+def test_the_command_refuses_what_makes_no_sense(vcs: Call, warehouse: Warehouse) -> None:
+    shop = Shop(warehouse)
+    shop.write("dev", {1: "ONE", 2: "two"})
+    head = warehouse.head()
+    assert "--mainline 1" in vcs("cherry-pick", "-m", "1", "dev", code=2).stderr
+    assert "--mainline 2" in vcs("revert", "-m", "2", "dev", code=2).stderr
+    assert "found 2" in vcs("cherry-pick", "dev", "dev~1", "--dry-run", code=2).stderr
+    assert "nix" in vcs("cherry-pick", "dev", "nix", code=1).stderr
+    assert warehouse.head() == head

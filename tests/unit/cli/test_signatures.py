@@ -12,6 +12,7 @@ from typing import Any
 import click
 import pytest
 
+from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode
 from dbt.adapters.vcs.cli import main
 from dbt.adapters.vcs.commands import COMMANDS
 from dbt.adapters.vcs.commands.signatures import command_of
@@ -54,6 +55,9 @@ MISTAKES = (
     "restore",
     "restore --all",
     "revert",
+    "revert main -m 1",
+    "cherry-pick",
+    "cherry-pick dev -m 2",
     "clone shop.a",
     "purge",
     "blame shop.a",
@@ -119,6 +123,7 @@ def described(command: click.Command) -> Any:
 def test_what_is_read_of_a_file_is_what_its_command_takes(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    name = name.replace("-", "_")
     file = {"promote": "merge", "upgrade": "init"}.get(name, name)
     module = import_module(f"{PACKAGE}.commands.{file}")
     own = getattr(module, f"{name}_command")
@@ -143,3 +148,12 @@ def test_a_command_is_taken_as_it_is_where_there_is_no_source(
         assert command is sys.modules[module.__name__].du_command
     finally:
         command_of.cache_clear()
+
+
+@pytest.mark.parametrize("name", ["merge", "promote", "cherry-pick"])
+def test_a_command_takes_every_mode_of_conflicts(name: str) -> None:
+    command = main.get_command(click.Context(main), name)
+    assert command is not None
+    (taken,) = (param.type for param in command.params if param.name == "on_conflict")
+    assert isinstance(taken, click.Choice)
+    assert list(taken.choices) == [mode.value for mode in Mode]

@@ -14,18 +14,21 @@ from dbt.adapters.vcs.changes.merges.conflicts.open_merges import Terms
 from dbt.adapters.vcs.changes.merges.merge_plan import Work
 from dbt.adapters.vcs.commands.failure import ShownFailure
 from dbt.adapters.vcs.commands.layout import Block, Span, line, short
-from dbt.adapters.vcs.commands.merge import (
-    MergeReport,
-    MergeRequest,
-    OnConflict,
-    merge_as,
-    merge_text,
-)
+from dbt.adapters.vcs.commands.merge import MergeReport, MergeRequest, merge_as, merge_text
 from dbt.adapters.vcs.commands.output import changes_text
-from dbt.adapters.vcs.commands.revert import Mainline, checked_message, parent_of
+from dbt.adapters.vcs.commands.revert import parent_of
 from dbt.adapters.vcs.commands.revisions import named_branch, resolve_source
 from dbt.adapters.vcs.commands.session import CommandSession
-from dbt.adapters.vcs.commands.verb import DryRun, Message, Option, ToChange, verb
+from dbt.adapters.vcs.commands.verb import (
+    DryRun,
+    Mainline,
+    Message,
+    OnConflict,
+    Option,
+    ToChange,
+    check_message,
+    verb,
+)
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, VcsError
 from dbt.adapters.vcs.core.graph import ancestors
 from dbt.adapters.vcs.core.repository import Repository
@@ -151,7 +154,7 @@ def _pick_text(report: MergeReport) -> Iterator[Block]:
         yield line(f"To see what became stale: dbt-vcs stale {shlex.quote(report.target)}")
 
 
-@verb()
+@verb(check=check_message)
 def cherry_pick_command(
     session: CommandSession,
     commits: Annotated[tuple[str, ...], Option(metavar="COMMIT...")],
@@ -177,7 +180,7 @@ def cherry_pick_command(
         raise click.UsageError(f"{option} can be used with one commit, found {len(revisions)}.")
     target = branch or session.branch
     request = MergeRequest(
-        terms=Terms(message=checked_message(message)),
+        terms=Terms(message=message),
         policy=session.policy(on_conflict),
         dry_run=dry_run,
         protection=session.protection_of(target),

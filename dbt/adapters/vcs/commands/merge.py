@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from shlex import quote
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
 import click
 
@@ -25,7 +25,7 @@ from dbt.adapters.vcs.changes.merges.conflicts.open_merges import (
     open_merge_of,
     tables_of,
 )
-from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode, OnStale, Policy
+from dbt.adapters.vcs.changes.merges.conflicts.policy import OnStale, Policy
 from dbt.adapters.vcs.changes.merges.contracts import check_contracts
 from dbt.adapters.vcs.changes.merges.merge_plan import (
     MergeKind,
@@ -51,7 +51,7 @@ from dbt.adapters.vcs.commands.options import Pair
 from dbt.adapters.vcs.commands.output import changes_text
 from dbt.adapters.vcs.commands.revisions import named_branch, resolve_source, unpublished_lines
 from dbt.adapters.vcs.commands.session import CommandSession, sessions_of
-from dbt.adapters.vcs.commands.verb import DryRun, Message, Option, check_only, verb
+from dbt.adapters.vcs.commands.verb import DryRun, Message, OnConflict, Option, check_only, verb
 from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, listed
 from dbt.adapters.vcs.core.ids import CommitId
@@ -492,16 +492,6 @@ def _how_text(report: MergeReport) -> str:
 def _aborted_text(merge: OpenMerge) -> Iterator[Block]:
     source, target = Span(merge.source, "name"), Span(merge.target, "name")
     yield line("Aborted the merge of ", source, " into ", target, ", which is unchanged.")
-
-
-OnConflict: TypeAlias = Annotated[
-    str | None,
-    Option(
-        "What to do if both sides changed a row differently.  [default: vcs.yml, else the "
-        "table's own setting, else fail]",
-        type=click.Choice([mode.value for mode in Mode]),
-    ),
-]
 
 
 def _check_merge(

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Annotated, TypeAlias
-
-import click
 
 from dbt.adapters.vcs.changes.diffs.summaries import ChangeSummary, list_changes
 from dbt.adapters.vcs.changes.merges.branch_landing import land_work
@@ -17,7 +14,7 @@ from dbt.adapters.vcs.commands.layout import Block, Span, line, short
 from dbt.adapters.vcs.commands.output import changes_text
 from dbt.adapters.vcs.commands.restore import head_of
 from dbt.adapters.vcs.commands.session import CommandSession, sessions_of
-from dbt.adapters.vcs.commands.verb import Message, Option, ToChange, verb
+from dbt.adapters.vcs.commands.verb import Mainline, Message, ToChange, check_message, verb
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.repository import Repository
@@ -167,31 +164,7 @@ def _revert_text(report: RevertReport) -> Iterator[Block]:
     yield from changes_text(report.changes)
 
 
-Mainline: TypeAlias = Annotated[
-    int,
-    Option(
-        "For a merge commit: the number of the parent that its changes are relative to.",
-        type=click.IntRange(min=1),
-        metavar="N",
-    ),
-]
-
-
-def checked_message(message: str | None) -> str | None:
-    """Return the message of a commit, unless it looks like the number of a parent.
-
-    Raises:
-        click.UsageError: It does: git's `-m 1` is the number of a parent.
-    """
-    if message is not None and message.isdecimal():
-        raise click.UsageError(
-            f"The message is {message!r}, which looks like the number of a parent: to give that, "
-            f"use --mainline {message}."
-        )
-    return message
-
-
-@verb()
+@verb(check=check_message)
 def revert_command(
     session: CommandSession,
     revision: str,
@@ -210,7 +183,7 @@ def revert_command(
         revision,
         branch=session.bound(branch or session.branch),
         author=session.author,
-        message=checked_message(message),
+        message=message,
         mainline=mainline,
         engine=session.engine,
     )

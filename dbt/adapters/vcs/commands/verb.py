@@ -55,6 +55,37 @@ Message: TypeAlias = Annotated[str | None, Option("Message of the commit.", "-m"
 Note: TypeAlias = Annotated[str, Option("A note about it.", "--message", "-m")]
 ToChange: TypeAlias = Annotated[str | None, Option("The branch to change.", "-b", metavar="NAME")]
 
+OnConflict: TypeAlias = Annotated[
+    str | None,
+    Option(
+        "What to do if both sides changed a row differently.  [default: vcs.yml, else the "
+        "table's own setting, else fail]",
+        # Those of `Mode`, whose module is slow to load.
+        type=click.Choice(("fail", "skip", "accept", "cell", "cell_skip", "cell_accept")),
+    ),
+]
+Mainline: TypeAlias = Annotated[
+    int,
+    Option(
+        "For a merge commit: the number of the parent that its changes are relative to.",
+        type=click.IntRange(min=1),
+        metavar="N",
+    ),
+]
+
+
+def check_message(*, message: str | None, **_: object) -> None:
+    """Check that the message of a commit is not the number of a parent, as git's `-m 1` is.
+
+    Raises:
+        click.UsageError: It looks like one.
+    """
+    if message is not None and message.isdecimal():
+        raise click.UsageError(
+            f"The message is {message!r}, which looks like the number of a parent: to give that, "
+            f"use --mainline {message}."
+        )
+
 
 class Verb(click.Command):
     """A command that looks at what it was given before it loads what it runs.

@@ -436,7 +436,7 @@ def only_reads(verb: str, given: Mapping[str, Any]) -> bool:
 
 def command_of(verb: str, given: Mapping[str, Any]) -> str:
     """Return the command line that calls an operation."""
-    macro = _MACROS.get(verb, f"vcs_{verb.replace("-", "_")}")
+    macro = _MACROS.get(verb, f"vcs_{verb}".replace("-", "_"))
     arguments = json.dumps(dict(given), default=str, ensure_ascii=False)
     return f"dbt run-operation {macro} --args {shlex.quote(arguments)}"
 

@@ -9,8 +9,8 @@ from starlette.testclient import TestClient
 
 from dbt.adapters.vcs.commands.options import Settings
 from dbt.adapters.vcs.commands.session import CommandSession
-from dbt.adapters.vcs.commands.ui_pages import ReadingPages
-from dbt.adapters.vcs.commands.ui_site import UiSite, ui_app
+from dbt.adapters.vcs.commands.ui import site_app
+from dbt.adapters.vcs.commands.ui_site import UiSite
 from dbt.adapters.vcs.core.store.opening import open_blobs
 from tests.unit.cli.conftest import OUTSIDE
 from tests.unit.warehouse import Clock, Warehouse
@@ -37,17 +37,22 @@ def warehouse(folder: Path) -> Warehouse:
 
 
 @pytest.fixture
-def site(warehouse: Warehouse) -> UiSite:
-    session = CommandSession(Settings(repository="warehouse"))
+def session(warehouse: Warehouse) -> CommandSession:
+    found = CommandSession(Settings(repository="warehouse"))
     # With its clock, so that ages are the same each time.
-    session.repository = warehouse.repository
+    found.repository = warehouse.repository
+    return found
+
+
+@pytest.fixture
+def site(session: CommandSession) -> UiSite:
     return UiSite(session, token=TOKEN, port=8182)
 
 
 @pytest.fixture
-def stranger(site: UiSite) -> TestClient:
+def stranger(session: CommandSession) -> TestClient:
     """A browser that has no cookie yet."""
-    app = ui_app(site, ReadingPages(site).routes())
+    app = site_app(session, token=TOKEN, port=8182)
     return TestClient(app, base_url=BASE, follow_redirects=False)
 
 
@@ -63,8 +68,8 @@ def get(browser: TestClient) -> Get:
     """Open a page by its path and parameters; `code` is the status to expect."""
 
     def got(path: str, code: int = 200, **parameters: str) -> Response:
-        found = browser.get(path, params=parameters)
-        assert found.status_code == code, found.text
+        found = browser.get(path, params=parameters or None)
+        assert found.status_code == code, found.text[-900:]
         assert "Traceback" not in found.text
         return found
 

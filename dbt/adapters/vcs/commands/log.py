@@ -8,6 +8,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Annotated
 
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import open_merge_of
 from dbt.adapters.vcs.commands.layout import Block, Span, age, entry, short
 from dbt.adapters.vcs.commands.revisions import names_by_commit, parse_relation
 from dbt.adapters.vcs.commands.session import CommandSession
@@ -17,6 +18,7 @@ from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.model import Commit, RelationName
 from dbt.adapters.vcs.core.model.tree import reused_nodes
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.workspace.run_branch import run_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,9 +56,15 @@ class LogEntry:
 
 
 def read_log(
-    repository: Repository, revision: str, *, limit: int | None = None, relation: str | None = None
+    repository: Repository,
+    revision: str | None,
+    *,
+    limit: int | None = None,
+    relation: str | None = None,
 ) -> Iterator[LogEntry]:
     """Yield a revision and its ancestors, newest first, or those of `a..b`: in b and not in a.
+
+    Without a revision: the commits of all branches but those of runs and waiting merges.
 
     A commit is read when it is yielded. With `relation`, `schema.identifier`, yields only the
     commits that changed it relative to their first parent.
@@ -83,7 +91,13 @@ def read_log(
         )
 
 
-def _commits(repository: Repository, revision: str) -> Iterator[tuple[CommitId, Commit]]:
+def _commits(repository: Repository, revision: str | None) -> Iterator[tuple[CommitId, Commit]]:
+    if revision is None:
+        branches = repository.branches()
+        heads = (
+            item.head for item in branches if run_of(item) is None and open_merge_of(item) is None
+        )
+        return repository.log(*heads)
     # A name may contain two dots.
     if ".." not in revision or repository.is_known(revision):
         return repository.log(repository.resolve(revision))

@@ -1,4 +1,4 @@
-"""The pages of `dbt-vcs ui` that read: what other verbs report, as a browser shows it."""
+"""The pages of `dbt-vcs ui` on branches and commits: what other verbs report, in a browser."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ from starlette.routing import Route
 
 from dbt.adapters.vcs.commands.branch import BranchSummary, list_branches
 from dbt.adapters.vcs.commands.conflicts import list_open_merges
+from dbt.adapters.vcs.commands.log import read_log
 from dbt.adapters.vcs.commands.runs import RunSummary, list_runs
+from dbt.adapters.vcs.commands.show import show_commit
 from dbt.adapters.vcs.commands.status import DONE_WITH
-from dbt.adapters.vcs.commands.ui_site import UiSite, asked_number
+from dbt.adapters.vcs.commands.ui_drawings import commit_lines, graph_drawings
+from dbt.adapters.vcs.commands.ui_site import UiSite, asked, asked_number
 from dbt.adapters.vcs.core.errors import DamagedError, InputError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.origins.staleness import stale_tables
@@ -28,6 +31,9 @@ _BRANCHES: Final = 100
 """Branches of a page."""
 
 _TAGS: Final = 200
+_COMMITS: Final = 200
+"""Commits of a page."""
+
 _MOST: Final = 1_000_000
 """The furthest that a page goes into a list."""
 
@@ -55,8 +61,8 @@ class ListedBranch:
     stale: int | None
 
 
-class ReadingPages:
-    """Pages that change nothing."""
+class HistoryPages:
+    """The pages of branches, the log and a commit; none changes anything."""
 
     def __init__(self, site: UiSite) -> None:
         self._site = site
@@ -66,8 +72,35 @@ class ReadingPages:
 
     def routes(self) -> list[Route]:
         """Return the pages, and put those to begin with into the menu."""
-        self._site.menu.append(("Branches", "/"))
-        return [Route("/", self.branches)]
+        self._site.menu += [("Branches", "/"), ("Log", "/log")]
+        return [
+            Route("/", self.branches),
+            Route("/log", self.log),
+            Route("/commit", self.commit),
+        ]
+
+    def log(self, request: Request) -> Response:
+        """Return the commits of a revision, or of all branches, as a graph."""
+        at = request.query_params.get("at")
+        skip = asked_number(request.query_params, "skip", 0, _MOST)
+        # From the beginning each time: where a line is depends on all commits before.
+        found = list(islice(read_log(self._repository, at), skip + _COMMITS + 1))
+        lines = list(commit_lines((item.id, item.parents) for item in found))
+        shown = slice(skip, skip + _COMMITS)
+        drawings = graph_drawings(lines[shown])
+        return self._site.page(
+            "log.html.j2",
+            at=at,
+            commits=list(zip(found[shown], drawings, strict=True)),
+            earlier=max(skip - _COMMITS, 0) if skip else None,
+            later=skip + _COMMITS if len(found) > skip + _COMMITS else None,
+        )
+
+    def commit(self, request: Request) -> Response:
+        """Return the page of one commit; of a run's branch, what the whole run changed."""
+        at = asked(request, "at")
+        found = show_commit(self._repository, at)
+        return self._site.page("commit.html.j2", at=at, commit=found)
 
     def branches(self, request: Request) -> Response:
         """Return the page of all branches, with what waits or failed."""

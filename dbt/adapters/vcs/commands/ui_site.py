@@ -15,6 +15,7 @@ the server's own name as its host.
 from __future__ import annotations
 
 import hmac
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
@@ -102,6 +103,7 @@ class UiSite:
         cookie: Name of the cookie that keeps the token; browsers share cookies among ports.
         hosts: What a request may give as its host, in lower case.
         menu: Links at the top of each page: the text, and where it leads.
+        measuring: Held by a page that may need much memory, so that only one at a time does.
     """
 
     def __init__(self, session: CommandSession, *, token: str, port: int) -> None:
@@ -113,6 +115,7 @@ class UiSite:
         ports = (f":{port}", "") if port == 80 else (f":{port}",)
         self.hosts = frozenset(f"{name}{end}" for name in names for end in ports)
         self.menu: list[tuple[str, str]] = []
+        self.measuring = threading.Lock()
         self._settings = session.settings
         self._token = token
 
@@ -130,8 +133,12 @@ class UiSite:
     def writing(self) -> Iterator[CommandSession]:
         """Yield a session to change branches with, and do afterwards what commands do then."""
         session = self.session()
-        yield session
-        session.export_moved()
+        try:
+            yield session
+            session.export_moved()
+        finally:
+            # As after a command: also if it failed, which may be an event.
+            session.call_hooks()
 
     def has(self, token: str) -> bool:
         """Return whether a token is the server's, in a time that says nothing of it."""

@@ -419,9 +419,9 @@ class CommitGraph:
     def __init__(self, objects: ObjectStore) -> None:
         self.objects = objects
 
-    def log(self, at: CommitId) -> Iterator[tuple[CommitId, Commit]]:
-        """Yield a commit and all its ancestors once each, newest first."""
-        for id in ancestors([at], self._parents, self._age):
+    def log(self, *at: CommitId) -> Iterator[tuple[CommitId, Commit]]:
+        """Yield commits and all their ancestors once each, newest first."""
+        for id in ancestors(at, self._parents, self._age):
             yield id, self.objects.commit(id)
 
     def merge_base(self, left: CommitId, right: CommitId) -> CommitId | None:

@@ -37,6 +37,7 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.local_session import LocalSession
 from dbt.adapters.vcs.table.compare.comparison import Counts
 from dbt.adapters.vcs.table.equality import canonical, differs
+from dbt.adapters.vcs.table.files.block_reader import is_readable
 from dbt.adapters.vcs.table.limits import Limits
 from dbt.adapters.vcs.table.python_values import FarMoment
 from dbt.adapters.vcs.table.quoting import quoted
@@ -146,6 +147,24 @@ def row_facts(
 _ROWS: Final = "__vcs_review_rows"
 _SOME: Final = "__vcs_review_some"
 _WHOLE: Final = "__vcs_review_whole"
+
+
+def version_figures(
+    repository: Repository, session: LocalSession, snapshot: Snapshot, *, whole: bool
+) -> list[ColumnFigures | None]:
+    """Return the figures of each column of one version, in its order.
+
+    Without `whole`, no row is read, and figures are what manifests know. None for a column of a
+    type that Arrow can't read.
+
+    Raises:
+        EngineError: Memory or disk is exhausted.
+    """
+    shown = [
+        _Shown(place, field, kind_of(field.type), is_key=False, is_masked=not is_readable(field))
+        for place, field in enumerate(snapshot.schema.fields)
+    ]
+    return _whole_figures(repository, session, snapshot, shown, Wishes(whole=whole))
 
 
 def _shown(found: TableDiff, secrets: Secrets) -> tuple[_Shown, ...]:

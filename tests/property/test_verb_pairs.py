@@ -20,7 +20,7 @@ from chaos.calendar import NIGHT, now
 from chaos.copies import EVERYTHING, named
 from chaos.ground import Ground
 from chaos.shop import ROW_TABLE, TABLES, Shop, is_row, look
-from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import RowChoice
+from dbt.adapters.vcs.changes.merges.conflicts.choices import RowChoice
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
 from dbt.adapters.vcs.commands.branch import create_branch, rename_branch, undelete_branch
 from dbt.adapters.vcs.commands.cherry_pick import cherry_pick

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.api import Client, connect
-from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import RowChoice
+from dbt.adapters.vcs.changes.merges.conflicts.choices import RowChoice
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
 from dbt.adapters.vcs.commands.merge import abort_merge, continue_merge, merge
 from dbt.adapters.vcs.commands.resolve import resolve

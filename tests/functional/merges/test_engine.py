@@ -12,7 +12,7 @@ import pytest
 from dbt.adapters.vcs.api import Client, connect
 from dbt.adapters.vcs.changes.merges import table_merge
 from dbt.adapters.vcs.changes.merges.by_engine.engine_repair import EngineRepair, EngineRepairs
-from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import RowChoice
+from dbt.adapters.vcs.changes.merges.conflicts.choices import RowChoice
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
 from dbt.adapters.vcs.changes.merges.rowwise.repair import Question
 from dbt.adapters.vcs.changes.merges.table_merge import merge_tables

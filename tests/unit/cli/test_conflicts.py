@@ -99,12 +99,40 @@ def test_values_are_chosen_by_hand_and_all_means_what_is_left(
         (("--key", "id=3", "--set", "v=1", "--set-null", "v"), "not both"),
         (("--key", "id=3"), "Give a choice"),
         (("--set", "v=1"), "--key column=value"),
+        (("--with", "larger"), "--with larger --by COLUMN"),
+        (("--cell", "v=mine"), "expected one of ours, theirs, base, larger, smaller"),
+        (("--cell", "v"), "expected COLUMN=SIDE"),
+        (("main", "--undo"), "--undo takes only the target"),
+        (("--undo", "--with", "ours"), "--with can't be used with --undo"),
     ],
 )
 def test_what_can_not_be_chosen_is_one_sentence(
     waiting: Call, arguments: tuple[str, ...], words: str
 ) -> None:
     assert words in " ".join(waiting("resolve", "shop.a", *arguments, code=2).stderr.split())
+
+
+def test_rules_cells_and_decisions_that_are_taken_back(
+    waiting: Call, warehouse: Warehouse
+) -> None:
+    def said(*arguments: str, code: int = 0) -> str:
+        return " ".join(waiting("resolve", *arguments, code=code).stdout.split())
+
+    # "3" in ours, "2" in theirs.
+    assert said("shop.a", "--with", "larger", "--by", "v").startswith(
+        "Resolved 10 conflicts with larger v. 2 left."
+    )
+    again = said("shop.a", "main", "--cell", "v=smaller", "--key", "id=3")
+    assert again.startswith("Resolved 1 conflict with v=smaller. 2 left.")
+    assert said("--undo") == "Took back: Resolve 1 of shop.a with v=smaller (by bob). 2 left."
+    assert said("--undo", "main").endswith("with larger v (by bob). 12 left.")
+    waiting("resolve", "shop.dropped", "--with", "ours")
+    told = json.loads(waiting("resolve", "--undo", "--json").stdout)
+    assert told == {"what": "Resolve 1 of shop.dropped with ours", "author": "bob", "left": 12}
+    assert "Nothing is decided yet" in waiting("resolve", "--undo", code=2).stderr
+    waiting("resolve", "--all", "--with", "theirs")
+    waiting("merge", "--continue", "main")
+    assert {row["v"] for row in warehouse.rows("a")} == {"2"}
 
 
 def test_rows_with_dates_that_python_lacks_are_compared_merged_and_resolved(

@@ -169,16 +169,23 @@ def test_conflicts_are_resolved_by_operations(operate: Any, warehouse: Warehouse
         ("vcs_resolve", {"relation": "shop.t", "choice": "base", "key": {"id": 3}}),
         ("vcs_resolve", {"relation": "shop.t", "choice": "theirs"}),
         ("vcs_resolve", {**hand, "set": {"id": 7}}),
+        ("vcs_resolve", {"relation": "shop.t", "choice": "larger", "by": "name", "again": True}),
+        ("vcs_resolve", {"undo": True}),
+        ("vcs_resolve", {"relation": "shop.t", "cell": {"name": "smaller"}, "key": {"id": 1}}),
+        ("vcs_resolve", {"undo": True, "target": "dev"}),
         ("vcs_merge", {"action": "continue"}),
     )
     texts = [item["text"] for item in found]
-    assert [item["success"] for item in found] == [False] + [True] * 5 + [False] * 2 + [True]
+    assert [item["success"] for item in found] == [False] + [True] * 5 + [False] * 2 + [True] * 5
     assert "changed the same in different ways" in texts[0]
     assert texts[1].startswith("Resolved 1 conflict with values given by hand.\n2 left.")
     assert texts[2].startswith("Resolved 2 conflicts with theirs.")
     assert texts[3].startswith("Resolved 3 conflicts with ours.")
     assert "is already resolved" in texts[6]
     assert "in the primary key" in texts[7]
+    assert texts[8].startswith("Resolved 3 conflicts with larger name.")
+    assert texts[9].startswith("Took back: Resolve 3 of shop.t with larger name (by ")
+    assert texts[11].startswith("Took back: Resolve 1 of shop.t with name=smaller (by ")
     assert {row["id"]: row["name"] for row in warehouse.rows("t", "dev")} == {
         1: "ours",
         2: None,

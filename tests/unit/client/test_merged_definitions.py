@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from dbt.adapters.vcs.api import Client, connect
-from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import RowChoice
+from dbt.adapters.vcs.changes.merges.conflicts.choices import RowChoice
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice, Mode, Policy
 from dbt.adapters.vcs.commands.merge import MergeRequest, continue_merge, merge
 from dbt.adapters.vcs.commands.resolve import resolve

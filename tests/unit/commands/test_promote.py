@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import RowChoice
+from dbt.adapters.vcs.changes.merges.conflicts.choices import RowChoice
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import Terms
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice, Mode, Policy
 from dbt.adapters.vcs.commands.merge import MergeReport, MergeRequest, continue_merge

@@ -13,7 +13,7 @@ import pytest
 import zstandard
 
 from dbt.adapters.vcs.changes.diffs.difference import diff
-from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import RowChoice
+from dbt.adapters.vcs.changes.merges.conflicts.choices import RowChoice
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
 from dbt.adapters.vcs.changes.merges.project_rules import BranchRule, Rules
 from dbt.adapters.vcs.commands.clone import clone_from_snapshot
@@ -21,7 +21,7 @@ from dbt.adapters.vcs.commands.fsck import DataCheck, check_repository
 from dbt.adapters.vcs.commands.gc import collect, set_retention
 from dbt.adapters.vcs.commands.merge import continue_merge, merge
 from dbt.adapters.vcs.commands.purge import PurgeReport, PurgeRequest, purge
-from dbt.adapters.vcs.commands.resolve import resolve
+from dbt.adapters.vcs.commands.resolve import resolve, undo_decision
 from dbt.adapters.vcs.commands.snapshot import create_snapshot
 from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.errors import (
@@ -824,6 +824,27 @@ def test_conflicts_that_wait_lose_the_rows(tables: Tables) -> None:
     assert holding(repository, JANE) == []
     continue_merge(repository, "main", author="ann")
     assert shown(repository, "main") == {2: "kip"}
+
+
+def test_a_decision_beside_a_purge_and_one_taken_back_after_it_bring_no_row_back(
+    tables: Tables,
+) -> None:
+    base = tables.entry([tables.block({1: "ann", 2: "kim"})], key=True)
+    tables.put(a=base)
+    tables.warehouse.branch("dev")
+    for branch, names in (("main", {1: JANE, 2: "kit"}), ("dev", {1: "anna", 2: "kip"})):
+        tables.put(branch, a=tables.entry([tables.block(names)], parents=[base], key=True))
+    with pytest.raises(ConflictError):
+        merge(tables.warehouse.repository, "dev", "main", author="ann")
+    racing = beside(tables, lambda: erase(tables, "id = 1"), "refs/heads/merges")
+    chosen = RowChoice(choice=Choice.OURS)
+    assert resolve(racing, "main", "shop.a", chosen, author="ann").count == 1
+    tables.warehouse.clock.now += 2 * 24 * 3_600 * 1_000_000
+    collect(again(tables), author="gc")
+    assert holding(again(tables), JANE) == []
+    assert undo_decision(again(tables), "main", author="ann").left == 1
+    assert holding(again(tables), JANE) == []
+    assert check_repository(again(tables)).problems == ()
 
 
 def test_bounds_of_files_that_were_collected_are_erased(tables: Tables) -> None:

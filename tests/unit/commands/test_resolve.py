@@ -1,6 +1,6 @@
 import pytest
 
-from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import RowChoice
+from dbt.adapters.vcs.changes.merges.conflicts.choices import RowChoice
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice, Mode, Policy
 from dbt.adapters.vcs.commands.branch import create_branch, list_branches
 from dbt.adapters.vcs.commands.conflicts import OpenMergeReport, conflicts_text, list_conflicts

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.changes.merges import branch_landing
-from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import RowChoice
+from dbt.adapters.vcs.changes.merges.conflicts.choices import RowChoice
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import (
     Terms,
     find_open_merge,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.changes.merges.approvals import approve
-from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import RowChoice
+from dbt.adapters.vcs.changes.merges.conflicts.choices import RowChoice
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
 from dbt.adapters.vcs.changes.merges.project_rules import Contract, Rules, read_rules
 from dbt.adapters.vcs.commands.merge import MergeReport, MergeRequest, continue_merge, merge

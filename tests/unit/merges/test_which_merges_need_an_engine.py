@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from dbt.adapters.vcs.changes.merges import table_merge
-from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import RowChoice
+from dbt.adapters.vcs.changes.merges.conflicts.choices import RowChoice
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice, Mode, Policy
 from dbt.adapters.vcs.changes.merges.table_merge import merge_tables
 from dbt.adapters.vcs.commands.merge import MergeRequest, continue_merge, merge

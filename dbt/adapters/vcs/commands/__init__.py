@@ -31,7 +31,7 @@ GROUPS: Final = {
         "cherry-pick": "Apply the changes of single commits.",
         "forecast": "Merge open branches in memory, and list what will conflict.",
         "conflicts": "Show the conflicts of a merge into TARGET.",
-        "resolve": "Resolve conflicts of RELATION with one side, or with values for a row.",
+        "resolve": "Resolve conflicts of RELATION by side, by rule, or with values of a row.",
     },
     "Go back": {
         "revert": "Undo the changes of a commit.",

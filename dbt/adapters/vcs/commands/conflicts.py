@@ -7,7 +7,12 @@ from dataclasses import dataclass, field, replace
 from shlex import quote
 from typing import Annotated, Any, Final
 
-from dbt.adapters.vcs.changes.merges.conflicts.open_merges import OpenMerge, open_merges, tables_of
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import (
+    OpenMerge,
+    open_merges,
+    shown_name,
+    tables_of,
+)
 from dbt.adapters.vcs.commands.layout import Block, Grid, Span, line
 from dbt.adapters.vcs.commands.output import RowSet, cell_of
 from dbt.adapters.vcs.commands.session import CommandSession
@@ -146,11 +151,6 @@ def summarize_conflicts(repository: Repository, merge: OpenMerge) -> tuple[Confl
             )
         )
     return tuple(sorted(found, key=lambda item: item.relation))
-
-
-def shown_name(name: RelationName) -> str:
-    """Return a relation's name, or `schema s` for a schema's own properties."""
-    return str(name) if name.identifier else f"schema {name.schema}"
 
 
 def relation_of(text: str) -> RelationName:

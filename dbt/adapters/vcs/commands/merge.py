@@ -23,6 +23,7 @@ from dbt.adapters.vcs.changes.merges.conflicts.open_merges import (
     Terms,
     find_open_merge,
     open_merge_of,
+    shown_name,
     tables_of,
 )
 from dbt.adapters.vcs.changes.merges.conflicts.policy import OnStale, Policy
@@ -44,7 +45,6 @@ from dbt.adapters.vcs.changes.merges.stale_by_merge import (
     stale_after,
 )
 from dbt.adapters.vcs.changes.merges.table_merge import Merged, TableMerges
-from dbt.adapters.vcs.commands.conflicts import shown_name
 from dbt.adapters.vcs.commands.failure import ShownFailure
 from dbt.adapters.vcs.commands.layout import Block, Span, counted, line, short
 from dbt.adapters.vcs.commands.options import Pair

@@ -351,17 +351,19 @@ class Repository(CommitGraph):
         action: str,
         note: str = "",
         promotes: bool = False,
+        state: Mapping[str, str] | None = None,
     ) -> Branch | None:
         """Point a branch to an existing commit, unless it has moved since it was read.
 
-        Returns None if it has moved: read it and decide again.
+        Returns None if it has moved: read it and decide again. `state` is its new state; None
+        keeps the present one.
 
         Raises:
             ProtectedError: The branch only takes promotions, and this is not one.
         """
         branch.check_open(promotes=promotes)
         self.objects.commit(to)
-        state = branch.ref.move.state
+        state = branch.state if state is None else state
         ref = self._heads.follow(
             branch.ref, branch.name, to, author=author, action=action, note=note, state=state
         )

@@ -289,8 +289,8 @@ def _points(revisions: Any, relation: Any) -> list[Any]:
 
 
 def _resolve(given: dict[str, Any]) -> dict[str, Any]:
-    # Without a relation, an operation applies to all.
-    return given if "relation" in given else {**given, "all": True}
+    # Without a relation, an operation applies to all; the last decision has none of its own.
+    return given if "relation" in given or given.get("undo") else {**given, "all": True}
 
 
 def _with_flag(

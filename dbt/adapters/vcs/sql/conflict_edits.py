@@ -13,12 +13,11 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from dbt.adapters.vcs.changes.merges.conflicts.choices import completed, exact_values
 from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import (
     RESOLUTION,
     RESULT,
     ConflictTable,
-    exact_values,
-    given_row,
 )
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import PREFIX, OpenMerge, open_merge_of
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
@@ -29,6 +28,9 @@ from dbt.adapters.vcs.core.origins.results import RowCounts
 from dbt.adapters.vcs.sql.diff import zone_of
 from dbt.adapters.vcs.sql.row_change import TargetColumn, Update, reading
 from dbt.adapters.vcs.sql.syntax.parser import Statement
+from dbt.adapters.vcs.table.files.block_reader import Positions
+from dbt.adapters.vcs.table.python_values import arrow_array, python_value
+from dbt.adapters.vcs.table.types import arrow_type
 from dbt.adapters.vcs.workspace.points import zone_named
 from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
 
@@ -52,7 +54,7 @@ def edit_conflicts(scope: Scope, merge: OpenMerge, statement: Statement) -> Outc
         NotFoundError: There is no such conflict table.
         UnsupportedError: It is not an `update`.
         InputError: It sets another column or a value that doesn't fit the type, or something
-            that `ConflictTable` or `given_row` rejects.
+            for which `completed` has no result.
     """
     if not isinstance(statement, Update):
         raise UnsupportedError(
@@ -125,28 +127,48 @@ def _table_with_edits(
     choices: list[Choice | None] = [None] * len(rows)
     if words is not None:
         choices = [_choice(word) for word in words.to_pylist()]
-    if values:
-        zone = zone_named(zone_of(scope.session))
-        given: dict[int, dict[str, Any]] = {}
-        for n, (row, choice) in enumerate(zip(rows, choices, strict=True)):
+    chosen = table
+    for choice in dict.fromkeys(choices):
+        places = [n for n, item in enumerate(choices) if item is choice]
+        some = np.array([rows[n] for n in places], np.int64)
+        if values:
             if words is not None and choice in (None, Choice.DELETE):
                 raise InputError(
                     f"A row with the {RESOLUTION} {choice or 'NULL'} has no result; leave out "
                     "either, or set another resolution."
                 )
-            exact = exact_values(table, {name: item[n] for name, item in values.items()}, zone)
-            # Columns that aren't set come from a side, if the statement chooses one, too.
-            start = None if choice is Choice.CUSTOM else choice
-            given[row] = given_row(table, row, exact, start)
-        return table.with_given(given)
-    chosen = table
-    for choice in dict.fromkeys(choices):
-        some = [row for row, item in zip(rows, choices, strict=True) if item is choice]
-        if choice is Choice.CUSTOM:
-            _check_custom(table, some)
+            given = {name: item.take(places) for name, item in values.items()}
+            chosen = _with_values(scope, chosen, some, given, choice)
+        elif choice is Choice.CUSTOM:
+            _check_custom(table, some.tolist())
         else:
-            chosen = chosen.chosen(np.array(some, np.int64), choice)
+            chosen = chosen.chosen(some, choice)
     return chosen
+
+
+def _with_values(
+    scope: Scope,
+    table: ConflictTable,
+    rows: Positions,
+    values: Mapping[str, pa.ChunkedArray],
+    choice: Choice | None,
+) -> ConflictTable:
+    zone = zone_named(zone_of(scope.session))
+    exact: dict[str, list[Any]] = {name: [] for name in values}
+    for row in range(len(rows)):
+        given = exact_values(table, {name: item[row] for name, item in values.items()}, zone)
+        for name, value in given.items():
+            exact[name].append(python_value(value))
+    columns = {
+        name: pa.chunked_array([arrow_array(found, arrow_type(table.results[name].type))])
+        for name, found in exact.items()
+    }
+    # Columns that aren't set come from a side, if the statement chooses one, too.
+    start = None if choice is Choice.CUSTOM else choice
+    done = completed(table, rows, columns, start=start)
+    if done.why:
+        raise InputError(done.why)
+    return table.with_given(done.rows, done.columns)
 
 
 def _choice(word: Any) -> Choice | None:

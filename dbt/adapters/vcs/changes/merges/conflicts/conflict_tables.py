@@ -16,11 +16,11 @@ deleted row, or with `custom` the values that somebody gave.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import timezone, tzinfo
-from functools import cached_property, reduce
+from dataclasses import dataclass, replace
+from functools import cached_property
 from shlex import quote
 from typing import Any, Final
 
@@ -30,17 +30,22 @@ import pyarrow.compute as pc
 
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
 from dbt.adapters.vcs.changes.merges.rowwise.row_policy import Decided, Seen
-from dbt.adapters.vcs.core.errors import ConflictError, InputError
+from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import SnapshotId, new_table_id
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.table.equality import codes_of, group_ids, has_value
-from dbt.adapters.vcs.table.exact_values import Given, key_value
+from dbt.adapters.vcs.table.compare.located import Mask
+from dbt.adapters.vcs.table.equality import group_ids
 from dbt.adapters.vcs.table.files.block_reader import Files, Positions
 from dbt.adapters.vcs.table.files.footers import read_blocks
 from dbt.adapters.vcs.table.files.parquet import arrow_schema, write_table
 from dbt.adapters.vcs.table.manifests import folder_of, put_segments
-from dbt.adapters.vcs.table.python_values import arrow_array, python_value, python_values
+from dbt.adapters.vcs.table.python_values import (
+    arrow_array,
+    python_rows,
+    python_value,
+    python_values,
+)
 from dbt.adapters.vcs.table.types import arrow_type
 from dbt.adapters.vcs.workspace.table_version import Version
 
@@ -191,10 +196,11 @@ class ConflictTable:
         """Return one side's values of a column of the relation."""
         return self.rows.column(f"{SIDES[choice]}_{column}")
 
-    def has_row(self, choice: Choice, row: int) -> bool:
-        """Return whether a side has a row with the conflict's key."""
+    def has_row(self, choice: Choice) -> Mask:
+        """Return a mask of the conflicts with whose key a side has a row."""
         place, word = _ABSENT[choice]
-        return bool(self.rows.column(place)[row].as_py() != word)
+        absent = pc.fill_null(pc.equal(self.rows.column(place), word), False)
+        return ~np.asarray(absent, dtype=np.bool_)
 
     @cached_property
     def keys(self) -> list[tuple[Any, ...]]:
@@ -224,22 +230,33 @@ class ConflictTable:
 
     def chosen(self, rows: Positions, choice: Choice | None) -> ConflictTable:
         """Return the table with a choice for some rows; None reopens them."""
+        table, places = self.rows, pa.array(rows, pa.int64())
+        for name, result in self.results.items():
+            side = self.side(choice, name).take(places) if choice in SIDES and choice else None
+            table = _with(table, result.name, rows, side)
+        return replace(self, rows=_with(table, RESOLUTION, rows, _words(choice, len(rows))))
+
+    def with_given(self, rows: Positions, columns: Mapping[str, pa.ChunkedArray]) -> ConflictTable:
+        """Return the table with given results for some rows.
+
+        Args:
+            rows: Their numbers.
+            columns: Every result column by its column of the relation, a value for each row.
+        """
         table = self.rows
         for name, result in self.results.items():
-            new = self.side(choice, name) if choice in SIDES and choice else None
-            table = _with(table, result.name, rows, new)
-        return replace(self, rows=_with(table, RESOLUTION, rows, _words(choice, len(table))))
+            table = _with(table, result.name, rows, columns[name])
+        words = _words(Choice.CUSTOM, len(rows))
+        return replace(self, rows=_with(table, RESOLUTION, rows, words))
 
-    def with_given(self, rows: Mapping[int, Mapping[str, Any]]) -> ConflictTable:
-        """Return the table with given results for some rows, each with every result column."""
-        table, places = self.rows, np.array(sorted(rows), np.int64)
-        for name, result in self.results.items():
-            type_ = table.column(result.name).type
-            values = [rows[place][name] if place in rows else None for place in range(len(table))]
-            new = pa.chunked_array([arrow_array(values, type_)])
-            table = _with(table, result.name, places, new)
-        words = _words(Choice.CUSTOM, len(table))
-        return replace(self, rows=_with(table, RESOLUTION, places, words))
+    def taken(self, rows: Positions) -> ConflictTable:
+        """Return the table with only these rows, in this order."""
+        return replace(self, rows=self.rows.take(pa.array(rows, pa.int64())))
+
+    def mark(self, row: int) -> str:
+        """Return a digest of a row and of what is chosen for it, which changes if either does."""
+        (values,) = python_rows(self.rows.slice(row, 1))
+        return hashlib.sha256(repr(values).encode(errors="surrogatepass")).hexdigest()[:32]
 
     def result(self, row: int) -> dict[str, Any]:
         """Return the result of a row, by column of the relation."""
@@ -251,32 +268,6 @@ class ConflictTable:
         """Return the key of a row for messages."""
         pairs = zip(self.key or self.columns, self.keys[row], strict=True)
         return ", ".join(f"{name}={'NULL' if value is None else value}" for name, value in pairs)
-
-    def rows_of(self, key: Mapping[str, Given], *, again: bool) -> Positions:
-        """Return the rows with a key; without a key the open rows, or all of them.
-
-        Raises:
-            InputError: There is no such column, or a value does not fit its type.
-        """
-        if not key:
-            word = self.rows.column(RESOLUTION)
-            # Only open ones, so that a choice for all of them undoes none that was made before.
-            is_open = pc.is_null(word).to_numpy(zero_copy_only=False)
-            return np.flatnonzero(is_open | again)
-        fits = pa.array([True] * len(self.rows), pa.bool_())
-        for column, given in key.items():
-            names = [f"{side}_{column}".lower() for side in ("base", "our", "their")]
-            there = [field for field in self.fields if field.name.lower() in names]
-            if not there:
-                raise InputError(f"{self.name} has no column {column!r} to look for {given!r} in.")
-            sides = [
-                has_value(
-                    self.rows.column(field.name), key_value(self.name, column, field.type, given)
-                )
-                for field in there
-            ]
-            fits = pc.and_(fits, reduce(pc.or_, sides))
-        return np.flatnonzero(fits.to_numpy(zero_copy_only=False))
 
     def having_choice(self) -> ConflictTable:
         """Return the table with only the rows that have a choice."""
@@ -322,157 +313,17 @@ def _with(table: pa.Table, column: str, rows: Positions, new: pa.ChunkedArray | 
     """Return a table with a column's values replaced in some rows; None stores NULLs."""
     old = table.column(column)
     count = len(table)
-    other = pa.chunked_array([pa.nulls(count, old.type)]) if new is None else new.cast(old.type)
+    other = pa.chunked_array([pa.nulls(len(rows), old.type)]) if new is None else new
     places = np.arange(count)
-    places[rows] += count
+    places[rows] = count + np.arange(len(rows))
     # Arrow's columns can't be changed: each row takes its value from the old ones or the new ones.
-    both = pa.chunked_array([*old.chunks, *other.chunks], old.type)
+    both = pa.chunked_array([*old.chunks, *other.cast(old.type).chunks], old.type)
     return table.set_column(table.schema.get_field_index(column), column, both.take(places))
 
 
 def _first(values: tuple[Any, ...]) -> Any:
     """Return the values of the first side that has the row; the sides agree or are NULL."""
     return next((value for value in values if value is not None), None)
-
-
-def exact_values(
-    table: ConflictTable, values: Mapping[str, Given], zone: tzinfo = timezone.utc
-) -> dict[str, Any]:
-    """Convert values given for columns of a relation to the columns' types.
-
-    A time without an offset is in the given zone.
-
-    Raises:
-        InputError: The column doesn't exist or is in the key, the relation has no key, or the
-            value doesn't fit the column's type.
-    """
-    if not table.key:
-        raise InputError(
-            f"{table.name} has no primary key, so its conflicts are about the number of copies "
-            "of a row, and no values can be chosen for one row. Choose ours, theirs or base; then "
-            "change the row with an update. Or give the table a key."
-        )
-    columns = {column.lower(): column for column in table.results}
-    found: dict[str, Any] = {}
-    for given, value in values.items():
-        column = columns.get(given.lower())
-        if column is None:
-            in_key = given.lower() in {name.lower() for name in table.key}
-            why = "is in the primary key, which identifies the rows" if in_key else "isn't there"
-            raise InputError(
-                f"The column {given} of {table.name} {why}; values can be chosen for "
-                f"{', '.join(columns.values()) or 'no column'}."
-            )
-        type_ = table.results[column].type
-        found[column] = python_value(key_value(table.name, column, type_, value, zone))
-    return found
-
-
-def given_row(
-    table: ConflictTable, row: int, values: Mapping[str, Any], start: Choice | None = None
-) -> dict[str, Any]:
-    """Return the result of a row for which column values are given by hand.
-
-    The other columns come from `start` if it is a side, else from the row's present result.
-    Without either they are merged column by column: a change by only one side is taken.
-
-    Args:
-        table: The conflicts.
-        row: The row's number.
-        values: Python values by column of the relation.
-        start: A side, or None.
-
-    Raises:
-        InputError: The key stands for several rows, the side has no such row, both sides changed
-            another column differently, or a NOT NULL column would be NULL.
-    """
-    shown = table.shown_key(row)
-    if row in table.repeated:
-        raise InputError(
-            f"{shown} of {table.name} has several rows on one side, so it is not known which of "
-            "them the values are for. Choose a side for it, or delete."
-        )
-    if start is not None and not table.has_row(start, row):
-        raise InputError(
-            f"There is no row {shown} of {table.name} to start from in {start}. Start from "
-            "another side."
-        )
-    found = {**_others(table, row, values, start or _shown_side(table, row)), **values}
-    # A required column that is missing here is in the key, which has its value already.
-    nulls = sorted(name for name in table.required if found.get(name, 0) is None)
-    if nulls:
-        raise InputError(
-            f"{', '.join(nulls)} of {table.name} can't be NULL, which the row {shown} would "
-            "have there. Give a value."
-        )
-    return found
-
-
-def _shown_side(table: ConflictTable, row: int) -> Choice | None:
-    """Return the side whose row the result shows; None if it is no side's row."""
-    choice = table.resolutions[row]
-    if choice is Choice.CUSTOM or (choice in SIDES and choice and table.has_row(choice, row)):
-        return choice
-    return None
-
-
-def _others(
-    table: ConflictTable, row: int, values: Collection[str], start: Choice | None
-) -> dict[str, Any]:
-    """Return the columns for which no value is given."""
-    if start is Choice.CUSTOM:
-        return table.result(row)
-    others = [name for name in table.results if name not in values]
-    if start is not None:
-        return {name: python_value(table.side(start, name)[row]) for name in others}
-    present = [side for side in (Choice.OURS, Choice.THEIRS) if table.has_row(side, row)]
-    found: dict[str, Any] = {}
-    open_: list[str] = []
-    for name in others:
-        # Where one side deleted the row, the other one's values are all that there is.
-        side = present[0] if len(present) == 1 else _changed_by(table, row, name)
-        if side is None:
-            open_.append(name)
-        else:
-            found[name] = python_value(table.side(side, name)[row])
-    if open_:
-        raise InputError(
-            f"Both sides changed {', '.join(open_)} of the row {table.shown_key(row)} of "
-            f"{table.name}, too. Give values for these as well, or say whose row the other "
-            "columns are of: --with ours|theirs|base, in SQL resolution = 'ours'."
-        )
-    return found
-
-
-def _changed_by(table: ConflictTable, row: int, column: str) -> Choice | None:
-    """Return the side whose value of a cell is kept; None if both changed it differently."""
-    cells = [table.side(side, column).slice(row, 1).combine_chunks() for side in SIDES]
-    # Codes are equal where a merge calls values equal, NULL and NaN included.
-    base, ours, theirs = codes_of(pa.concat_arrays(cells)).tolist()
-    if ours == theirs:
-        return Choice.OURS
-    # The NULLs of a missing row are no values that a side has kept.
-    if not table.has_row(Choice.BASE, row):
-        return None
-    return Choice.THEIRS if base == ours else Choice.OURS if base == theirs else None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowChoice:
-    """A choice for conflicts of one relation: for those of a key, or for all of them.
-
-    Attributes:
-        choice: A side, or delete; None with values.
-        key: Values of columns; empty for all conflicts.
-        values: Values by hand for columns of the key's rows. `choice` is then the side that the
-            other columns come from; None for the default of `given_row`.
-        again: True to include conflicts that were resolved before.
-    """
-
-    choice: Choice | None
-    key: Mapping[str, Given] = field(default_factory=dict)
-    values: Mapping[str, Given] = field(default_factory=dict)
-    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -508,13 +359,15 @@ def decided_rows(table: ConflictTable) -> tuple[Decided, ...]:
     # Decision 13: continuing plans the merge again. A choice must not apply to a row that somebody
     # else has changed meanwhile.
     ours = {name: python_values(table.side(Choice.OURS, name)) for name in table.columns}
+    has_ours = table.has_row(Choice.OURS)
 
     def seen(row: int) -> Seen | None:
         # Only a row that a key tells from all others can be compared with what it was.
         if not table.key or row in table.repeated:
             return None
-        is_there = table.has_row(Choice.OURS, row)
-        return Seen({name: values[row] for name, values in ours.items()} if is_there else None)
+        return Seen(
+            {name: values[row] for name, values in ours.items()} if has_ours[row] else None
+        )
 
     return tuple(
         Decided(key, choice, table.result(row) if choice is Choice.CUSTOM else None, seen(row))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice, Mode
 from dbt.adapters.vcs.core.branches import Branch
-from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
+from dbt.adapters.vcs.core.errors import ConflictError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, TreeId
 from dbt.adapters.vcs.core.model import Field, RelationName, TableEntry, Tree
 from dbt.adapters.vcs.core.repository import Proposal, Repository
@@ -22,7 +22,7 @@ from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import ConflictTable, RowChoice
+    from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import ConflictTable
 
 PREFIX: Final = "merges/"
 """The conflicts of a merge into `main` are on the branch `merges/main`."""
@@ -173,7 +173,7 @@ class Clash:
     @property
     def subject(self) -> str:
         """The relation's name; or `schema s`, for a schema's comment and properties."""
-        return str(self.name) if self.name.identifier else f"schema {self.name.schema}"
+        return shown_name(self.name)
 
     @property
     def count(self) -> int:
@@ -184,7 +184,7 @@ class Clash:
 def open_merge_of(branch: Branch) -> OpenMerge | None:
     """Return the merge whose conflicts a branch holds; None for any other branch."""
     state = branch.state
-    if "merge" not in state:
+    if not is_open_merge(state):
         return None
     return OpenMerge(
         source=state["merge"],
@@ -198,6 +198,11 @@ def open_merge_of(branch: Branch) -> OpenMerge | None:
         choices={_name(key): Choice(text) for key, text in json.loads(state["choices"]).items()},
         head=branch.head,
     )
+
+
+def is_open_merge(state: Mapping[str, str]) -> bool:
+    """Return whether the state of a branch is that of an open merge."""
+    return "merge" in state
 
 
 def find_open_merge(repository: Repository, target: str) -> OpenMerge:
@@ -339,97 +344,6 @@ def tables_of(repository: Repository, merge: OpenMerge) -> dict[RelationName, Co
     return found
 
 
-def choose(
-    repository: Repository,
-    merge: OpenMerge,
-    name: RelationName,
-    chosen: RowChoice,
-    *,
-    author: str,
-) -> tuple[OpenMerge, int]:
-    """Resolve conflicts of a relation, or only those of a key; return how many there were.
-
-    Without a key, the open conflicts are resolved. With one, all rows are in which any side has
-    these column values, including rows resolved before.
-
-    Args:
-        repository: The repository.
-        merge: The merge.
-        name: The relation.
-        chosen: The choice, and what it is for.
-        author: The author to record.
-
-    Raises:
-        NotFoundError: The relation has no conflict, or no row with that key.
-        InputError: A column doesn't exist, a value doesn't fit its type, or the relation
-            conflicts as a whole.
-    """
-    from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import (
-        ConflictTable,
-        exact_values,
-        given_row,
-    )
-
-    entry = repository.tree(merge.head).entry(name)
-    if name in merge.whole and (entry is None or name not in merge.choices):
-        return _resolved_whole(repository, merge, name, chosen, author=author)
-    if not isinstance(entry, TableEntry):
-        known = sorted(map(str, [*merge.whole, *tables_of(repository, merge)]))
-        raise NotFoundError(
-            f"{name} has no conflicts; expected one of: {', '.join(known) or 'none'}."
-        )
-    table = ConflictTable.read(repository, name, repository.objects.snapshot(entry.snapshot))
-    key, values = chosen.key, chosen.values
-    rows = table.rows_of(key, again=chosen.again)
-    if key and not len(rows):
-        shown = ", ".join(f"{column}={value}" for column, value in key.items())
-        raise NotFoundError(f"No conflict of {name} has the key {shown}.")
-    if not len(rows):
-        return merge, 0
-    if values:
-        exact = exact_values(table, values)
-        table = table.with_given(
-            {row: given_row(table, row, exact, chosen.choice) for row in rows.tolist()}
-        )
-    else:
-        table = table.chosen(rows, chosen.choice)
-    what = Choice.CUSTOM if values else chosen.choice
-    tree = repository.edit(
-        repository.tree(merge.head).id,
-        TreeChanges(relations={name: TableEntry(snapshot=table.put(repository))}),
-    )
-    landed = repository.land(
-        Proposal(
-            branch=merge.branch,
-            base=merge.head,
-            tree=tree,
-            author=author,
-            message=f"Resolve {len(rows)} of {name} with {what}",
-        )
-    )
-    return replace(merge, head=landed.commit), len(rows)
-
-
-def _resolved_whole(
-    repository: Repository,
-    merge: OpenMerge,
-    name: RelationName,
-    chosen: RowChoice,
-    *,
-    author: str,
-) -> tuple[OpenMerge, int]:
-    if chosen.key or chosen.values or chosen.choice is None:
-        raise InputError(
-            f"{name} conflicts as a whole ({merge.whole[name]}); give no key and no values, but "
-            "ours, theirs, base or delete."
-        )
-    if name in merge.choices and not chosen.again:
-        return merge, 0
-    resolved = replace(merge, choices={**merge.choices, name: chosen.choice})
-    repository.set_state(merge.branch, resolved.state, author=author)
-    return resolved, 1
-
-
 def _carried(
     new: Mapping[RelationName, ConflictTable],
     old: Mapping[RelationName, ConflictTable],
@@ -448,6 +362,11 @@ def _carried(
         elif after.fields == before.fields and after.key == before.key:
             found[name] = after.carrying(chosen, others=decided)
     return found
+
+
+def shown_name(name: RelationName) -> str:
+    """Return a relation's name, or `schema s` for a schema's own properties."""
+    return str(name) if name.identifier else f"schema {name.schema}"
 
 
 def _name(text: str) -> RelationName:

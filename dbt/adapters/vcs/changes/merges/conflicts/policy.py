@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import RelationName, Snapshot
@@ -152,3 +152,36 @@ class Choice(str, Enum):
             "are chosen with --key column=value --set column=value, in SQL with update ... set "
             "result_<column> = <value>."
         )
+
+
+class Order(str, Enum):
+    """Which of ours and theirs counts: the larger value, of times the later, or the smaller."""
+
+    LARGER = "larger"
+    SMALLER = "smaller"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+Cell: TypeAlias = Choice | Order
+"""Where the value of a cell comes from: ours, theirs, base, or the larger or smaller one."""
+
+
+_SIDES: Final = (Choice.OURS, Choice.THEIRS, Choice.BASE)
+
+
+def cell_of(text: str) -> Cell:
+    """Parse where the value of a cell comes from.
+
+    Raises:
+        InputError: The word names neither a side nor an order.
+    """
+    known: dict[str, Cell] = {item.value: item for item in (*_SIDES, *Order)}
+    found = known.get(text.lower())
+    if found is None:
+        raise InputError(
+            f"Found {text!r} for a cell; expected one of {', '.join(known)}. A value of your own "
+            "is given with --set COLUMN=VALUE."
+        )
+    return found

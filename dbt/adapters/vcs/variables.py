@@ -34,8 +34,16 @@ TARGET: Final = "DBT_TARGET"
 TARGET_PATH: Final = "DBT_TARGET_PATH"
 """As in dbt: the folder that dbt writes to. Default: the one the project names, else `target`."""
 
+RUN: Final = "DBT_VCS_RUN"
+"""The shared run that dbt commands join, and that `dbt-vcs run publish` and `discard` end."""
+
 CACHE: Final = "XDG_CACHE_HOME"
 """Folder of caches: what `dbt-vcs prepare` made is in `dbt-vcs/classes`. Default: `~/.cache`."""
+
+
+def joined_run() -> str:
+    """Return the id of the shared run to join: `DBT_VCS_RUN`, or an empty text."""
+    return os.environ.get(RUN, "").strip()
 
 
 def user_name() -> str:

@@ -12,12 +12,13 @@ import click
 from dbt.adapters.vcs.commands.layout import Block, Grid, Span, Style, age, line
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, check_only, verb, verbs
-from dbt.adapters.vcs.core.errors import InputError, NotFoundError
+from dbt.adapters.vcs.core.errors import InputError, NotFoundError, ProtectedError, VcsError
 from dbt.adapters.vcs.core.ids import CommitId, Micros, datetime_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import read_retention
 from dbt.adapters.vcs.workspace import run_branch
-from dbt.adapters.vcs.workspace.run_branch import RunBranch
+from dbt.adapters.vcs.workspace.run_branch import RunBranch, Status
+from dbt.adapters.vcs.workspace.shared_run import close_run, parts_of, reopen_run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +85,10 @@ def discard_run(
         ConflictError: The run is still running, and `force` is not set.
     """
     run = find_run(repository, id)
-    run_branch.discard(repository, run, author=author, force=force)
+    # First its parts: without it nobody would find them.
+    for part in parts_of(repository, run) if run.is_shared else ():
+        run_branch.discard(repository, part, author=author, force=force)
+    run_branch.discard(repository, run, author=author, force=force or run.is_shared)
     return summarize_run(repository, run, repository.clock())
 
 
@@ -217,20 +221,45 @@ def runs_publish(
 
     The target is the branch that the run was started for; it gets one commit.
     """
+    publish_run(session, find_run(session.repository, id), force=force)
+
+
+def publish_run(session: CommandSession, run: RunBranch, *, force: bool = False) -> None:
+    """Merge a run into its target, and show what that did.
+
+    A shared run is closed first, so that no command adds to it any more.
+
+    Raises:
+        ConflictError: It did not succeed, and `force` is not set; or the merge conflicts.
+        VcsError: It could not be merged; a shared run can be joined again then.
+    """
     # Imported here: listing runs, which is far more common, doesn't need the code that merges.
+    from dbt.adapters.vcs.changes.merges.conflicts.open_merges import open_merges
     from dbt.adapters.vcs.commands.merge import MergeRequest, merge_text, noted_merge
 
-    run = find_run(session.repository, id)
-    report = noted_merge(
-        session,
-        run.name,
-        session.bound(run.target),
-        # Decision 31: what a run did is known to its own process only, so nothing is healed here.
-        MergeRequest(
-            policy=session.policy(None),
-            force=force,
-            on_stale=session.rules.on_stale,
-            contracts=session.rules.contracts_on(session.repository, run.target),
-        ),
-    )
+    repository, author = session.repository, session.author
+    closes = run.is_shared and run.status in (Status.OPEN, Status.PASSED)
+    if closes:
+        run = close_run(repository, run, author=author, force=force)
+    try:
+        report = noted_merge(
+            session,
+            run.name,
+            session.bound(run.target),
+            # Decision 31: what a run did is known to its own process only, so nothing is healed.
+            MergeRequest(
+                policy=session.policy(None),
+                force=force,
+                on_stale=session.rules.on_stale,
+                contracts=session.rules.contracts_on(repository, run.target),
+            ),
+        )
+    except VcsError as error:
+        # A promotion takes a closed run only, and so does the merge whose conflicts wait.
+        waits = isinstance(error, ProtectedError) or any(
+            item.source == run.name for item in open_merges(repository)
+        )
+        if closes and not waits:
+            reopen_run(repository, run, author=author)
+        raise
     session.show(report, merge_text(report))

@@ -10,6 +10,8 @@ from typing import Any
 from dbt.adapters.contracts.connection import AdapterRequiredConfig
 from dbt.adapters.events.logging import AdapterLogger
 
+from dbt.adapters.vcs import variables
+from dbt.adapters.vcs.changes.merges.hook_rules import HookRules
 from dbt.adapters.vcs.changes.merges.project_rules import Rules, read_rules
 from dbt.adapters.vcs.commands.options import with_options
 from dbt.adapters.vcs.commands.revisions import check_free
@@ -48,6 +50,7 @@ from dbt.adapters.vcs.workspace.run_branch import (
     runs,
     steps_of,
 )
+from dbt.adapters.vcs.workspace.shared_run import joined_run
 from dbt.adapters.vcs.workspace.statement_scope import Outcome
 
 logger = AdapterLogger("Vcs")
@@ -90,10 +93,19 @@ class Environment:
 
     @property
     def credentials(self) -> VcsCredentials:
-        """The profile's output."""
+        """The profile's output; in a shared run, with the branch of that run as its target."""
         credentials = self._config.credentials
         assert isinstance(credentials, VcsCredentials)
-        return credentials
+        if not self._joins:
+            return credentials
+        # The run's branch takes what succeeded at once: its publication decides.
+        return replace(credentials, branch=PREFIX + self._joins, publish="always")
+
+    @property
+    def _joins(self) -> str:
+        """The id of the shared run that the command is a part of; empty if it is of none."""
+        # A program that uses the adapter is no command, so nothing would end its part.
+        return "" if self.invocation.is_direct else variables.joined_run()
 
     @property
     def life(self) -> RunLife | None:
@@ -340,8 +352,12 @@ class Environment:
             return self._life
 
     def _open(self) -> Workspace:
-        repository = self.open_repository()
         invocation, credentials = self.invocation, self.credentials
+        repository = self.existing_repository() if self._joins else self.open_repository()
+        if self._joins:
+            joined = joined_run(repository, self._joins)
+            if not self._only_reads:
+                self._say(f"Part of the run {joined.invocation} for {joined.target}.")
         line: Line
         run_line: RunLine | None = None
         if self._only_reads:
@@ -384,7 +400,8 @@ class Environment:
 
     def _run_line(self, repository: Repository) -> RunLine:
         credentials, invocation = self.credentials, self.invocation
-        make_target(repository, credentials, self.invocation.author, self._say)
+        if not self._joins:
+            make_target(repository, credentials, self.invocation.author, self._say)
         self.rules().apply(repository, credentials.branch, author=invocation.author)
         resumed = resumed_run(repository, invocation, credentials)
         if resumed is not None:
@@ -404,7 +421,11 @@ class Environment:
 
     def rules(self) -> Rules:
         """Return the rules in the project's vcs.yml for branches and merges."""
-        return read_rules(self.invocation.project_root)
+        rules = read_rules(self.invocation.project_root)
+        if not self._joins:
+            return rules
+        # Nobody sees what a part of a run lands: these are for the run's own publication.
+        return replace(rules, branches=(), contracts=(), exports=(), hooks=HookRules())
 
     def externals(self) -> Externals:
         """Return the project's sources that are files outside the repository."""

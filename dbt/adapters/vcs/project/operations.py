@@ -29,10 +29,10 @@ from dbt.adapters.vcs.sql.syntax.names import split_list
 from dbt.adapters.vcs.table.exact_values import Given
 
 # dbt creates the repository and runs SQL by itself, a copy is of no project nor is a machine, a
-# server doesn't end with an invocation of dbt, a job of CI is around dbt, and rows or a review on
-# standard output would be mixed with dbt's log.
+# server doesn't end with an invocation of dbt, a job of CI and a run of many commands are around
+# dbt, and rows or a review on standard output would be mixed with dbt's log.
 _NOT_IN_DBT: Final = frozenset(
-    {"init", "sql", "copy", "pr", "prepare", "serve", "cat", "review", "ui", "upgrade"}
+    {"init", "sql", "copy", "pr", "prepare", "run", "serve", "cat", "review", "ui", "upgrade"}
 )
 
 

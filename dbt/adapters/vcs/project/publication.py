@@ -68,6 +68,7 @@ from dbt.adapters.vcs.workspace.lines.lines import RunLine
 from dbt.adapters.vcs.workspace.mounts import relation_of
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.run_branch import Status
+from dbt.adapters.vcs.workspace.shared_run import check_joinable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,8 +97,8 @@ class Publication:
     modes: ReuseModes
     node_of: Callable[[str], Any]
 
-    def put(self, record: Run, seconds: float, *, tested: bool, failed: str | None) -> None:
-        """Publish the run, and say what moved.
+    def put(self, record: Run, seconds: float, *, tested: bool, failed: str | None) -> bool:
+        """Publish the run, say what moved, and return whether the target did.
 
         Args:
             record: The record of the run.
@@ -128,7 +129,7 @@ class Publication:
             self.say(f"{failed}; what succeeded is published (publish: always).")
         if landed.before == landed.after:
             self.say(f"Nothing changed: {run.target} is unchanged.")
-            return
+            return False
         for line in published(repository, run.target, landed.before, landed.after, seconds):
             self.say(line)
         if landed.before != before or before != run.fork:
@@ -147,6 +148,7 @@ class Publication:
                 repository, run.target, landed.before, landed.after, run.name, "publish"
             ),
         )
+        return True
 
     def _note_failed(self, record: Run) -> None:
         run, repository = self.line.run, self.workspace.repository
@@ -200,6 +202,12 @@ class Publication:
         run, invocation = self.line.run, self.invocation
         repository = self.workspace.repository
         contracts = self.rules.contracts_on(repository, run.target)
+
+        def checked(plan: MergePlan) -> MergePlan:
+            # A shared run may have been published since this command began.
+            check_joinable(plan.target)
+            return check_contracts(repository, contracts, check(plan))
+
         return land_work(
             repository,
             Work(
@@ -214,7 +222,7 @@ class Publication:
             author=invocation.author,
             # Most runs land without a merge, and need no session.
             sessions=lambda: self.workspace.open_session("publish"),
-            validator=lambda plan: check_contracts(repository, contracts, check(plan)),
+            validator=checked,
         )
 
     def _failure(self, error: VcsError) -> VcsError:

@@ -41,7 +41,8 @@ from dbt.adapters.vcs.workspace.lines.line_workspace import Connection, Upkeep, 
 from dbt.adapters.vcs.workspace.lines.lines import RunLine
 from dbt.adapters.vcs.workspace.mounts import relation_of
 from dbt.adapters.vcs.workspace.overlay import Overlay
-from dbt.adapters.vcs.workspace.run_branch import FAILED, UNDONE, Status, steps_of
+from dbt.adapters.vcs.workspace.run_branch import FAILED, PREFIX, UNDONE, Status, steps_of
+from dbt.adapters.vcs.workspace.shared_run import put_results
 from dbt.adapters.vcs.workspace.statement_scope import Outcome
 
 logger = AdapterLogger("Vcs")
@@ -118,7 +119,7 @@ class RunLife:
         self._steps: dict[str, NodeStep] = {}
         self._outside: list[Reuse] = []
         self._ended: dict[str, NodeRun] = {}
-        self._failed_hooks: list[str] = []
+        self._hook_results: dict[str, str] = {}
         self._log = RunLog()
         self.postponed = PostponedOperations(say)
 
@@ -136,6 +137,15 @@ class RunLife:
     def _nodes(self) -> list[NodeRun]:
         """The nodes that have ended, each once."""
         return list(self._ended.values())
+
+    @property
+    def _failed_hooks(self) -> list[str]:
+        return [name for name, status in self._hook_results.items() if status in FAILED]
+
+    @property
+    def _is_part(self) -> bool:
+        """True if the command has joined a shared run, which is its target."""
+        return self.line.run.target.startswith(PREFIX)
 
     @property
     def has_failed(self) -> bool:
@@ -260,8 +270,7 @@ class RunLife:
 
     def end_hook(self, name: str, status: str) -> None:
         """Record the result of a project hook; its changes have already been committed."""
-        if status in FAILED:
-            self._failed_hooks.append(name)
+        self._hook_results[name] = status
 
     def end(self, success: bool, seconds: float) -> None:
         """Publish if the run succeeded, otherwise keep its branch for inspection.
@@ -285,6 +294,9 @@ class RunLife:
 
     def _end(self, success: bool, seconds: float) -> bool:
         """Return whether the target now shows what the run did."""
+        if self._is_part:
+            self._end_part(success, seconds)
+            return True
         if not self.line.has_changes and any(node.inputs for node in self._nodes):
             self._record_tests(success)
             return success
@@ -301,6 +313,43 @@ class RunLife:
             self._keep_passed()
             return False
         return True
+
+    def _end_part(self, success: bool, seconds: float) -> None:
+        """End a command of a shared run, which takes what succeeded and the results of all.
+
+        Raises:
+            VcsError: It could not land; its nodes count as failed.
+        """
+        landed = False
+        if self.line.has_changes:
+            try:
+                landed = self._publish(success, seconds)
+            except VcsError as error:
+                self._put_results(str(error))
+                raise
+        else:
+            self.line.end(Status.PUBLISHED, "nothing changed")
+        if not landed:
+            # A result without changes may come after a failure of the same node, or be one.
+            self._put_results()
+
+    def _put_results(self, error: str = "") -> None:
+        nodes = self._all_nodes()
+        if error:
+            # What could not land is missing on the run, whatever became of its nodes.
+            nodes = [msgspec.structs.replace(node, status="error") for node in nodes]
+        if not nodes:
+            return
+        run, command = self.line.run.target, self.invocation.command
+        try:
+            put_results(
+                self.repository, run, self._record(nodes), f"dbt {command}", self.invocation.author
+            )
+        except VcsError as other:
+            if not error:
+                raise
+            # The first error is raised, and says what failed; this one says what it leads to.
+            logger.warning(f"The failure is not recorded on {run}: {other}")
 
     def interrupt(self) -> frozenset[str]:
         """Keep no further changes; return the ids of the nodes whose changes were kept."""
@@ -375,7 +424,8 @@ class RunLife:
             return self.invocation.is_testing
         return self._credentials.publish in ("on_success", "always")
 
-    def _publish(self, success: bool, seconds: float) -> None:
+    def _publish(self, success: bool, seconds: float) -> bool:
+        """Publish, and return whether the target has a commit more."""
         publication = Publication(
             workspace=self.workspace,
             line=self.line,
@@ -387,7 +437,7 @@ class RunLife:
             modes=self._modes,
             node_of=self._project.node,
         )
-        publication.put(
+        return publication.put(
             self._published(seconds),
             seconds,
             tested=success and self.invocation.is_testing,
@@ -474,6 +524,10 @@ class RunLife:
     def _all_nodes(self) -> list[NodeRun]:
         """Return each node that ended in this run, or in the one that it resumed."""
         nodes = {node.id: node for node in steps_of(self.repository, self.line.run)}
+        if self._is_part:
+            # A hook that fails makes dbt report a failure, and a shared run must know it.
+            hooks = self._hook_results.items()
+            nodes |= {name: NodeRun(id=name, status=told) for name, told in hooks}
         return list((nodes | self._ended).values())
 
     def _remember(self, reuse: Reuse) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final, NamedTuple
 
@@ -29,6 +29,10 @@ UNDONE: Final = frozenset({"error", "runtime error"})
 
 FAILED: Final = UNDONE | {"fail", "partial success"}
 """Statuses of nodes that make dbt report a failure."""
+
+
+SHARED_LEASE: Micros = Micros(24 * 60 * 60 * 1_000_000)
+"""How long a shared run counts as in use after a command of it landed: schedulers may pause."""
 
 
 class Status(str, Enum):
@@ -69,6 +73,7 @@ class RunBranch:
         owner: `host:pid` of its process.
         note: Why it was not published.
         ended_at: When it ended; None if it is still running or was killed.
+        is_shared: True if many commands join it (`workspace.shared_run`).
     """
 
     invocation: str
@@ -83,6 +88,7 @@ class RunBranch:
     owner: str = ""
     note: str = ""
     ended_at: Micros | None = None
+    is_shared: bool = False
 
     @property
     def name(self) -> str:
@@ -104,6 +110,7 @@ class RunBranch:
             "owner": self.owner,
             "note": self.note,
             "ended_at": str(self.ended_at or ""),
+            **({"shared": "yes"} if self.is_shared else {}),
         }
 
     def is_abandoned(self, now: Micros) -> bool:
@@ -118,6 +125,9 @@ def run_of(branch: Branch) -> RunBranch | None:
     state: Mapping[str, str] = branch.ref.move.state
     if "run" not in state:
         return None
+    # No process holds a shared run: it lives by what lands on it.
+    is_shared = state.get("shared") == "yes"
+    lives = branch.ref.move.at + SHARED_LEASE if is_shared else int(state["alive_until"])
     return RunBranch(
         invocation=state["run"],
         status=Status(state["status"]),
@@ -126,11 +136,12 @@ def run_of(branch: Branch) -> RunBranch | None:
         head=branch.head,
         command=state["command"],
         started_at=Micros(int(state["started_at"])),
-        alive_until=Micros(int(state["alive_until"])),
+        alive_until=Micros(lives),
         tested=state["tested"] == "yes",
         owner=state["owner"],
         note=state["note"],
         ended_at=Micros(int(state["ended_at"])) if state.get("ended_at") else None,
+        is_shared=is_shared,
     )
 
 
@@ -199,7 +210,11 @@ def check_mergeable(repository: Repository, source: str, *, force: bool = False)
     """
     branch = repository.find_branch(source)
     run = run_of(branch) if branch else None
-    if run is None or force or run.status in (Status.PASSED, Status.PUBLISHED):
+    if run is None or force:
+        return
+    # Whoever closed a shared run may have died before it was checked.
+    is_doubtful = run.is_shared and run.status is Status.PASSED and failed_nodes(repository, run)
+    if run.status in (Status.PASSED, Status.PUBLISHED) and not is_doubtful:
         return
     raise ConflictError(
         f"{source} is the branch of a run that is {run.status}"
@@ -229,6 +244,14 @@ def steps_of(repository: Repository, run: RunBranch) -> list[NodeRun]:
     for commit in commits_of(repository, run):
         found.extend(commit.run.nodes if commit.run else ())
     return found[::-1]
+
+
+def failed_nodes(repository: Repository, run: RunBranch) -> list[NodeRun]:
+    """Return the nodes of a shared run whose last result is a failure, by id."""
+    # A purge gives the history new ids, also below where the run began.
+    known = replace(run, fork=repository.maintenance.current(run.fork))
+    last = {node.id: node for node in steps_of(repository, known)}
+    return [last[id] for id in sorted(last) if last[id].status in FAILED]
 
 
 def this_process() -> str:

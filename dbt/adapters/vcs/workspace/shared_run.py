@@ -1,0 +1,203 @@
+"""Shared runs: one run of many dbt commands, which are published together.
+
+A shared run is a branch `runs/<id>` that a command begins and another ends. Each dbt command that
+joins it has this branch as its target, so it builds on what earlier commands of the run did, and
+lands there when it ends; what the run is for sees nothing of it. Commands may run side by side, on
+any machine: they land as runs on any branch do. Beside its changes, each leaves the results of its
+nodes, since what a run is worth is decided when it is published: by the last result of each node.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+from shlex import quote
+from typing import Final
+
+from dbt.adapters.vcs.core.branches import Branch
+from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError, listed
+from dbt.adapters.vcs.core.model import Run
+from dbt.adapters.vcs.core.repository import BranchMovedError, Proposal, Repository
+from dbt.adapters.vcs.variables import RUN
+from dbt.adapters.vcs.workspace.run_branch import (
+    PREFIX,
+    RunBranch,
+    Status,
+    failed_nodes,
+    run_of,
+    runs,
+)
+
+_SHOWN: Final = 10
+
+
+def begin_run(repository: Repository, target: str, *, author: str) -> RunBranch:
+    """Begin a shared run for a branch.
+
+    Raises:
+        NotFoundError: There is no such branch.
+        InputError: It is the branch of a run.
+    """
+    branch = repository.branch(target)
+    if run_of(branch) is not None:
+        raise InputError(
+            f"{target!r} is the branch of a run. Name the branch that the new run is for: "
+            f"dbt-vcs run begin --branch {quote(repository.default_branch)}"
+        )
+    now = repository.clock()
+    run = RunBranch(
+        invocation=str(uuid.uuid4()),
+        status=Status.OPEN,
+        target=target,
+        fork=branch.head,
+        head=branch.head,
+        command="run",
+        started_at=now,
+        alive_until=now,
+        is_shared=True,
+    )
+    repository.create_branch(
+        run.name, run.head, author=author, note=f"for {target}", state=run.state
+    )
+    return run
+
+
+def joined_run(repository: Repository, id: str) -> RunBranch:
+    """Return the shared run with an id, which commands may still join.
+
+    Raises:
+        NotFoundError: There is none.
+        ConflictError: It has ended.
+    """
+    branch = repository.find_branch(PREFIX + id)
+    run = None if branch is None else run_of(branch)
+    if branch is None or run is None or not run.is_shared:
+        raise NotFoundError(
+            f"{RUN} is {id!r}, and there is no such run: it was discarded, or belongs to another "
+            f"repository, {repository.uri}. Begin one: dbt-vcs run begin; or unset {RUN}."
+        )
+    check_joinable(branch)
+    return run
+
+
+def check_joinable(branch: Branch) -> None:
+    """Refuse work on the branch of a shared run that has ended.
+
+    Raises:
+        ConflictError: It has.
+    """
+    run = run_of(branch)
+    if run is not None and run.is_shared and run.status is not Status.OPEN:
+        told = "is being published" if run.status is Status.PASSED else f"is {run.status}"
+        raise ConflictError(
+            f"The run {run.invocation} {told}, so nothing can be added to it. Begin another: "
+            f"dbt-vcs run begin --branch {quote(run.target)}"
+        )
+
+
+def put_results(repository: Repository, run: str, record: Run, message: str, author: str) -> None:
+    """Add results of nodes that changed nothing to the branch of a shared run.
+
+    Raises:
+        ConflictError: The run has ended.
+        RetryError: Other commands were first on every attempt.
+    """
+    with repository.turns.on(run) as turn:
+        for _ in turn.attempts(f"record results on {run}"):
+            branch = repository.branch(run)
+            check_joinable(branch)
+            try:
+                repository.land(
+                    Proposal(
+                        branch=run,
+                        base=branch.head,
+                        tree=repository.tree(branch.head).id,
+                        author=author,
+                        message=message,
+                        run=record,
+                        allow_empty=True,
+                        # Whoever closes the run counts the results that are on it then.
+                        after=branch.ref,
+                    )
+                )
+            except BranchMovedError:
+                continue
+            return
+
+
+def check_succeeded(repository: Repository, run: RunBranch) -> None:
+    """Check that a shared run may be published.
+
+    Raises:
+        ConflictError: The last result of some node is a failure, or a command of the run is
+            still running.
+    """
+    failed = failed_nodes(repository, run)
+    if failed:
+        nodes = listed([f"{node.id} ({node.status})" for node in failed], _SHOWN)
+        raise ConflictError(
+            f"The run {run.invocation} is not published, since the last result of these is a "
+            f"failure: {nodes}. {run.target!r} is unchanged. Run them again with {RUN}="
+            f"{run.invocation}, then: dbt-vcs run publish {quote(run.invocation)}"
+        )
+    now = repository.clock()
+    at_work = [
+        item
+        for item in parts_of(repository, run)
+        if item.status is Status.OPEN and not item.is_abandoned(now)
+    ]
+    if at_work:
+        told = listed([f"dbt {item.command} ({item.owner})" for item in at_work], _SHOWN)
+        raise ConflictError(
+            f"The run {run.invocation} is not published, since commands of it are still running: "
+            f"{told}. {run.target!r} is unchanged. Wait for them, then: dbt-vcs run publish "
+            f"{quote(run.invocation)}"
+        )
+
+
+def close_run(
+    repository: Repository, run: RunBranch, *, author: str, force: bool = False
+) -> RunBranch:
+    """Let nobody join a shared run any more, and return it; it may be published now.
+
+    A run that is closed already, since its publication was stopped, is checked again. With
+    `force`, nothing is checked.
+
+    Raises:
+        ConflictError: It has ended, or did not succeed; it stays open then.
+    """
+    if run.status is Status.OPEN:
+        if not force:
+            check_succeeded(repository, run)
+        _set_status(repository, run, Status.PASSED, author)
+    # A command may have landed between the check and the closing. From here on none does.
+    closed = _now(repository, run)
+    if force:
+        return closed
+    try:
+        check_succeeded(repository, closed)
+    except ConflictError:
+        reopen_run(repository, closed, author=author)
+        raise
+    return closed
+
+
+def reopen_run(repository: Repository, run: RunBranch, *, author: str) -> None:
+    """Let commands join a shared run that could not be published."""
+    _set_status(repository, run, Status.OPEN, author)
+
+
+def parts_of(repository: Repository, run: RunBranch) -> list[RunBranch]:
+    """Return the runs of the commands that joined a shared run, whose branches exist."""
+    return [item for item in runs(repository) if item.target == run.name]
+
+
+def _now(repository: Repository, run: RunBranch) -> RunBranch:
+    found = run_of(repository.branch(run.name))
+    assert found is not None
+    return found
+
+
+def _set_status(repository: Repository, run: RunBranch, status: Status, author: str) -> None:
+    changed = replace(run, status=status)
+    repository.set_state(run.name, changed.state, author=author)

@@ -21,9 +21,11 @@ class ServerProcess:
         lines: What it has said so far.
     """
 
-    def __init__(self, repository: Path | str, *options: str) -> None:
+    def __init__(
+        self, repository: Path | str, *options: str, verb: str = "serve", says: str = "Serving "
+    ) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _CODE, "-r", str(repository), "serve", "--port", "0", *options],
+            [sys.executable, "-c", _CODE, "-r", str(repository), verb, "--port", "0", *options],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -31,7 +33,7 @@ class ServerProcess:
         assert self._process.stdout is not None
         self.lines = [self._process.stdout.readline()]
         self.url = self.lines[0].strip().rpartition(" ")[2]
-        assert self.lines[0].startswith("Serving "), self.lines[0] + self._process.stdout.read()
+        assert self.lines[0].startswith(says), self.lines[0] + self._process.stdout.read()
         self._reader = Thread(target=self._read)
         self._reader.start()
 

@@ -88,7 +88,7 @@ def test_port_zero_is_a_free_one_and_a_taken_one_is_refused() -> None:
     with listen("127.0.0.1", 0) as first:
         port = first.getsockname()[1]
         assert port
-        with pytest.raises(InputError, match=f"port {port}.*another --host or --port"):
+        with pytest.raises(InputError, match=f"port {port}.*another address or port"):
             listen("127.0.0.1", port)
 
 

@@ -6,7 +6,7 @@ import os
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import click
 
@@ -16,8 +16,8 @@ from dbt.adapters.vcs.commands.verb import Option, verb
 from dbt.adapters.vcs.core.errors import InputError
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
-# As Python imports them, not as pip installs them.
-_EXTRA = ("fastavro", "prometheus_client", "pyroaring", "starlette", "uvicorn")
+SERVING: Final = ("fastavro", "prometheus_client", "pyroaring", "starlette", "uvicorn")
+"""Modules that the server needs, as Python imports them, not as pip installs them."""
 
 
 def check_installed(command: str, *modules: str) -> None:
@@ -74,7 +74,7 @@ def serve_command(
     is a branch write to it, too. The server listens on this machine alone unless it has --tokens.
     It stops on Ctrl-C or SIGTERM, when the requests at work are answered.
     """
-    check_installed("dbt-vcs serve", *_EXTRA)
+    check_installed("serve", *SERVING)
     from dbt.adapters.vcs.iceberg.serve.http_server import ServerLimits
     from dbt.adapters.vcs.iceberg.serve.start import Listening, Serving
 

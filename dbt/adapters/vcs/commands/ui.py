@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import click
 
-from dbt.adapters.vcs.commands.serve import check_installed
+from dbt.adapters.vcs.commands.serve import SERVING, check_installed
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, verb
 from dbt.adapters.vcs.core.failures import shown_location
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from dbt.adapters.vcs.iceberg.serve.observed import ServerLog
+
+_HOST: Final = "127.0.0.1"
 
 
 def site_app(session: CommandSession, *, token: str, port: int) -> ASGIApp:
@@ -38,6 +43,9 @@ def ui_command(
         int, Option("Port to listen on; 0 picks a free one.", type=click.IntRange(0, 65535))
     ] = 0,
     open: Annotated[bool, "Open the browser, too."] = False,
+    serve: Annotated[
+        bool, "Also serve the Iceberg REST catalog at the address, to all of this machine."
+    ] = False,
 ) -> None:
     """Show branches, history, rows and reviews in a browser.
 
@@ -45,7 +53,7 @@ def ui_command(
     address it prints. Reading needs no Java; what a page changes is held to the same rules as the
     command. It stops on Ctrl-C.
     """
-    check_installed("dbt-vcs ui", "starlette", "uvicorn")
+    check_installed("ui", *(SERVING if serve else ("starlette", "uvicorn")))
     from dbt.adapters.vcs.iceberg.serve.http_server import listen, run, url_of
     from dbt.adapters.vcs.iceberg.serve.observed import ServerLog
 
@@ -54,16 +62,38 @@ def ui_command(
     session.progress.end()
     log = ServerLog(sys.stderr)
     try:
-        with listen("127.0.0.1", port) as listener:
+        with listen(_HOST, port) as listener:
             place = listener.getsockname()[1]
             token = secrets.token_urlsafe(32)
             app = site_app(session, token=token, port=place)
-            address = f"{url_of('127.0.0.1', place, is_secure=False)}/?token={token}"
-            log(f"Showing {shown_location(repository.uri)} at {address}")
+            address = url_of(_HOST, place, is_secure=False)
+            log(f"Showing {shown_location(repository.uri)} at {address}/?token={token}")
+            if serve:
+                app = _beside_catalog(app, session, log, place)
+                log(f"Serving Iceberg's clients at {address}")
             log("Ctrl-C stops it.")
             if open:
-                click.launch(address)
+                click.launch(f"{address}/?token={token}")
             run(app, listener, log=log.stranger)
         log("Stopped.")
     finally:
         log.end()
+
+
+def _beside_catalog(app: ASGIApp, session: CommandSession, log: ServerLog, port: int) -> ASGIApp:
+    """Return an application that also answers what `dbt-vcs serve` does by default."""
+    from dbt.adapters.vcs.iceberg.serve.start import Listening, Serving
+
+    catalog = Serving(
+        session.repository,
+        Listening(host=_HOST, port=port),
+        storage_options=session.storage_options,
+        environment=os.environ,
+    ).app(log)
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope.get("path", "")
+        is_catalog = path.startswith("/v1/") or path in ("/health", "/metrics")
+        await (catalog if is_catalog else app)(scope, receive, send)
+
+    return answer

@@ -92,8 +92,8 @@ def listen(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(
-            f"Can't listen on {host}, port {port}: {reason}. Choose another --host or --port; "
-            "port 0 picks a free one."
+            f"Can't listen on {host}, port {port}: {reason}. Choose another address or port; "
+            "--port 0 picks a free one."
         ) from None
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TextIO
 
+from starlette.types import ASGIApp
+
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.failures import shown_location
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
@@ -120,10 +122,11 @@ class Serving:
         finally:
             log.end()
 
-    def _run(self, log: ServerLog) -> None:
+    def app(self, log: ServerLog) -> ASGIApp:
+        """Return the application that answers the catalog's clients."""
         maker = IcebergDocuments(self.repository, self.format_version)
         documents = Documents(maker, self._properties)
-        app = rest_app(
+        return rest_app(
             self.repository,
             documents,
             tokens=self.tokens,
@@ -131,6 +134,9 @@ class Serving:
             log=log,
             stranger=log.stranger,
         )
+
+    def _run(self, log: ServerLog) -> None:
+        app = self.app(log)
         with listen(self.listening.host, self.listening.port) as listener:
             url = self._url(listener.getsockname()[1])
             log(f"Serving {shown_location(self.repository.uri)} at {url}")

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from dbt.adapters.vcs.core.model import RelationName
 from tests.functional.life.shop import Shop
 from tests.unit.cli.test_hooks import EVENTS, checked
 from tests.unit.hooks.receiver import Receiver, receiving
@@ -84,3 +85,29 @@ def test_merges_by_macro_are_events(shop: Shop, receiver: Receiver) -> None:
     assert (first["type"], first["data"]["branch"]) == ("publish", "dev")
     assert (second["type"], second["data"]["branch"]) == ("merge", "main")
     assert second["data"]["after"] == shop.head() == shop.head("dev")
+
+
+def test_openlineage_is_told_of_the_versions_of_a_run(
+    shop: Shop, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("openlineage.client")
+    monkeypatch.setenv("OPENLINEAGE_URL", receiver.url)
+    shop.write({"vcs.yml": "openlineage: true"})
+    assert shop.dbt("build").success
+    tree = shop.repository.tree(shop.head())
+    a, b = (tree.entry(RelationName("analytics", name)) for name in "ab")
+    assert a is not None and b is not None
+    ends = {
+        event["job"]["name"]: event
+        for event in receiver.events
+        if event["eventType"] == "COMPLETE"
+    }
+    assert list(ends) == ["main.analytics.shop.a", "main.analytics.shop.b", "dbt-build-shop"]
+    published = shop.repository.objects.commit(shop.head()).run
+    assert published is not None
+    assert ends["dbt-build-shop"]["run"]["runId"] == published.invocation
+    (read,) = ends["main.analytics.shop.b"]["inputs"]
+    (made,) = ends["main.analytics.shop.b"]["outputs"]
+    assert (read["name"], made["name"]) == ("main.analytics.a", "main.analytics.b")
+    assert read["facets"]["version"]["datasetVersion"] == a.version
+    assert made["facets"]["version"]["datasetVersion"] == b.version

@@ -247,13 +247,14 @@ on:
     - url_env: ADDRESS
       secret_env: KEY
       branches: main
+openlineage: true
 """
     (tmp_path / "vcs.yml").write_text(text)
     rules = read_rules(tmp_path).hooks
     assert [hook.place for hook in rules.hooks] == ["on.publish[1]", "on.publish[2]", "on.fail[1]"]
     assert [hook.run for hook in rules.hooks] == ["make refresh", ("python", "notify.py"), None]
     assert rules.hooks[1].timeout == 5 and rules.hooks[2].branches == ("main",)
-    assert rules.folder == tmp_path
+    assert rules.openlineage and rules.folder == tmp_path
 
 
 @pytest.mark.parametrize(
@@ -274,6 +275,7 @@ on:
         ({"on": {"merge": [{"run": "x", "timeout": 601}]}}, "expected seconds, at most 600"),
         ({"on": {"merge": [{"run": "x", "timeout": True}]}}, "expected seconds"),
         ({"on": {"merge": [{"run": "x", "branches": []}]}}, "expected a list of names"),
+        ({"openlineage": "yes"}, "expected true or false"),
     ],
 )
 def test_what_is_not_understood_of_hooks_is_refused(given: dict[str, Any], said: str) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from shlex import quote
 from typing import Annotated
 
@@ -578,37 +578,50 @@ def noted_merge(
     session: CommandSession, source: str, target: str, request: MergeRequest
 ) -> MergeReport:
     """Merge as `merge` does, and note for the project's hooks what happened."""
-    action = "promote" if request.terms.promotes else "merge"
-    with (
-        nullcontext()
-        if request.dry_run
-        else session.noting_stop(target, source=source, action=action)
-    ):
-        report = merge(
-            session.repository,
-            source,
-            target,
-            request,
-            author=session.author,
-            engine=session.engine,
-        )
-    if not request.dry_run:
-        _note_landed(session, report, action)
-    return report
-
-
-def _note_landed(session: CommandSession, report: MergeReport, action: str) -> None:
-    # Without an id only if it is a dry run.
-    after = report.after or report.before
-    branch = named_branch(session.repository, report.source)
-    is_run = branch is not None and run_of(branch) is not None
-    session.note_landed(
-        report.target,
-        report.before,
-        after,
-        source=report.source,
-        action="publish" if is_run else action,
+    made = partial(
+        merge,
+        session.repository,
+        source,
+        target,
+        request,
+        author=session.author,
+        engine=session.engine,
     )
+    if request.dry_run:
+        return made()
+    return _noted(session, source, target, request.terms, made)
+
+
+def noted_continuation(session: CommandSession, target: str) -> MergeReport:
+    """Continue a merge as `continue_merge` does, and note it for the project's hooks."""
+    waiting = find_open_merge(session.repository, target)
+    made = partial(
+        continue_merge,
+        session.repository,
+        session.bound(target),
+        author=session.author,
+        engine=session.engine,
+        contracts=session.rules.contracts_on(session.repository, target),
+    )
+    return _noted(session, waiting.source, target, waiting.terms, made)
+
+
+def _noted(
+    session: CommandSession,
+    source: str,
+    target: str,
+    terms: Terms,
+    made: Callable[[], MergeReport],
+) -> MergeReport:
+    branch = named_branch(session.repository, source)
+    is_run = branch is not None and run_of(branch) is not None
+    action = "publish" if is_run else "promote" if terms.promotes else "merge"
+    with session.noting_stop(target, source=source, action=action):
+        report = made()
+    # Without an id only after a dry run.
+    after = report.after or report.before
+    session.note_landed(target, report.before, after, source=source, action=action)
+    return report
 
 
 def _continue_or_abort(session: CommandSession, into: str, *, abort: bool) -> None:
@@ -617,17 +630,7 @@ def _continue_or_abort(session: CommandSession, into: str, *, abort: bool) -> No
         gone = abort_merge(session.repository, into, author=session.author)
         session.show(gone, _aborted_text(gone))
         return
-    waiting = find_open_merge(session.repository, into)
-    action = "promote" if waiting.terms.promotes else "merge"
-    with session.noting_stop(into, source=waiting.source, action=action):
-        done = continue_merge(
-            session.repository,
-            session.bound(into),
-            author=session.author,
-            engine=session.engine,
-            contracts=session.rules.contracts_on(session.repository, into),
-        )
-    _note_landed(session, done, action)
+    done = noted_continuation(session, into)
     session.show(done, merge_text(done))
 
 

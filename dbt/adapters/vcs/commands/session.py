@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import islice
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -183,11 +183,18 @@ class CommandSession:
     ) -> None:
         """Note for the project's hooks that changes of a source landed on a branch, if any did."""
         if before != after and self.rules.hooks:
-            from dbt.adapters.vcs.hooks.branch_event import landed_event
+            from dbt.adapters.vcs.hooks.branch_event import BranchMove
 
-            kind = "publish" if action == "publish" else "merge"
-            made = partial(landed_event, self.repository, branch, before, after, source, action)
-            self._hook_queue.add(kind, branch, made)
+            self._hook_queue.add(
+                BranchMove(
+                    repository=self.repository,
+                    branch=branch,
+                    before=before,
+                    after=after,
+                    source=source,
+                    action=action,
+                )
+            )
 
     @contextmanager
     def noting_stop(self, branch: str, *, source: str, action: str) -> Iterator[None]:
@@ -196,16 +203,29 @@ class CommandSession:
             yield
         except ConflictError:
             if self.rules.hooks:
-                from dbt.adapters.vcs.hooks.branch_event import stopped_event
+                from dbt.adapters.vcs.hooks.branch_event import MergeStop
 
-                made = partial(stopped_event, self.repository, branch, source, action, self.author)
-                self._hook_queue.add("conflict", branch, made)
+                self._hook_queue.add(
+                    MergeStop(
+                        repository=self.repository,
+                        branch=branch,
+                        source=source,
+                        action=action,
+                        author=self.author,
+                    )
+                )
             raise
 
-    def call_hooks(self) -> None:
-        """Call the hooks of what was noted; what fails is a warning."""
-        if "_hook_queue" in vars(self):
-            self._hook_queue.call()
+    @contextmanager
+    def finishing(self) -> Iterator[None]:
+        """Do after the block what the project asks for: exports, and hooks of what was noted."""
+        try:
+            yield
+            self.export_moved()
+        finally:
+            # Also if the block failed: that a merge stopped is an event.
+            if "_hook_queue" in vars(self):
+                self._hook_queue.call()
 
     @cached_property
     def _hook_queue(self) -> HookQueue:

@@ -133,12 +133,8 @@ class UiSite:
     def writing(self) -> Iterator[CommandSession]:
         """Yield a session to change branches with, and do afterwards what commands do then."""
         session = self.session()
-        try:
+        with session.finishing():
             yield session
-            session.export_moved()
-        finally:
-            # As after a command: also if it failed, which may be an event.
-            session.call_hooks()
 
     def has(self, token: str) -> bool:
         """Return whether a token is the server's, in a time that says nothing of it."""

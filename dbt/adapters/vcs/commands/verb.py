@@ -148,14 +148,10 @@ def verb(
             session = ctx.find_object(CommandSession) or CommandSession(current_settings(ctx))
             session.progress.begin()
             try:
-                run(session, **given)
-                session.export_moved()
+                with session.finishing():
+                    run(session, **given)
             finally:
-                try:
-                    # Also if the command failed: that a merge stopped is an event.
-                    session.call_hooks()
-                finally:
-                    session.progress.end()
+                session.progress.end()
 
         # Annotations are texts in modules that import them from the future.
         _, *own = inspect.signature(run, eval_str=True).parameters.values()

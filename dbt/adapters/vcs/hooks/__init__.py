@@ -1,1 +1,1 @@
-"""What is told to others when branches moved: hooks of `vcs.yml`."""
+"""What is told to others when branches moved: hooks of `vcs.yml`, OpenLineage."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from shlex import quote
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 from uuid import uuid4
 
 from dbt.adapters.vcs.changes.diffs.summaries import summarize
@@ -63,98 +63,124 @@ class BranchEvent:
         return json.dumps(told).encode()
 
 
-def landed_event(
-    repository: Repository,
-    branch: str,
-    before: CommitId,
-    after: CommitId,
-    source: str,
-    action: str,
-) -> BranchEvent:
-    """Return the event of a branch that moved.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchMove:
+    """Changes that landed on a branch.
 
-    Args:
+    Attributes:
         repository: The repository.
         branch: The branch.
         before: The head that the move followed.
         after: The head that it made.
         source: The revision whose changes landed.
         action: `publish`, `merge`, `promote`, `revert` or `restore`.
-
-    Raises:
-        DamagedError: What the commits show can't be read.
     """
-    commit = repository.objects.commit(after)
-    changes = repository.diff(before, after).relations
-    shown = changes[:MOST]
-    relations = [
-        {
-            "name": str(change.name),
-            "kind": told.kind,
-            "how": told.how,
-            "before": _version(change.old),
-            "after": _version(change.new),
-            "rows_added": told.rows_added,
-            "rows_removed": told.rows_removed,
-            "rows_modified": told.rows_modified,
-            "is_exact": told.is_exact,
-        }
-        for change, told in zip(shown, summarize(repository, (), shown), strict=True)
-    ]
-    return BranchEvent(
-        type="publish" if action == "publish" else "merge",
-        branch=branch,
-        at=repository.clock(),
-        data={
-            **_about(repository, branch, commit.author),
-            "action": action,
-            "source": source,
-            "before": before,
-            "after": after,
-            "relation_count": len(changes),
-            "relations": relations,
-            "run": None if commit.run is None or action != "publish" else _run(commit.run),
-        },
-        step=f"dbt-vcs show {after[:12]}",
-    )
+
+    repository: Repository
+    branch: str
+    before: CommitId
+    after: CommitId
+    source: str
+    action: str
+
+    @property
+    def type(self) -> str:
+        """The type of its event."""
+        return "publish" if self.action == "publish" else "merge"
+
+    def event(self) -> BranchEvent:
+        """Return what is told of it.
+
+        Raises:
+            DamagedError: What the commits show can't be read.
+        """
+        repository = self.repository
+        commit = repository.objects.commit(self.after)
+        changes = repository.diff(self.before, self.after).relations
+        shown = changes[:MOST]
+        relations = [
+            {
+                "name": str(change.name),
+                "kind": told.kind,
+                "how": told.how,
+                "before": _version(change.old),
+                "after": _version(change.new),
+                "rows_added": told.rows_added,
+                "rows_removed": told.rows_removed,
+                "rows_modified": told.rows_modified,
+                "is_exact": told.is_exact,
+            }
+            for change, told in zip(shown, summarize(repository, (), shown), strict=True)
+        ]
+        return BranchEvent(
+            type=self.type,
+            branch=self.branch,
+            at=repository.clock(),
+            data={
+                **_about(repository, self.branch, commit.author),
+                "action": self.action,
+                "source": self.source,
+                "before": self.before,
+                "after": self.after,
+                "relation_count": len(changes),
+                "relations": relations,
+                "run": _run(commit.run) if commit.run and self.type == "publish" else None,
+            },
+            step=f"dbt-vcs show {self.after[:12]}",
+        )
 
 
-def stopped_event(
-    repository: Repository, branch: str, source: str, action: str, author: str
-) -> BranchEvent:
-    """Return the event of a merge that stopped; `action` is what was tried."""
-    merge = waiting_merge(repository, branch, source)
-    conflicts = [] if merge is None else _conflicts(repository, merge)
-    found = repository.find_branch(branch)
-    return BranchEvent(
-        type="conflict",
-        branch=branch,
-        at=repository.clock(),
-        data={
-            **_about(repository, branch, author),
-            "action": action,
-            "source": source,
-            "head": None if found is None else found.head,
-            "waiting": merge is not None,
-            "conflict_count": sum(item["conflicts"] for item in conflicts),
-            "relations": conflicts[:MOST],
-        },
-        step=f"dbt-vcs conflicts {quote(branch)}" if merge is not None else "dbt-vcs status",
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeStop:
+    """A merge into a branch that stopped.
+
+    Attributes:
+        repository: The repository.
+        branch: The branch.
+        source: The revision to merge.
+        action: `publish`, `merge` or `promote`, which was tried.
+        author: Who tried.
+        type: The type of its event.
+    """
+
+    repository: Repository
+    branch: str
+    source: str
+    action: str
+    author: str
+    type: str = "conflict"
+
+    def event(self) -> BranchEvent:
+        """Return what is told of it.
+
+        Raises:
+            DamagedError: The conflicts can't be read.
+        """
+        repository, branch = self.repository, self.branch
+        merge = waiting_merge(repository, branch, self.source)
+        conflicts = [] if merge is None else _conflicts(repository, merge)
+        return BranchEvent(
+            type=self.type,
+            branch=branch,
+            at=repository.clock(),
+            data={
+                **_about(repository, branch, self.author),
+                "action": self.action,
+                "source": self.source,
+                "head": _head(repository, branch),
+                "waiting": merge is not None,
+                "conflict_count": sum(item["conflicts"] for item in conflicts),
+                "relations": conflicts[:MOST],
+            },
+            step="dbt-vcs status" if merge is None else f"dbt-vcs conflicts {quote(branch)}",
+        )
 
 
-def failed_event(
-    repository: Repository,
-    run: RunBranch,
-    nodes: Sequence[NodeRun],
-    reason: str,
-    *,
-    author: str,
-    has_changes: bool,
-) -> BranchEvent:
-    """Return the event of a run that failed, and of which nothing is published.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFailure:
+    """A run that failed, and of which nothing is published.
 
-    Args:
+    Attributes:
         repository: The repository.
         run: The run.
         nodes: The nodes that ended.
@@ -162,22 +188,43 @@ def failed_event(
             `not_published`: all went well, and the result could not be published.
         author: Who ran it.
         has_changes: Whether the run's branch keeps results.
+        type: The type of its event.
     """
-    record = Run(invocation=run.invocation, command=run.command, nodes=tuple(nodes))
-    found = repository.find_branch(run.target)
-    return BranchEvent(
-        type="fail",
-        branch=run.target,
-        at=repository.clock(),
-        data={
-            **_about(repository, run.target, author),
-            "source": run.name,
-            "head": None if found is None else found.head,
-            "reason": reason,
-            "run": _run(record),
-        },
-        step=f"dbt-vcs show {quote(run.name)}" if has_changes else "dbt-vcs runs list",
-    )
+
+    repository: Repository
+    run: RunBranch
+    nodes: tuple[NodeRun, ...]
+    reason: str
+    author: str
+    has_changes: bool
+    type: str = "fail"
+
+    @property
+    def branch(self) -> str:
+        """The run's target."""
+        return self.run.target
+
+    def event(self) -> BranchEvent:
+        """Return what is told of it."""
+        repository, run = self.repository, self.run
+        record = Run(invocation=run.invocation, command=run.command, nodes=self.nodes)
+        return BranchEvent(
+            type=self.type,
+            branch=run.target,
+            at=repository.clock(),
+            data={
+                **_about(repository, run.target, self.author),
+                "source": run.name,
+                "head": _head(repository, run.target),
+                "reason": self.reason,
+                "run": _run(record),
+            },
+            step=f"dbt-vcs show {quote(run.name)}" if self.has_changes else "dbt-vcs runs list",
+        )
+
+
+Occurrence: TypeAlias = BranchMove | MergeStop | RunFailure
+"""What hooks are called for."""
 
 
 def waiting_merge(repository: Repository, branch: str, source: str) -> OpenMerge | None:
@@ -193,6 +240,11 @@ def _about(repository: Repository, branch: str, author: str) -> dict[str, Any]:
         "branch": branch,
         "author": author,
     }
+
+
+def _head(repository: Repository, branch: str) -> CommitId | None:
+    found = repository.find_branch(branch)
+    return None if found is None else found.head
 
 
 def _version(entry: Entry | AbsentType) -> str | None:
@@ -219,3 +271,11 @@ def _conflicts(repository: Repository, merge: OpenMerge) -> list[dict[str, Any]]
         {"name": str(name) if name.identifier else name.schema, "conflicts": count}
         for name, count in sorted(counts.items())
     ]
+
+
+def reason_of(error: BaseException) -> str:
+    """Return what went wrong without the error's text, which may repeat an address."""
+    inner = getattr(error, "reason", None)
+    if isinstance(inner, BaseException):
+        return reason_of(inner)
+    return getattr(error, "strerror", None) or type(error).__name__

@@ -32,7 +32,7 @@ from dbt.adapters.vcs.changes.merges.hook_rules import (
     why_no_url,
 )
 from dbt.adapters.vcs.core.errors import VcsError
-from dbt.adapters.vcs.hooks.branch_event import BranchEvent
+from dbt.adapters.vcs.hooks.branch_event import BranchEvent, Occurrence, reason_of
 
 TRIES: Final = 4
 """Times that a post is tried."""
@@ -131,7 +131,7 @@ def _run(
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
-            return f"it can't be started ({_reason(error)})"
+            return f"it can't be started ({reason_of(error)})"
         try:
             code = process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -185,22 +185,28 @@ def _last_line(said: IO[bytes]) -> str:
 
 
 class HookQueue:
-    """The events of one command, whose hooks are called at its end: all that it does is done."""
+    """What happened in one command, whose hooks are called at its end, when all else is done."""
 
     def __init__(self, rules: HookRules, warn: Callable[[str], object]) -> None:
         """`rules` are the project's, and `warn` takes a sentence about what failed."""
         self._rules = rules
         self._warn = warn
-        self._waiting: list[tuple[str, str, Callable[[], BranchEvent]]] = []
+        self._waiting: list[Occurrence] = []
 
-    def add(self, kind: str, branch: str, event: Callable[[], BranchEvent]) -> None:
-        """Add an event, whose hooks `call` calls; `event` makes it if there are any."""
-        self._waiting.append((kind, branch, event))
+    def add(self, item: Occurrence) -> None:
+        """Add what happened, for `call`."""
+        self._waiting.append(item)
 
     def call(self) -> None:
-        """Call the hooks of what was added, once."""
+        """Call the hooks of what was added, once, and tell OpenLineage."""
         while self._waiting:
-            call_hooks(self._rules, *self._waiting.pop(0), self._warn)
+            item = self._waiting.pop(0)
+            if self._rules.openlineage:
+                # Most projects do without, and it is an extra package.
+                from dbt.adapters.vcs.hooks.lineage_events import tell_openlineage
+
+                tell_openlineage(item, self._warn)
+            call_hooks(self._rules, item.type, item.branch, item.event, self._warn)
 
 
 class _Answer(NamedTuple):
@@ -314,12 +320,4 @@ def _posted(url: str, body: bytes, headers: Mapping[str, str], seconds: float) -
             return _Answer(f"it answered {error.code}", error.code in _PASSING)
     # In a thread, so whatever it is would be lost.
     except Exception as error:
-        return _Answer(f"it can't be reached ({_reason(error)})", isinstance(error, OSError))
-
-
-def _reason(error: BaseException) -> str:
-    """Return what went wrong without the error's text, which may repeat an address."""
-    inner = getattr(error, "reason", None)
-    if isinstance(inner, BaseException):
-        return _reason(inner)
-    return getattr(error, "strerror", None) or type(error).__name__
+        return _Answer(f"it can't be reached ({reason_of(error)})", isinstance(error, OSError))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from shlex import quote
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -41,9 +40,9 @@ from dbt.adapters.vcs.core.origins.results import Results
 from dbt.adapters.vcs.core.origins.staleness import entries_of, moved_inputs
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.hooks.branch_event import (
-    failed_event,
-    landed_event,
-    stopped_event,
+    BranchMove,
+    MergeStop,
+    RunFailure,
     waiting_merge,
 )
 from dbt.adapters.vcs.hooks.hook_calls import HookQueue
@@ -142,11 +141,14 @@ class Publication:
 
             export_after(repository, run.target, rule, self.say)
         self.hooks.add(
-            "publish",
-            run.target,
-            lambda: landed_event(
-                repository, run.target, landed.before, landed.after, run.name, "publish"
-            ),
+            BranchMove(
+                repository=repository,
+                branch=run.target,
+                before=landed.before,
+                after=landed.after,
+                source=run.name,
+                action="publish",
+            )
         )
         return True
 
@@ -154,19 +156,26 @@ class Publication:
         run, repository = self.line.run, self.workspace.repository
         author = self.invocation.author
         if waiting_merge(repository, run.target, run.name) is not None:
-            stopped = partial(stopped_event, repository, run.target, run.name, "publish", author)
-            self.hooks.add("conflict", run.target, stopped)
+            self.hooks.add(
+                MergeStop(
+                    repository=repository,
+                    branch=run.target,
+                    source=run.name,
+                    action="publish",
+                    author=author,
+                )
+            )
             return
-        failed = partial(
-            failed_event,
-            repository,
-            run,
-            record.nodes,
-            "not_published",
-            author=author,
-            has_changes=True,
+        self.hooks.add(
+            RunFailure(
+                repository=repository,
+                run=run,
+                nodes=record.nodes,
+                reason="not_published",
+                author=author,
+                has_changes=True,
+            )
         )
-        self.hooks.add("fail", run.target, failed)
 
     def _stale(self, landed: LandedWork, told: frozenset[str]) -> Iterator[str]:
         """Yield a line about tables that the run made stale, but for those that it told."""

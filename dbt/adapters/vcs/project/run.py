@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from shlex import quote
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ from dbt.adapters.vcs.core.model import NodeRun, Origin, Run, TableEntry
 from dbt.adapters.vcs.core.origins.results import Results
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.credentials import VcsCredentials
-from dbt.adapters.vcs.hooks.branch_event import failed_event
+from dbt.adapters.vcs.hooks.branch_event import RunFailure
 from dbt.adapters.vcs.hooks.hook_calls import HookQueue
 from dbt.adapters.vcs.project.invocation import Invocation
 from dbt.adapters.vcs.project.manifest import Project
@@ -386,17 +386,16 @@ class RunLife:
         self._hooks.call()
 
     def _note_failed(self, reason: str) -> None:
-        run, has_changes = self.line.run, self.line.has_changes
-        event = partial(
-            failed_event,
-            self.repository,
-            run,
-            self._nodes,
-            reason,
-            author=self.invocation.author,
-            has_changes=has_changes,
+        self._hooks.add(
+            RunFailure(
+                repository=self.repository,
+                run=self.line.run,
+                nodes=tuple(self._nodes),
+                reason=reason,
+                author=self.invocation.author,
+                has_changes=self.line.has_changes,
+            )
         )
-        self._hooks.add("fail", run.target, event)
 
     def _record_tests(self, success: bool) -> None:
         """Keep the test results for versions that the target already has."""

@@ -77,14 +77,16 @@ class HookRules:
 
     Attributes:
         hooks: The hooks, in the order of the file.
+        openlineage: Whether an OpenLineage client is told of everything.
         folder: The project's folder, in which commands run.
     """
 
     hooks: tuple[Hook, ...] = ()
+    openlineage: bool = False
     folder: Path = field(default_factory=Path)
 
     def __bool__(self) -> bool:
-        return bool(self.hooks)
+        return bool(self.hooks) or self.openlineage
 
     def of(self, event: str, branch: str) -> tuple[Hook, ...]:
         """Return the hooks that an event of a branch calls."""
@@ -103,7 +105,7 @@ class HookRules:
 
 
 def read_hooks(top: Mapping[str, Any], path: Path) -> HookRules:
-    """Read `on` of a project's rules.
+    """Read `on` and `openlineage` of a project's rules.
 
     Raises:
         InputError: A key or a value is unknown. The message repeats no address, which may be a
@@ -119,9 +121,12 @@ def read_hooks(top: Mapping[str, Any], path: Path) -> HookRules:
                 f"on.{event} in {path} is no list. Write each hook as an item: - run: [...]"
             )
         hooks += (_hook(item, event, number, path) for number, item in enumerate(items, 1))
-    if not hooks:
+    is_told = top.get("openlineage", False)
+    if not isinstance(is_told, bool):
+        raise InputError(f"Found openlineage: {is_told!r} in {path}; expected true or false.")
+    if not (hooks or is_told):
         return HookRules()
-    return HookRules(hooks=tuple(hooks), folder=path.parent)
+    return HookRules(hooks=tuple(hooks), openlineage=is_told, folder=path.parent)
 
 
 def _hook(given: Any, event: str, number: int, path: Path) -> Hook:

@@ -46,6 +46,8 @@ TOP: Final[Mapping[str, str]] = {
     "export": "Branches whose tables other engines read from files, by name or pattern, each with "
     "the format, `iceberg`, or with what is below.",
     "on": "What to call when branches moved, or when that failed, by event.",
+    "openlineage": "`true`: tell OpenLineage of runs and merges; its client's own settings say "
+    "where.",
     "review": "Columns whose values stay out of reviews, which more people read than the rows.",
     "branches": "Rules for branches, by name or pattern (`*`, `?`, `[...]`); the first match "
     "applies.",

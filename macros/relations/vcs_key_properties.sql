@@ -5,10 +5,10 @@
   {%- set key = vcs_columns_of_config('primary_key') or vcs_columns_of_constraint() -%}
   {%- set unique_key = config.get('unique_key') -%}
   {%- if key -%}
-    {%- do properties.update({'primary_key': key | join(", ")}) -%}
+    {%- do properties.update({'primary_key': vcs_names_text(key)}) -%}
   {%- elif unique_key and config.get('materialized') == 'incremental' -%}
-    {%- set names = [unique_key] if unique_key is string else unique_key -%}
-    {%- do properties.update({'vcs.unique_key': names | join(", ")}) -%}
+    {%- set names = unique_key if unique_key is string else vcs_names_text(unique_key) -%}
+    {%- do properties.update({'vcs.unique_key': names}) -%}
   {%- endif -%}
   {%- set enforced = config.get('enforce_primary_key') -%}
   {%- if enforced is not none and enforced is not boolean -%}
@@ -19,6 +19,16 @@
     {%- do properties.update({'vcs.enforce_primary_key': 'false'}) -%}
   {%- endif -%}
   {{ return(properties) }}
+{%- endmacro %}
+
+
+{#- Names as the text of a property, in which a comma begins the next one. -#}
+{% macro vcs_names_text(names) -%}
+  {%- set found = [] -%}
+  {%- for name in names -%}
+    {%- do found.append(adapter.quote(name) if ',' in name and not name.startswith('`') else name) -%}
+  {%- endfor -%}
+  {{ return(found | join(", ")) }}
 {%- endmacro %}
 
 

@@ -36,6 +36,8 @@ def shop(make_project):
     models = {
         "of_config": config(**table, primary_key="id") + GOOD,
         "of_list": config(**table, primary_key=["id", "name"]) + GOOD,
+        "of_odd_names": config(**table, primary_key=["a,b", "`c,d`", "e f"])
+        + "select 1 as `a,b`, 2 as `c,d`, 3 as `e f`",
         "of_property": config(**table, tblproperties={"primary_key": "name, id"}) + GOOD,
         "of_constraint": config(**table) + GOOD,
         "of_column": config(**table) + GOOD,
@@ -64,6 +66,7 @@ def shop(make_project):
     [
         ("of_config", ("id",)),
         ("of_list", ("id", "name")),
+        ("of_odd_names", ("a,b", "c,d", "e f")),
         ("of_property", ("name", "id")),
         ("of_constraint", ("id",)),
         ("of_column", ("id",)),

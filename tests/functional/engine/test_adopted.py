@@ -87,12 +87,6 @@ def test_defaults_are_checked_without_a_table(spark: Any, blobs: LocalBlobs) -> 
     engine.close()
 
 
-def test_a_process_with_hives_catalog_is_refused() -> None:
-    context = SimpleNamespace(getConf=lambda: {"spark.sql.catalogImplementation": "hive"})
-    with pytest.raises(InputError, match="Hive's catalog"):
-        private_root(context, {})  # type: ignore[arg-type]
-
-
 def test_a_connect_client_is_refused(blobs: LocalBlobs) -> None:
     with pytest.raises(InputError, match="Spark Connect"):
         AdoptedEngine(blobs, SimpleNamespace())  # type: ignore[arg-type]

@@ -81,6 +81,16 @@ if kind == "hive":
     spark.table("analytics.orders").createOrReplaceTempView("old")
     client.sql("insert into orders (id, name) select id, name from old")
     assert client.sql("select count(*) n from orders").to_pylist() == [{"n": 3}]
+    stored = client.sql("show create table orders").to_pylist()[0]["createtab_stmt"]
+    assert "id BIGINT DEFAULT" in stored, stored
+    # A connection without a session has a catalog of its own, in memory.
+    with connect(f"{folder}/own", create=True) as own:
+        own.sql("create schema analytics")
+        own.sql("create table orders (id bigint) using parquet")
+        own.sql("insert into orders values (7)")
+        own.sql("create view named as select id from orders")
+        assert own.sql("select * from named join orders using (id)").to_pylist() == [{"id": 7}]
+        assert "BIGINT" in str(own.sql("show create table orders").to_pylist())
     assert spark.table("analytics.orders").collect() == [(99, "hive")]
 assert [tuple(row) for row in spark.sql("show schemas").collect()] == before
 client.close()

@@ -22,7 +22,7 @@ from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.ids import SnapshotId, TableId
 from dbt.adapters.vcs.core.model import Block, Field, Schema, Segment, Snapshot, Tombstone
 from dbt.adapters.vcs.core.model.data_type import INTEGERS, type_of
-from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN, RESERVED
+from dbt.adapters.vcs.core.model.snapshot import PLACE, POSITION_COLUMN, RESERVED
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import TableMount, VersionReader, find_places
 from dbt.adapters.vcs.sql.syntax.conditions import (
@@ -407,9 +407,8 @@ class _Matcher:
                     "here. Rename it: alter table ... rename column."
                 )
         columns = ", ".join(f"{quoted(field.id)} as {quoted(field.name)}" for field in fields)
-        place = f"{FILE_COLUMN}, {POSITION_COLUMN}"
         query = (
-            f"select {place} from (select {columns}, {place} from {relation} where {selected}) "
+            f"select {PLACE} from (select {columns}, {PLACE} from {relation} where {selected}) "
             f"{where_clause(self.where)}"
         )
         session = self.sessions()

@@ -25,7 +25,7 @@ from dbt.adapters.vcs.changes.writes.stage import (
 from dbt.adapters.vcs.changes.writes.tombstone_ranges import tombstone_folder, write_tombstones
 from dbt.adapters.vcs.core.errors import InputError, VcsError
 from dbt.adapters.vcs.core.model import Block, Field, Replacement, SegmentRef, Snapshot, Tombstone
-from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, PLACE, POSITION_COLUMN
 from dbt.adapters.vcs.core.origins.results import RowCounts
 from dbt.adapters.vcs.core.store.blobs import Blobs, delete_below
 from dbt.adapters.vcs.engines.port import Destination, Rewriter, TableMount, told_rows
@@ -441,9 +441,6 @@ def _nullable(schema: pa.Schema) -> pa.Schema:
     return pa.schema([field.with_nullable(True) for field in schema])
 
 
-_PLACE_SQL: Final = f"{FILE_COLUMN}, {POSITION_COLUMN}"
-
-
 class _Counts(NamedTuple):
     """What a stage holds: rows affected and coming, and rows going by the path of their block."""
 
@@ -480,7 +477,7 @@ class LargeChanges:
         columns = ", ".join(f"first({self._stage.old[place]}) c{place}" for place in places)
         rows = self._session.query(
             f"select {columns} from {self._table} {where_clause(MATCHED)} "
-            f"group by {_PLACE_SQL} having count(*) > 1 order by {_PLACE_SQL} limit {limit}"
+            f"group by {PLACE} having count(*) > 1 order by {PLACE} limit {limit}"
         )
         return told_rows(rows)
 
@@ -573,7 +570,7 @@ class LargeChanges:
         located = self._session.mount_located(target.mount(choice.rewritten))
         return (
             f"select {', '.join(map(quoted, ids))} from {located} kept left anti join "
-            f"(select {_PLACE_SQL} from {self._table} {where_clause(self._goes)}) gone "
+            f"(select {PLACE} from {self._table} {where_clause(self._goes)}) gone "
             f"on kept.{POSITION_COLUMN} = gone.{POSITION_COLUMN} "
             f"and kept.{FILE_COLUMN} = gone.{FILE_COLUMN}"
         )
@@ -583,14 +580,14 @@ class LargeChanges:
     ) -> tuple[Tombstone, ...]:
         # A tombstone has a place once. Grouping costs a shuffle, so it is left out where it can
         # be.
-        image, once = ("{}", "") if self._occurs_once else ("first({})", f" group by {_PLACE_SQL}")
+        image, once = ("{}", "") if self._occurs_once else ("first({})", f" group by {PLACE}")
         images = ", ".join(
             f"{image.format(name)} as {quoted(id)}"
             for name, id in zip(self._stage.old, ids, strict=True)
         )
         holed = ", ".join(map(literal, sorted(choice.holed)))
         rows = (
-            f"select {_PLACE_SQL}, {images} from {self._table} {where_clause(self._goes)} "
+            f"select {PLACE}, {images} from {self._table} {where_clause(self._goes)} "
             f"and {FILE_COLUMN} in ({holed}){once}"
         )
         counts = {file: self._counts.going[file] for file in choice.holed}

@@ -232,6 +232,9 @@ FILE_COLUMN = "__vcs_file"
 POSITION_COLUMN = "__vcs_pos"
 """Column of a tombstone file: position of the row in the block, from 0."""
 
+PLACE = f"{FILE_COLUMN}, {POSITION_COLUMN}"
+"""Both in SQL: the place of a row."""
+
 Scalar: TypeAlias = bool | int | float | str | None
 """How a bound is written: dates as days, timestamps as microseconds, decimals as text."""
 

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.connect.tagged_jobs import ServerErrors, TaggedJobs
 from dbt.adapters.vcs.engines.dataframes.name_registry import NameRegistry, OwnTemporaries
-from dbt.adapters.vcs.engines.dataframes.renaming_session import RAW, RenamingSession, unanswered
+from dbt.adapters.vcs.engines.dataframes.renaming_session import RAW, RenamingSession
 from dbt.adapters.vcs.engines.dataframes.repeatable import is_plan_repeatable
 from dbt.adapters.vcs.engines.dataframes.session_text import SessionText
 from dbt.adapters.vcs.engines.dataframes.session_views import SessionViews
@@ -174,7 +174,11 @@ class ConnectView(RenamingSession):
         Raises:
             UnsupportedError: Always.
         """
-        raise unanswered(placeholders)
+        raise UnsupportedError(
+            f"What a catalog says of {', '.join(map(str, placeholders))} needs Spark in this "
+            "process: on a Spark Connect server nothing of a branch is in the catalog. `describe "
+            "table`, `show columns`, `show tblproperties` and dbt docs answer here."
+        )
 
     def redacted(self, properties: Mapping[str, str]) -> dict[str, str]:
         """Return properties with the values that the server's settings redact hidden."""

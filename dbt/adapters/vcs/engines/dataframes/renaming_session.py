@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import Function, RelationName
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.dataframes.frame_session import FrameSession
@@ -190,13 +189,3 @@ class RenamingSession(FrameSession):
         if tokens[0].word not in ("select", "with", "from", "values", "table", "("):
             self._own.forget()
         return sent
-
-
-def unanswered(names: Iterable[RelationName]) -> UnsupportedError:
-    """Return the error for a statement that only a catalog with the branch's names answers."""
-    return UnsupportedError(
-        f"What a catalog says of {', '.join(map(str, names))} needs a session that dbt-vcs "
-        "starts: on a Spark Connect server, and in a SparkSession that was handed over, nothing "
-        "of a branch is in the catalog. `describe table`, `show columns`, `show tblproperties` "
-        "and dbt docs answer here."
-    )

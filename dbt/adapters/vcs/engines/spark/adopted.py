@@ -29,7 +29,7 @@ from dbt.adapters.vcs.engines.dataframes.name_registry import (
     OwnTemporaries,
     Recorded,
 )
-from dbt.adapters.vcs.engines.dataframes.renaming_session import RenamingSession, unanswered
+from dbt.adapters.vcs.engines.dataframes.renaming_session import RenamingSession
 from dbt.adapters.vcs.engines.dataframes.session_text import SessionText
 from dbt.adapters.vcs.engines.dataframes.session_views import SessionViews, ViewRelations
 from dbt.adapters.vcs.engines.dataframes.spark_rows import SparkRows
@@ -207,11 +207,7 @@ class AdoptedEngine:
             yield
 
     def _describing(self) -> SparkView:
-        """Return a session with a catalog of its own, for what only a catalog answers.
-
-        Raises:
-            InputError: Spark was started with Hive's catalog, so it has no other.
-        """
+        """Return a session with a catalog of its own, for what only a catalog answers."""
         if self._describer is None:
             known = {key: self._spark.conf.get(key, None) for key in _DESCRIBING}
             settings = {key: value for key, value in known.items() if value is not None}
@@ -416,15 +412,8 @@ class AdoptedView(ProcessSession, RenamingSession):
     def with_placeholders(
         self, placeholders: Mapping[RelationName, Placeholder]
     ) -> Iterator[None]:
-        """Show placeholders in a catalog of descriptions, which answers statements in the block.
-
-        Raises:
-            UnsupportedError: Spark was started with Hive's catalog, so it has no other.
-        """
-        try:
-            describing = self._describer()
-        except InputError as error:
-            raise unanswered(placeholders) from error
+        """Show placeholders in a catalog of descriptions, which answers in the block."""
+        describing = self._describer()
         for schema in sorted({*self._schemas, self._texts.schema}):
             describing.ensure_schema(schema)
         describing.query(f"use {quoted(self._texts.schema)}")

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import IO, TYPE_CHECKING, Any, Final
 
-from dbt.adapters.vcs.core.errors import EngineError, InputError
+from dbt.adapters.vcs.core.errors import EngineError
 from dbt.adapters.vcs.engines.dataframes.statement_jobs import silence_echoes
 from dbt.adapters.vcs.engines.java import ensure_java, ensure_spark_home, with_archive
 from dbt.adapters.vcs.engines.session_settings import is_local, without_secrets
@@ -82,23 +82,15 @@ def is_running() -> bool:
 
 
 def private_root(context: SparkContext, options: Mapping[str, str]) -> SparkSession:
-    """Return a session with a catalog that no other session of the process sees.
-
-    Raises:
-        InputError: Somebody else started Spark with Hive's catalog before.
-    """
+    """Return a session with a catalog that no other session of the process sees."""
     from pyspark.sql import SparkSession
 
-    if context.getConf().get(_CATALOG, "in-memory") != "in-memory":
-        raise InputError(
-            "Spark already runs in this process with Hive's catalog; dbt-vcs needs one in memory. "
-            "Let dbt-vcs start Spark, or build that session without enableHiveSupport()."
-        )
     # Decision 4: `newSession()` would share the catalog of its parent, so the root of an engine is
     # made by the builder of the JVM, with no default session in sight.
     with translated(), _others_kept(context) as sessions:
         builder = sessions.builder()
-        for key, value in options.items():
+        # Somebody may have started Spark with Hive's catalog, of which a process has just one.
+        for key, value in {**options, _CATALOG: "in-memory"}.items():
             builder = builder.config(key, value)
         spark = SparkSession(context, builder.getOrCreate())
         _stop_recording(context, spark)

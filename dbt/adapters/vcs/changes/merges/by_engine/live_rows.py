@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from dbt.adapters.vcs.changes.diffs.diff_query import files_mount, image_relations
 from dbt.adapters.vcs.core.model import Block, Field, Tombstone
-from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
+from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, PLACE, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.delta import Deletion, Piece
 from dbt.adapters.vcs.core.plan.states import State
 from dbt.adapters.vcs.engines.port import VersionMounts
@@ -35,7 +35,6 @@ STATES: Final = ("b", "o", "t", "g")
 """Base, ours, theirs, graft: columns that are 1 if the state has the row, else 0."""
 
 _ALL: Final = (1 << len(STATES)) - 1
-_PLACE: Final = f"{FILE_COLUMN}, {POSITION_COLUMN}"
 
 
 class LiveRows:
@@ -108,10 +107,10 @@ class LiveRows:
                 yield f"{relation} {where_clause(wanted)}", str(live)
         for having, blocks in pierced.items():
             rows = f"{self._located(blocks, fields)} left join {self._gone(blocks)}"
-            yield f"{rows} using ({_PLACE})", f"({having} & ~coalesce(gone, 0))"
+            yield f"{rows} using ({PLACE})", f"({having} & ~coalesce(gone, 0))"
         if several:
             rows = f"{self._located(several, fields)} join {self._gone(several)}"
-            yield f"{rows} using ({_PLACE})", f"({_ALL} & ~gone)"
+            yield f"{rows} using ({PLACE})", f"({_ALL} & ~gone)"
 
     def _located(self, blocks: Collection[str], fields: Sequence[Field]) -> str:
         mount = files_mount(blocks, fields, entries=self._infos)
@@ -279,9 +278,7 @@ def dead_places(
         tombstones: Entries of tombstones, as far as they are known.
     """
     parts = " union all ".join(_parts(session, states, set(blocks), tombstones))
-    return (
-        f"select {_PLACE}, bit_or(state) gone from ({parts}) group by {_PLACE}" if parts else None
-    )
+    return f"select {PLACE}, bit_or(state) gone from ({parts}) group by {PLACE}" if parts else None
 
 
 def _parts(
@@ -304,4 +301,4 @@ def _parts(
             if having == mask
         ]
         for relation, wanted in image_relations(session, images, ()):
-            yield f"select {_PLACE}, {mask} state from {relation} {where_clause(wanted)}"
+            yield f"select {PLACE}, {mask} state from {relation} {where_clause(wanted)}"

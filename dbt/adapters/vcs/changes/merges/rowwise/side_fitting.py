@@ -43,7 +43,12 @@ from dbt.adapters.vcs.core.model import (
     Tombstone,
 )
 from dbt.adapters.vcs.core.model.data_type import FLOATS, INTEGERS, type_of
-from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN, widens
+from dbt.adapters.vcs.core.model.snapshot import (
+    FILE_COLUMN,
+    PLACE,
+    POSITION_COLUMN,
+    widens,
+)
 from dbt.adapters.vcs.core.plan.compaction import carried_out
 from dbt.adapters.vcs.core.plan.delta import Deletion, Piece, delta
 from dbt.adapters.vcs.core.plan.schema_merge import Definition, Side
@@ -64,7 +69,6 @@ from dbt.adapters.vcs.table.types import arrow_type
 
 _SHOWN: Final = 5
 _NUMBERS: Final = (*INTEGERS, *FLOATS, "decimal")
-_PLACE: Final = f"{FILE_COLUMN}, {POSITION_COLUMN}"
 
 
 class MisfitError(ConflictError):
@@ -367,11 +371,11 @@ class Fitting:
         session, fields = self.sessions(), self.definition.schema.fields
         rows = session.mount_located(files_mount(infos, fields, entries=infos.values()))
         places = " union all ".join(
-            f"select {_PLACE} from {relation} {where_clause(wanted)}"
+            f"select {PLACE} from {relation} {where_clause(wanted)}"
             for relation, wanted in image_relations(session, images, ())
         )
         listed = ", ".join(quoted(field.id) for field in fields)
-        query = f"select {_PLACE}, {listed} from {rows} left semi join ({places}) using ({_PLACE})"
+        query = f"select {PLACE}, {listed} from {rows} left semi join ({places}) using ({PLACE})"
         counts: dict[str, int] = {}
         for item in images:
             counts[item.block] = counts.get(item.block, 0) + item.rows

@@ -92,6 +92,9 @@ def test_whatever_lands_is_one_event_with_the_versions_that_the_log_shows(
     call("runs", "publish", "r2")
     call("revert", "main")
     call("revert", "main~1", "--branch", "dev")
+    warehouse.put("dev", f="1")
+    call("cherry-pick", "dev", "--dry-run")
+    call("cherry-pick", "dev")
     call("restore", "--all", "--to", "main~1")
     call("restore", "--all", "--to", "main", "--dry-run")
     events = checked(receiver)
@@ -102,14 +105,15 @@ def test_whatever_lands_is_one_event_with_the_versions_that_the_log_shows(
         ("merge", "promote", "dev"),
         ("publish", "publish", "runs/r1"),
         ("publish", "publish", "runs/r2"),
-        ("merge", "revert", log[1]["parents"][0]),
+        ("merge", "revert", log[2]["parents"][0]),
+        ("merge", "cherry-pick", "dev"),
         ("merge", "restore", "main~1"),
     ]
     first_parent = {entry["id"]: [*entry["parents"], None][0] for entry in log}
     shown = [log[0]["id"]]
     while shown[-1] is not None:
         shown.append(first_parent[shown[-1]])
-    assert [event["data"]["after"] for event in events][::-1] == shown[:6]
+    assert [event["data"]["after"] for event in events][::-1] == shown[:7]
     for event in events:
         data = event["data"]
         before, after = (warehouse.shown(data[side]) for side in ("before", "after"))

@@ -19,9 +19,10 @@ from dbt.adapters.vcs.changes.merges.hook_rules import Hook, HookRules
 from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.hooks import hook_calls
-from dbt.adapters.vcs.hooks.branch_event import BranchEvent
-from dbt.adapters.vcs.hooks.hook_calls import call_hooks
+from dbt.adapters.vcs.hooks.branch_event import BranchEvent, BranchMove
+from dbt.adapters.vcs.hooks.hook_calls import HookQueue, call_hooks
 from tests.unit.hooks.receiver import Receiver, receiving
+from tests.unit.warehouse import Warehouse
 
 EVENT = BranchEvent(
     type="publish",
@@ -259,3 +260,25 @@ def test_hooks_are_for_their_branches_and_events() -> None:
     for kind, branch in [("publish", "Main"), ("merge", "main"), ("publish", "rel/1")]:
         call_hooks(HookRules(hooks=(hook,)), kind, branch, make, pytest.fail)
         assert bool(made) == (branch == "rel/1")
+
+
+def test_what_lands_on_a_shared_run_is_no_event_before_that_is_published(tmp_path: Path) -> None:
+    warehouse = Warehouse()
+    before = warehouse.head()
+    after = warehouse.put(a="1")
+    hook = Hook(event="publish", place="on.publish[1]", run="echo $DBT_VCS_EVENT_BRANCH >> told")
+    queue = HookQueue(HookRules(hooks=(hook,), folder=tmp_path), pytest.fail)
+    for branch in ("runs/shared", "main"):
+        queue.add(
+            BranchMove(
+                repository=warehouse.repository,
+                branch=branch,
+                before=before,
+                after=after,
+                source="runs/1",
+                action="publish",
+            )
+        )
+    queue.call()
+    queue.call()
+    assert (tmp_path / "told").read_text() == "main\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import takewhile
 from typing import Annotated
 
@@ -14,7 +15,13 @@ from dbt.adapters.vcs.changes.merges.conflicts.open_merges import Terms
 from dbt.adapters.vcs.changes.merges.merge_plan import Work
 from dbt.adapters.vcs.commands.failure import ShownFailure
 from dbt.adapters.vcs.commands.layout import Block, Span, line, short
-from dbt.adapters.vcs.commands.merge import MergeReport, MergeRequest, merge_as, merge_text
+from dbt.adapters.vcs.commands.merge import (
+    MergeReport,
+    MergeRequest,
+    merge_as,
+    merge_text,
+    noted,
+)
 from dbt.adapters.vcs.commands.output import changes_text
 from dbt.adapters.vcs.commands.revert import parent_of
 from dbt.adapters.vcs.commands.revisions import named_branch, resolve_source
@@ -189,16 +196,18 @@ def cherry_pick_command(
     reports: list[MergeReport] = []
     for at, revision in enumerate(revisions):
         try:
+            pick = partial(
+                cherry_pick,
+                session.repository,
+                revision,
+                target,
+                request,
+                author=session.author,
+                mainline=mainline,
+                engine=session.engine,
+            )
             reports.append(
-                cherry_pick(
-                    session.repository,
-                    revision,
-                    target,
-                    request,
-                    author=session.author,
-                    mainline=mainline,
-                    engine=session.engine,
-                )
+                pick() if dry_run else noted(session, revision, target, "cherry-pick", pick)
             )
         except VcsError as error:
             rest = _rest(reports, revisions[at + 1 :], target)

@@ -589,7 +589,7 @@ def noted_merge(
     )
     if request.dry_run:
         return made()
-    return _noted(session, source, target, request.terms, made)
+    return noted(session, source, target, _action(session, source, request.terms), made)
 
 
 def noted_continuation(session: CommandSession, target: str) -> MergeReport:
@@ -603,19 +603,26 @@ def noted_continuation(session: CommandSession, target: str) -> MergeReport:
         engine=session.engine,
         contracts=session.rules.contracts_on(session.repository, target),
     )
-    return _noted(session, waiting.source, target, waiting.terms, made)
+    is_pick = waiting.base is not None
+    action = "cherry-pick" if is_pick else _action(session, waiting.source, waiting.terms)
+    return noted(session, waiting.source, target, action, made)
 
 
-def _noted(
+def _action(session: CommandSession, source: str, terms: Terms) -> str:
+    branch = named_branch(session.repository, source)
+    if branch is not None and run_of(branch) is not None:
+        return "publish"
+    return "promote" if terms.promotes else "merge"
+
+
+def noted(
     session: CommandSession,
     source: str,
     target: str,
-    terms: Terms,
+    action: str,
     made: Callable[[], MergeReport],
 ) -> MergeReport:
-    branch = named_branch(session.repository, source)
-    is_run = branch is not None and run_of(branch) is not None
-    action = "publish" if is_run else "promote" if terms.promotes else "merge"
+    """Return what `made` does to a branch, and note it for the project's hooks as this action."""
     with session.noting_stop(target, source=source, action=action):
         report = made()
     # Without an id only after a dry run.

@@ -73,7 +73,7 @@ class BranchMove:
         before: The head that the move followed.
         after: The head that it made.
         source: The revision whose changes landed.
-        action: `publish`, `merge`, `promote`, `revert` or `restore`.
+        action: `publish`, `merge`, `promote`, `cherry-pick`, `revert` or `restore`.
     """
 
     repository: Repository
@@ -138,7 +138,7 @@ class MergeStop:
         repository: The repository.
         branch: The branch.
         source: The revision to merge.
-        action: `publish`, `merge` or `promote`, which was tried.
+        action: `publish`, `merge`, `promote` or `cherry-pick`, which was tried.
         author: Who tried.
         type: The type of its event.
     """

@@ -33,6 +33,7 @@ from dbt.adapters.vcs.changes.merges.hook_rules import (
 )
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.hooks.branch_event import BranchEvent, Occurrence, reason_of
+from dbt.adapters.vcs.workspace.run_branch import PREFIX
 
 TRIES: Final = 4
 """Times that a post is tried."""
@@ -194,8 +195,9 @@ class HookQueue:
         self._waiting: list[Occurrence] = []
 
     def add(self, item: Occurrence) -> None:
-        """Add what happened, for `call`."""
-        self._waiting.append(item)
+        """Add what happened, for `call`; on the branch of a shared run, nothing has yet."""
+        if not item.branch.startswith(PREFIX):
+            self._waiting.append(item)
 
     def call(self) -> None:
         """Call the hooks of what was added, once, and tell OpenLineage."""

@@ -15,7 +15,7 @@ from dbt.adapters.vcs.yaml_text import check_keys, mapping_at
 
 EVENTS: Final[Mapping[str, str]] = {
     "publish": "What to call when the work of a dbt run is on a branch, a list.",
-    "merge": "Likewise when a merge, a promotion, a revert or a restoration is.",
+    "merge": "Likewise when a merge, a promotion, a pick, a revert or a restoration is.",
     "conflict": "Likewise when a merge stopped: for conflicts, or because it was refused.",
     "fail": "Likewise when a dbt run failed, and nothing of it was published.",
 }

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import RowChoice
+from dbt.adapters.vcs.changes.merges.conflicts.choices import RowChoice
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import find_open_merge
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice, Mode, Policy
 from dbt.adapters.vcs.changes.merges.project_rules import Contract

@@ -72,6 +72,10 @@ class RootGroup(click.Group):
             near = get_close_matches(word, COMMANDS, n=3)
             meant = f" Did you mean {' or '.join(near)}?" if near else ""
             told = _GIT.get(word)
+            # Options after the word choose the repository, too, in what it says to type.
+            settings = {"ignore_unknown_options": True, "allow_extra_args": True}
+            rest = click.Command(word, params=common_options(), context_settings=settings)
+            rest.make_context(word, args[1:], parent=ctx, resilient_parsing=True)
             hint = f" {told}." if told else meant or " To list them: dbt-vcs --help"
             raise click.UsageError(f"There is no command {word!r}.{hint}", ctx)
         return super().resolve_command(ctx, args)

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import Any, NamedTuple
 
 import pytest
+from click.testing import CliRunner
 
+from dbt.adapters.vcs.cli import main
+from dbt.adapters.vcs.commands import COMMANDS
+from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.workspace.run_branch import Status
 from tests.functional.life.shop import Shop, unaimed
 
@@ -160,3 +165,19 @@ def test_an_operation_that_failed_runs_again_from_its_start(shop: Shop) -> None:
     shop.write({"macros/ops.sql": fill.replace("%s", "")})
     assert run(shop, "retry").success
     assert shop.value("select count(*) from ops.x") == 1
+
+
+@pytest.mark.parametrize("verb", ["promote", "merge"])
+def test_a_run_that_waits_is_published_by_what_it_says(shop: Shop, verb: str) -> None:
+    assert run(shop, "run", n=1).success
+    shop.write_profile(publish="manual")
+    if verb == "promote":
+        shop.repository.protect("main", Protection(), author="ann")
+    lines: list[str] = []
+    assert shop.dbt("run", callbacks=[lambda event: lines.append(event.info.msg)], n=2).success
+    (step,) = re.findall(r"Not published yet .* Next: (.*)", "\n".join(lines))
+
+    program, *words = shlex.split(step)
+    assert (program, verb) == ("dbt-vcs", next(word for word in words if word in COMMANDS))
+    assert CliRunner().invoke(main, words).exit_code == 0
+    assert shop.value("select a.n * 10 + b.n from a, b") == 22

@@ -59,3 +59,21 @@ def call() -> Call:
 def vcs(call: Call, warehouse: Warehouse) -> Call:
     """Run the command on the warehouse."""
     return lambda *arguments, code=0: call("-r", "warehouse", *arguments, code=code)
+
+
+@pytest.fixture(params=["-r", "--target"])
+def chosen(
+    request: pytest.FixtureRequest, call: Call, warehouse: Warehouse, tmp_path: Path
+) -> Call:
+    """Run the command on the warehouse, from a folder that doesn't choose it."""
+    if request.param == "-r":
+        return lambda *words, code=0: call("-r", warehouse.blobs.uri, *words, code=code)
+    project = tmp_path / "my project"
+    project.mkdir()
+    (project / "dbt_project.yml").write_text("name: shop\nprofile: shop\n")
+    target = f"{{type: vcs, schema: shop, repository: {warehouse.blobs.uri}, branch: main}}"
+    (project / "profiles.yml").write_text(
+        f"shop: {{target: none, outputs: {{none: {{type: duckdb}}, 'd v': {target}}}}}\n"
+    )
+    chosen = ("--project-dir", str(project), "--target", "d v")
+    return lambda *words, code=0: call(*words, *chosen, code=code)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from pathlib import Path
 
 import pytest
 
@@ -20,24 +19,6 @@ STEP = re.compile(r": (dbt-vcs .*?)(?=\.(?: |$)|, or | \(| and |$)", re.MULTILIN
 
 def steps_of(text: str) -> list[str]:
     return STEP.findall(text)
-
-
-@pytest.fixture(params=["-r", "--target"])
-def chosen(
-    request: pytest.FixtureRequest, call: Call, warehouse: Warehouse, tmp_path: Path
-) -> Call:
-    """Run the command on the warehouse, from a folder that doesn't choose it."""
-    if request.param == "-r":
-        return lambda *words, code=0: call("-r", warehouse.blobs.uri, *words, code=code)
-    project = tmp_path / "my project"
-    project.mkdir()
-    (project / "dbt_project.yml").write_text("name: shop\nprofile: shop\n")
-    target = f"{{type: vcs, schema: shop, repository: {warehouse.blobs.uri}, branch: main}}"
-    (project / "profiles.yml").write_text(
-        f"shop: {{target: none, outputs: {{none: {{type: duckdb}}, 'd v': {target}}}}}\n"
-    )
-    chosen = ("--project-dir", str(project), "--target", "d v")
-    return lambda *words, code=0: call(*words, *chosen, code=code)
 
 
 def test_a_merge_with_conflicts_is_finished_by_what_it_says(
@@ -76,7 +57,6 @@ def test_a_merge_with_conflicts_is_given_up_by_what_it_says(
         (("branch", "delete", "kept"), 2),
         (("restore", "shop.a", "--to", "main~1"), 0),
         (("restore", "shop.never"), 1),
-        (("blame", "shop.b", "--key", "id=1", "--at", "main~2"), 1),
         (("reuse", "why", "never"), 1),
         (("merge", "--abort", "--dry-run"), 2),
         (("merge", "--continue", "main"), 1),

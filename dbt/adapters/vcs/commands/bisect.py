@@ -109,7 +109,7 @@ def bisect(
             hold at the good one or holds at the bad one, or it can't be evaluated there.
     """
     ends = _Ends(good, bad, repository.resolve(good), repository.resolve(bad))
-    base = _merge_base(repository, ends)
+    base = _merge_base(repository, ends, condition)
     with closing(Probes(repository, condition, schema, engine)) as probes:
         return _Bisection(repository, probes, ends, tell).report(condition, base)
 
@@ -282,7 +282,9 @@ class _Bisection:
             )
 
 
-def _merge_base(repository: Repository, ends: _Ends) -> CommitId | None:
+def _merge_base(
+    repository: Repository, ends: _Ends, condition: BisectCondition
+) -> CommitId | None:
     """Return the merge base of revisions that parted; None if the good one is an ancestor."""
     if ends.good == ends.bad:
         raise InputError(
@@ -296,7 +298,8 @@ def _merge_base(repository: Repository, ends: _Ends) -> CommitId | None:
         raise InputError(
             f"{ends.good_text!r} should be good and older, and {ends.bad_text!r} bad and later, "
             f"but the good one comes after the bad one. If the condition broke between them, swap "
-            f"them: dbt-vcs bisect {quote(ends.bad_text)} {quote(ends.good_text)}"
+            f"them: dbt-vcs bisect {quote(ends.bad_text)} {quote(ends.good_text)} "
+            f"{condition.option} {quote(condition.label)}"
         )
     base = repository.merge_base(ends.good, ends.bad)
     if base is None:

@@ -71,6 +71,12 @@ class BisectCondition:
     text: str
     kind: Kind
 
+    @property
+    def option(self) -> str:
+        """The option that the label was given with."""
+        # No query and no expression begins like the id of a node.
+        return "--test" if self.label.startswith("test.") else "--sql"
+
 
 def condition_of(text: str) -> BisectCondition:
     """Return the condition that a text is: a query, or an expression that is true or false.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from shlex import quote
 from typing import Annotated, Any
 
 import pyarrow as pa
@@ -25,6 +24,7 @@ from dbt.adapters.vcs.table.compare.located import signed_files
 from dbt.adapters.vcs.table.equality import has_value
 from dbt.adapters.vcs.table.exact_values import Given, key_value
 from dbt.adapters.vcs.table.python_values import python_rows
+from dbt.adapters.vcs.workspace.points import where_it_was
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +127,7 @@ def _version_of(
         what = f"is a {entry.noun}" if entry is not None else "does not exist"
         raise NotFoundError(
             f"{name} {what} at {revision!r}; blame needs a table. "
-            f"The commits that changed it: dbt-vcs log --relation {quote(str(name))}"
+            f"{where_it_was(repository, commit, name)}"
         )
     return entry.snapshot
 

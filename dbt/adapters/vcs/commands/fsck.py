@@ -367,9 +367,10 @@ def _fsck_text(report: FsckReport, *, with_problems: bool = True) -> Iterator[Bl
     if report.read is not None:
         yield line(_read_text(report.read))
     if report.orphans:
+        they = ("is", "it", "it is") if report.orphans == 1 else ("are", "them", "they are")
         yield line(
-            f"{counted(report.orphans, 'file')} ({size(report.orphan_bytes)}) are not "
-            "needed; dbt-vcs gc deletes them once they are a day old."
+            f"{counted(report.orphans, 'file')} ({size(report.orphan_bytes)}) {they[0]} not "
+            f"needed; dbt-vcs gc deletes {they[1]} once {they[2]} a day old."
         )
     if report.problems:
         yield line(Span(f"{counted(len(report.problems), 'problem')}.", "bad"))

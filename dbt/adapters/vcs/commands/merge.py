@@ -480,7 +480,10 @@ def merge_text(report: MergeReport) -> Iterator[Block]:
         yield line(f"{listed(report.stale, 10)} {becomes} stale{step}")
     if report.stale_unknown:
         tables = counted(report.stale_unknown, "other table")
-        yield line(f"whether {tables} became stale was not checked; see dbt-vcs stale")
+        yield line(
+            f"whether {tables} became stale was not checked; see dbt-vcs stale "
+            f"{quote(report.target)}"
+        )
 
 
 def _how_text(report: MergeReport) -> str:

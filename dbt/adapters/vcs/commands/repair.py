@@ -423,8 +423,8 @@ def _repair_text(report: RepairReport) -> Iterator[Block]:
         for way in damage.help:
             yield line("    ", way)
     if report.damages:
-        left = "is left" if report.done else "was found"
-        yield line(Span(f"{counted(len(report.damages), 'damage')} {left}.", "bad"))
+        left = "Left" if report.done else "Found"
+        yield line(Span(f"{left}: {counted(len(report.damages), 'damage')}.", "bad"))
     elif not report.done:
         yield line(Span("Nothing is damaged.", "good"))
     if report.sizes_only:

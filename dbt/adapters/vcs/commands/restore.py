@@ -89,7 +89,7 @@ def restore_relation(
     name = parse_relation(relation)
     head = head_of(repository, branch)
     # Without a revision only what was dropped has a state that is meant.
-    past = last_of(repository, head, name) if to is None else past_of(repository, name, to)
+    past = last_of(repository, head, name, branch) if to is None else past_of(repository, name, to)
     overlay = Overlay(repository=repository, base=head, tree=repository.tree(head))
     put_back(overlay, name, past, author=author, dry_run=dry_run)
     # A commit of several tables is undone in part: what belongs together may no longer fit.
@@ -218,7 +218,10 @@ def _restore_text(report: RestoreReport) -> Iterator[Block]:
             f"{', '.join(apart.others)}, which were not restored.",
         )
     if report.apart and report.revision:
-        yield line(f"To restore all of them: dbt-vcs restore --all --to {quote(report.revision)}")
+        yield line(
+            f"To restore all of them: dbt-vcs restore --all --to {quote(report.revision)} "
+            f"--branch {quote(report.branch)}"
+        )
 
 
 def _check_restore(*, relation: str | None, all: bool, to: str | None, **_: object) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from shlex import quote
 
 from dbt.adapters.vcs.changes.diffs.summaries import ChangeSummary, list_changes
 from dbt.adapters.vcs.changes.merges.branch_landing import land_work
@@ -128,7 +129,8 @@ def _without_conflicts(plan: MergePlan) -> MergePlan:
         raise ConflictError(
             f"The commit {commit} can't be reverted on {plan.target.name!r}: what it changed has "
             f"changed again since in {clashes}. Nothing was changed. Revert the later commits "
-            f"first, or restore single relations: dbt-vcs restore RELATION --to {commit}^"
+            f"first, or restore single relations: dbt-vcs restore RELATION --to {commit}^ "
+            f"--branch {quote(plan.target.name)}"
         )
     return plan
 

@@ -249,7 +249,8 @@ def _status_text(status: RepositoryStatus, now: datetime) -> Iterator[Block]:
         what = "table was" if len(status.stale) == 1 else "tables were"
         yield line(
             Span("Stale       ", "heading"),
-            f"{len(status.stale)} {what} made from other versions than are shown: dbt-vcs stale",
+            f"{len(status.stale)} {what} made from other versions than are shown: dbt-vcs stale "
+            f"{quote(status.branch)}",
         )
     for merge in status.merges:
         left = f"{merge.left} of {counted(merge.conflicts, 'conflict')} not resolved"

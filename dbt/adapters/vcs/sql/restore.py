@@ -120,7 +120,7 @@ def undrop_table(scope: Scope, statement: UndropTable) -> Outcome:
         # It was dropped by this run, in no commit yet.
         past = Past(before, overlay.base)
     else:
-        past = last_of(overlay.repository, overlay.base, name)
+        past = last_of(overlay.repository, overlay.base, name, overlay.branch)
     put_back(overlay, name, past, author=overlay.author)
     return _answer(name, past, "")
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from itertools import islice
 from shlex import quote
 from typing import TYPE_CHECKING, Final, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -41,6 +42,8 @@ from dbt.adapters.vcs.core.store.branch_names import is_name
 _STEPS: Final = frozenset("~^@")
 _NEAR: Final = 3
 _SHOWN: Final = 10
+_FAR_BACK: Final = 200
+"""Commits that are searched for a relation that is missing."""
 
 
 class TableVersion(NamedTuple):
@@ -124,7 +127,7 @@ def find_version_at(
     if commit is None:
         raise NotFoundError(
             f"The history begins after {when}, so there is no {relation} of that time. "
-            f"Give a later one, of these: dbt-vcs log --relation {quote(str(relation))}"
+            f"{where_it_was(repository, start, relation)}"
         )
     return TableVersion(_shown_at(repository, relation, commit, f"at {when}"), commit)
 
@@ -156,8 +159,17 @@ def _shown_at(
     hint = f" Did you mean {' or '.join(f'{relation.schema}.{name}' for name in near)}?"
     raise NotFoundError(
         f"There is no table {relation} {where} (commit {commit[:12]}).{hint if near else ''} "
-        f"The commits that changed it: dbt-vcs log --relation {quote(str(relation))}"
+        f"{where_it_was(repository, commit, relation)}"
     )
+
+
+def where_it_was(repository: Repository, commit: CommitId, relation: RelationName) -> str:
+    """Return a sentence that says how to find versions of a relation which a commit lacks."""
+    for id, _ in islice(repository.log(commit), _FAR_BACK):
+        if repository.tree(id).entry(relation) is not None:
+            name = quote(str(relation))
+            return f"The commits that changed it: dbt-vcs log {commit[:12]} --relation {name}"
+    return "No commit before has it either: check the name, or give another revision."
 
 
 def _version_by_id(repository: Repository, version: str) -> SnapshotId | None:
@@ -266,7 +278,7 @@ def find_points(
         find_point(overlay, after.relation, None, zone)
         raise NotFoundError(
             f"There is no table {after.relation} in either version. "
-            f"The commits that changed it: dbt-vcs log --relation {quote(str(after.relation))}"
+            f"{where_it_was(overlay.repository, overlay.base, after.relation)}"
         )
     return old, new
 

@@ -70,7 +70,9 @@ def past_of(repository: Repository, name: RelationName, revision: str) -> Past:
     return Past(TableEntry(snapshot=found.snapshot), found.commit)
 
 
-def last_of(repository: Repository, head: CommitId, name: RelationName) -> Past:
+def last_of(
+    repository: Repository, head: CommitId, name: RelationName, branch: str | None
+) -> Past:
     """Return the last version of a dropped relation in a history.
 
     Raises:
@@ -86,6 +88,7 @@ def last_of(repository: Repository, head: CommitId, name: RelationName) -> Past:
     raise NotFoundError(
         f"{name} never existed in this branch's history. Check the name. To bring back what "
         f"another branch has: dbt-vcs restore {quote(str(name))} --to REVISION"
+        + (f" --branch {quote(branch)}" if branch else "")
     )
 
 

@@ -214,7 +214,7 @@ class IcebergDocuments:
             raise UnsupportedError(
                 f"The version {entry.snapshot[:12]} of {relation} was named by its id, and the "
                 f"commit {commit[:12]} shows another one. Ask for a commit that shows it, one of "
-                f"these: dbt-vcs log --relation {quote(str(relation))}"
+                f"these: dbt-vcs log {commit[:12]} --relation {quote(str(relation))}"
             )
         return table._replace(metadata=self._with_folders(table.metadata, entry, branch))
 

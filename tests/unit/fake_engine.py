@@ -129,6 +129,9 @@ class FakeEngine:
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
 
+    def start(self) -> None:
+        return
+
     def prepare(self) -> None:
         pass
 

@@ -517,6 +517,13 @@ Rewriters: TypeAlias = Callable[[], Rewriter]
 class Engine(Protocol):
     """A system that computes rows, with a catalog of its own."""
 
+    def start(self) -> None:
+        """Start what sessions need and can't be interrupted; from any thread, it takes seconds.
+
+        Raises:
+            EngineError: It doesn't start, and neither would a session.
+        """
+
     def prepare(self) -> None:
         """Start what the first session will need, from any thread; it may take seconds.
 

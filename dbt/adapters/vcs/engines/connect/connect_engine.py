@@ -76,6 +76,9 @@ class ConnectEngine:
         self._sessions: list[SparkSession] = []
         self._closed = False
 
+    def start(self) -> None:
+        """Do nothing: the server is there or isn't."""
+
     def prepare(self) -> None:
         """Do nothing: the server is there or isn't."""
 

@@ -144,6 +144,9 @@ class AdoptedEngine:
         self._is_held = False
         self._closed = False
 
+    def start(self) -> None:
+        """Do nothing: the session is there."""
+
     def prepare(self) -> None:
         """Do nothing: the session is there."""
 

@@ -72,6 +72,10 @@ class SparkEngine:
         self._sessions: weakref.WeakSet[SparkView] = weakref.WeakSet()
         self._closed = False
 
+    def start(self) -> None:
+        """Start Spark's process unless it runs."""
+        self._context()
+
     def prepare(self) -> None:
         """Start Spark's process unless it runs, and let it load what a first query needs."""
         if is_running():

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from shlex import quote
 from typing import Final, TypeVar
 
@@ -27,6 +29,10 @@ from dbt.adapters.vcs.workspace.mounts import Externals, Mounts
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
 from dbt.adapters.vcs.workspace.temporary_names import Temporaries
+
+_LOG: Final = logging.getLogger(__name__)
+_A_MOMENT: Final = 0.1
+"""Seconds between two looks at whether an engine that starts is still needed."""
 
 _TIMESTAMP: Final = "spark.sql.timestampType"
 
@@ -62,6 +68,7 @@ class Workspace:
         self.context = context
         self._make_engine = engine
         self._engine: Engine | None = None
+        self._start: threading.Event | None = None
         self._lock = threading.Lock()
 
     def begin(self, at: CommitId | None = None) -> Overlay:
@@ -80,13 +87,39 @@ class Workspace:
         """Return a connection; `label` names it in the engine's own displays."""
         return Connection(self, label)
 
-    def open_session(self, label: str) -> Session:
-        """Return a session of the engine, making the engine if needed."""
+    def open_session(self, label: str, is_over: Callable[[], bool] = lambda: False) -> Session:
+        """Return a session of the engine, making the engine if needed.
+
+        `is_over` says that nobody needs it any more; it is asked while the engine starts.
+
+        Raises:
+            EngineError: The engine doesn't start, or it is over.
+        """
+        # The main thread hears Ctrl-C by itself. Another one is only told, and can't leave what
+        # starts a process: dbt would wait for it to the end.
+        if threading.current_thread() is not threading.main_thread():
+            started = self._begin_start()
+            while not started.wait(_A_MOMENT):
+                if is_over():
+                    raise EngineError("The statement was cancelled.")
         with self._lock:
-            # Threads of a run ask at the same time, and there is one engine.
-            if self._engine is None:
-                self._engine = self._make_engine()
-            return self._engine.session(label)
+            return self._made_engine().session(label)
+
+    def _begin_start(self) -> threading.Event:
+        """Let the engine start, once; return what is set when it has, or failed."""
+        with self._lock:
+            if self._start is None:
+                self._start = threading.Event()
+                begin = partial(_start, self._made_engine(), self._start)
+                # A daemon: the process that it starts ends with this one.
+                threading.Thread(target=begin, name="vcs-start", daemon=True).start()
+            return self._start
+
+    def _made_engine(self) -> Engine:
+        # Threads of a run ask at the same time, and there is one engine.
+        if self._engine is None:
+            self._engine = self._make_engine()
+        return self._engine
 
     @property
     def has_engine(self) -> bool:
@@ -98,9 +131,19 @@ class Workspace:
         with self._lock:
             if self._engine is not None:
                 self._engine.close()
-                self._engine = None
+                self._engine = self._start = None
                 # A new engine's catalog is empty.
                 self.mounts = Mounts(diff_in_view)
+
+
+def _start(engine: Engine, started: threading.Event) -> None:
+    try:
+        engine.start()
+    except VcsError as error:
+        # Whoever waits asks for a session next, and gets the error.
+        _LOG.debug("The engine did not start: %s", error)
+    finally:
+        started.set()
 
 
 class Connection:
@@ -140,7 +183,9 @@ class Connection:
         if self._is_stopped or self._is_cancelled:
             raise EngineError("The statement was cancelled.")
         if self._session is None:
-            self._session = self.workspace.open_session(self._label)
+            self._session = self.workspace.open_session(
+                self._label, lambda: self._is_stopped or self._is_cancelled
+            )
             # Where a new session of Spark's begins.
             if self._schema != "default":
                 self._session.ensure_schema(self._schema)

@@ -8,6 +8,7 @@ import pytest
 
 from dbt.adapters.vcs.commands.merge import merge
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
+from dbt.adapters.vcs.core.ids import datetime_of
 from dbt.adapters.vcs.core.model import NodeRun, RelationName, Run
 from dbt.adapters.vcs.core.origins.lineage import introductions
 from dbt.adapters.vcs.project import dbt_catalog
@@ -88,9 +89,25 @@ def test_what_makes_a_table_stale_is_told() -> None:
             if row["column_index"] == 1
         }
 
-    assert told() == {"raw": None, "daily": None, "total": None}
-    tables.put(raw=tables.entry([tables.block({1: "b"})], parents=[raw]))
-    assert told() == {"raw": None, "daily": "shop.raw", "total": "shop.daily"}
+    assert told() == {"raw": "no", "daily": "no", "total": "no"}
+    first = tables.entry([tables.block({1: "b"})], parents=[raw])
+    at = datetime_of(tables.warehouse.repository.objects.snapshot(first.snapshot).created_at)
+    tables.put(raw=first)
+    tables.put(raw=tables.entry([tables.block({1: "c"})], parents=[first]))
+    since = f"yes since {at.isoformat(sep=' ', timespec='seconds')}: shop."
+    assert told() == {"raw": "no", "daily": f"{since}raw", "total": f"{since}daily"}
+
+
+def test_the_docs_show_branch_rows_and_stale_first() -> None:
+    shelf = Shelf()
+    shelf.run("create table s.t (id bigint)")
+    relation = VcsRelation.create(schema="s", identifier="t")
+    found = dbt_catalog.single(shelf.begin(), relation, T)
+    assert found is not None
+    # As the page of dbt docs sorts, and HTML leaves out the blanks.
+    labels = [item.label.strip() for item in sorted(found.stats.values(), key=lambda i: i.label)]
+    assert labels[:4] == ["Branch", "Rows", "Stale", "Author"]
+    assert [item.id for item in found.stats.values()][:4] == ["branch", "rows", "stale", "bytes"]
 
 
 def test_a_schema_that_is_not_there_has_an_empty_catalog() -> None:

@@ -12,6 +12,7 @@ GROUPS: Final = {
         "diff": "Show how two commits differ.",
         "review": "Review what a branch changes before it is merged.",
         "ui": "Show branches, history, rows and reviews in a browser.",
+        "docs": "Put the review of a branch beside the pages that `dbt docs generate` wrote.",
         "cat": "Write the rows of RELATION, a table, as they are read.",
         "sql": "Run SQL on a branch, with Spark.",
         "du": "Show what the tables of REVISION take up, the largest first.",

@@ -55,7 +55,8 @@ def current_settings(ctx: click.Context) -> Settings:
 _VERB: Final = re.compile(rf"\bdbt-vcs (?=(?:{'|'.join(COMMANDS)})\b)")
 # A sentence may speak of a dbt run; what is to be typed stands behind a colon.
 _DBT: Final = re.compile(
-    r"(?<=: )dbt (?:build|retry|run(?:-operation)?|seed|snapshot|source freshness|test)\b"
+    r"(?<=: )dbt (?:build|docs generate|retry|run(?:-operation)?|seed|snapshot|source freshness"
+    r"|test)\b"
     r"(?! --(?:pro|target))"
 )
 

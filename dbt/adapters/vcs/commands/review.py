@@ -225,7 +225,7 @@ def _commands(
 
 Format: TypeAlias = Literal["html", "markdown", "json"]
 
-_PAGE: Final = "review.html"
+PAGE: Final = "review.html"
 _SUFFIXES: Final[dict[str, Format]] = {".md": "markdown", ".json": "json"}
 
 
@@ -255,6 +255,25 @@ def review_command(
     the point where it forked from BASE; BASE..HEAD with BASE itself. No Java is started. Columns
     that vcs.yml or the columns' meta keep out of reviews are left out.
     """
+    found = review_of(session, revisions, limit)
+    form = format or _SUFFIXES.get(Path(output or PAGE).suffix.lower(), "html")
+    text = _RENDERED[form](found)
+    output = output or (PAGE if form == "html" else "-")
+    if output == "-":
+        session.progress.end()
+        # Not `splitlines`, which also parts a line at characters that a value may have.
+        print_lines(text.removesuffix("\n").split("\n"))
+        return
+    write_review(output, text)
+    session.say(written_text(found, output))
+
+
+def review_of(session: CommandSession, revisions: str, limit: int = 0) -> Review:
+    """Return the review of `BASE...HEAD` by the rules of the session's project.
+
+    Raises what `review` raises, and:
+        InputError: The text is no such range.
+    """
     repository = session.repository
     ends = read_ends(repository, (revisions,), session.branch)
     is_range = not repository.is_known(revisions) and parse_range(revisions) is not None
@@ -265,17 +284,7 @@ def review_command(
         )
     base = ends.without_merge_base().before
     request = replace(review_request(session, base), limit=limit or None)
-    found = review(repository, base, ends.after, request, from_merge_base=ends.before != base)
-    form = format or _SUFFIXES.get(Path(output or _PAGE).suffix.lower(), "html")
-    text = _RENDERED[form](found)
-    output = output or (_PAGE if form == "html" else "-")
-    if output == "-":
-        session.progress.end()
-        # Not `splitlines`, which also parts a line at characters that a value may have.
-        print_lines(text.removesuffix("\n").split("\n"))
-        return
-    write_review(output, text)
-    session.say(_written_text(found, output))
+    return review(repository, base, ends.after, request, from_merge_base=ends.before != base)
 
 
 def review_request(session: CommandSession, base: str) -> ReviewRequest:
@@ -308,14 +317,15 @@ def _markdown(found: Review) -> str:
     return markdown(found)
 
 
-def _html(found: Review) -> str:
+def page_of(found: Review) -> str:
+    """Return the page of a review."""
     from dbt.adapters.vcs.commands.review_page import page
 
     return page(found)
 
 
 _RENDERED: Final[dict[Format, Callable[[Review], str]]] = {
-    "html": _html,
+    "html": page_of,
     "markdown": _markdown,
     "json": _json,
 }
@@ -339,7 +349,8 @@ def write_review(output: str, text: str) -> None:
         ) from error
 
 
-def _written_text(found: Review, output: str) -> Iterator[Block]:
+def written_text(found: Review, output: str) -> Iterator[Block]:
+    """Yield what a review found, in short, and where it was written."""
     verdict = "can be merged" if found.verdict.can_merge else "can't be merged as things are"
     count = len(found.relations)
     yield line(

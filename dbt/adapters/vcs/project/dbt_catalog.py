@@ -29,7 +29,7 @@ from dbt.adapters.vcs.core.model import (
     ViewEntry,
 )
 from dbt.adapters.vcs.core.origins.lineage import introductions
-from dbt.adapters.vcs.core.origins.staleness import RESTORE, stale_among
+from dbt.adapters.vcs.core.origins.staleness import RESTORE, Moved, stale_among
 from dbt.adapters.vcs.workspace.mounts import Externals
 from dbt.adapters.vcs.workspace.overlay import Overlay
 
@@ -196,47 +196,76 @@ class Statistics:
     def of(self, name: RelationName, entry: Entry) -> list[Statistic]:
         """Return the statistics of a relation.
 
-        Always the branch; for a table its rows, bytes, files, version and time, and what makes it
-        stale; the commit that last changed it, unless that is not committed yet or more than
+        Always the branch; for a table its rows, whether it is stale, bytes, files, version and
+        time; the commit that last changed it, unless that is not committed yet or more than
         `FAR_BACK` commits ago.
         """
         table = self._table(name, entry) if isinstance(entry, TableEntry) else ()
         found = self._commits.get(name)
         commit = () if found is None else _commit(found.id, found.commit, str(name))
         branch = self._overlay.branch
+        # The page of dbt docs sorts by label, and shows no blanks before one: with them, what a
+        # reader needs first comes first.
         shown = (
-            (Statistic("branch", "Branch", branch, "The branch that was read"),) if branch else ()
+            (Statistic("branch", "   Branch", branch, "The branch that was read"),)
+            if branch
+            else ()
         )
-        return list(chain(table, shown, commit))
+        return list(chain(shown, table, commit))
 
     def _table(self, name: RelationName, entry: TableEntry) -> Iterator[Statistic]:
         snapshot = self._overlay.snapshot(entry.snapshot)
-        yield Statistic("rows", "Rows", snapshot.rows, "Number of rows")
+        yield Statistic("rows", "  Rows", snapshot.rows, "Number of rows")
+        if name in self._stale:
+            meaning = "Whether it was made from other versions than the branch shows, and of what"
+            yield Statistic("stale", " Stale", self._stale[name], meaning)
         yield Statistic("bytes", "Bytes", snapshot.bytes, "Size of the files")
         yield Statistic("files", "Files", snapshot.block_count, "Number of Parquet files")
         changed = _time(snapshot.created_at)
         yield Statistic("last_modified", "Last changed", changed, "When this version was created")
         version = entry.snapshot[:_SHOWN]
         yield Statistic("snapshot", "Version", version, "The table version shown here")
-        if name in self._stale:
-            meaning = "It was made from other versions of these than the branch shows"
-            yield Statistic("stale", "Stale", self._stale[name], meaning)
 
 
 def _stale(overlay: Overlay, names: Collection[RelationName]) -> dict[RelationName, str]:
-    """Return what makes tables stale, as text; of damaged ones nothing is known."""
+    """Return whether tables are stale, since when and through what; nothing of damaged ones."""
     shown = {
         RelationName(schema, identifier): entry
         for schema in overlay.schema_names()
         for identifier, entry in overlay.entries(schema).items()
     }
-    found = stale_among(overlay.repository, shown, names, on_damage=lambda _name, _error: None)
-    return {
-        item.relation: ", ".join(
-            sorted({*(str(moved.relation) for moved in item.moved), *map(str, item.through)})
-        )
-        for item in found
-    }
+    damaged: set[RelationName] = set()
+    found = stale_among(
+        overlay.repository, shown, names, on_damage=lambda name, _error: damaged.add(name)
+    )
+    told = {name: "no" for name in names if name not in damaged}
+    since: dict[RelationName, Micros] = {}
+    # Each after those that it was made from, so what it is stale through is known.
+    for item in found:
+        times = [_moved_at(overlay, moved) for moved in item.moved]
+        times += (since.get(name) for name in item.through)
+        known = [at for at in times if at is not None]
+        if known:
+            since[item.relation] = min(known)
+        causes = {*(str(moved.relation) for moved in item.moved), *map(str, item.through)}
+        when = f" since {_time(min(known))}" if known else ""
+        told[item.relation] = f"yes{when}: {', '.join(sorted(causes))}"
+    return told
+
+
+def _moved_at(overlay: Overlay, moved: Moved) -> Micros | None:
+    """Return when an input moved away from the version that was read; None if it isn't known."""
+    entry = overlay.entry(moved.relation)
+    if not isinstance(entry, TableEntry):
+        return None
+    id, at = entry.snapshot, None
+    for _ in range(FAR_BACK):
+        version = overlay.snapshot(id)
+        at = version.created_at
+        if not version.parents or version.parents[0] == moved.read:
+            return at
+        id = version.parents[0]
+    return at
 
 
 def _commit(id: str, commit: Commit, relation: str) -> Iterator[Statistic]:

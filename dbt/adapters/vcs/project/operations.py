@@ -32,7 +32,20 @@ from dbt.adapters.vcs.table.exact_values import Given
 # server doesn't end with an invocation of dbt, a job of CI and a run of many commands are around
 # dbt, and rows or a review on standard output would be mixed with dbt's log.
 _NOT_IN_DBT: Final = frozenset(
-    {"init", "sql", "copy", "pr", "prepare", "run", "serve", "cat", "review", "ui", "upgrade"}
+    {
+        "init",
+        "sql",
+        "copy",
+        "pr",
+        "prepare",
+        "run",
+        "serve",
+        "cat",
+        "docs",
+        "review",
+        "ui",
+        "upgrade",
+    }
 )
 
 

@@ -253,6 +253,11 @@ def docs(scene: Scene) -> None:
     place.write_text("<html><body></body></html>")
 
 
+def passed(scene: Scene) -> None:
+    history(scene)
+    scene.warehouse.run("r1", Status.PASSED, a="2")
+
+
 def on_a_tag(scene: Scene) -> str:
     history(scene)
     with connect(scene.warehouse.blobs.uri, "v1") as client, pytest.raises(VcsError) as found:

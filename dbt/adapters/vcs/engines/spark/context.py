@@ -89,8 +89,10 @@ def private_root(context: SparkContext, options: Mapping[str, str]) -> SparkSess
     # made by the builder of the JVM, with no default session in sight.
     with translated(), _others_kept(context) as sessions:
         builder = sessions.builder()
-        # Somebody may have started Spark with Hive's catalog, of which a process has just one.
-        for key, value in {**options, _CATALOG: "in-memory"}.items():
+        if context.getConf().get(_CATALOG, "in-memory") != "in-memory":
+            # Somebody started Spark with Hive's catalog, of which a process has just one.
+            options = {**options, _CATALOG: "in-memory"}
+        for key, value in options.items():
             builder = builder.config(key, value)
         spark = SparkSession(context, builder.getOrCreate())
         _stop_recording(context, spark)

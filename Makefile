@@ -87,7 +87,7 @@ interop: java $(VENV)/.test ## read and write a served repository with Spark and
 	    --junitxml=target/interop.xml; ran=$$?; \
 	    PYTHONPATH=.:integration_tests $(BIN)/python -m interop.report target/interop.xml && exit $$ran
 
-pictures: $(VENV)/.dev ## try a review's page in Chromium and with axe-core, and draw docs/pictures/review-*.png; needs chromium, npm, pdftoppm
+pictures: $(VENV)/.dev ## try the pages of reviews and of dbt-vcs ui in Chromium and with axe-core, and draw them in docs/pictures; needs chromium, npm, pdftoppm
 	$(BIN)/python -m pytest tests/browser -o addopts= -rs
 	PYTHONPATH=. $(BIN)/python -m tests.browser.pictures
 

@@ -101,9 +101,9 @@ class Chromium:
         return answer
 
     def open(
-        self, page: Path, *, width: int = 1280, height: int = 800, scheme: str = "light"
+        self, page: Path | str, *, width: int = 1280, height: int = 800, scheme: str = "light"
     ) -> float:
-        """Open a page and return the seconds until it was loaded."""
+        """Open a file or an address, and return the seconds until it was loaded."""
         self(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -120,12 +120,16 @@ class Chromium:
         )
         self.events.clear()
         before = monotonic()
-        self("Page.navigate", url=page.as_uri())
+        self("Page.navigate", url=page if isinstance(page, str) else page.as_uri())
+        self.wait_for_page()
+        return monotonic() - before
+
+    def wait_for_page(self) -> None:
+        """Wait for the page that is on its way since `events` were cleared."""
         while not any(event["method"] == "Page.loadEventFired" for event in self.events):
             self.events.append(self._next())
         # Answered only when the page is idle enough to be used.
         self.run("new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
-        return monotonic() - before
 
     def run(self, script: str) -> Any:
         """Return the value of a JavaScript expression, awaited."""

@@ -1,4 +1,4 @@
-"""Write docs/pictures/review-*.png: a review's page as a browser shows it.
+"""Write docs/pictures/review-*.png and ui-*.png: pages as a browser shows them.
 
 Run by `make pictures`. It needs Chromium, and pdftoppm for the printed page.
 """
@@ -14,8 +14,10 @@ from typing import Any
 from PIL import Image
 
 from dbt.adapters.vcs.commands.review_page import page
+from tests.browser import shops
 from tests.browser.chromium import Chromium, find
 from tests.unit import reviews
+from tests.unit.serve.server_process import ServerProcess
 
 PICTURES = Path(__file__).parents[2] / "docs/pictures"
 
@@ -60,10 +62,45 @@ def main() -> None:
         draw("review-rows.png", usual, height=700, after=rows)
 
         browser.open(usual)
-        browser.pdf(folder / "usual.pdf")
-        command = ["pdftoppm", "-r", "70", "-png", "-f", "1", "-l", "1", "-singlefile"]
-        subprocess.run([*command, folder / "usual.pdf", folder / "printed"], check=True)
-        shrink(folder / "printed.png", "review-printed.png")
+        draw_printed(browser, folder, "review-printed.png")
+        draw_ui(browser, folder)
+
+
+def draw_printed(browser: Chromium, folder: Path, name: str) -> None:
+    """Draw the first page of what is open, as it is printed."""
+    browser.pdf(folder / "open.pdf")
+    command = ["pdftoppm", "-r", "70", "-png", "-f", "1", "-l", "1", "-singlefile"]
+    subprocess.run([*command, folder / "open.pdf", folder / "printed"], check=True)
+    shrink(folder / "printed.png", name)
+
+
+def draw_ui(browser: Chromium, folder: Path) -> None:
+    """Draw pages of `dbt-vcs ui`."""
+    shops.usual(folder / "shop", 200)
+    drawn = folder / "drawn.png"
+    # The folder is of this machine alone.
+    rename = "document.querySelector('.place').textContent = 's3://lake/warehouse'"
+    server = ServerProcess(folder / "shop", verb="ui", says="Showing ")
+    try:
+        browser.open(server.url)
+        home = server.url.partition("?")[0]
+        rows = "rows?name=shop.orders"
+
+        def draw(name: str, path: str, **look: Any) -> None:
+            browser.open(home + path, **look)
+            browser.run(rename)
+            browser.screenshot(drawn)
+            shrink(drawn, name)
+
+        draw("ui-branches.png", "", height=720)
+        draw("ui-log.png", "log", height=620, scheme="dark")
+        draw("ui-tables.png", "tables", height=720)
+        draw("ui-rows.png", f"{rows}&where=amount+%3E+150+and+note+is+null", height=720)
+        draw("ui-narrow.png", rows, width=375, height=720)
+        browser.open(home + rows)
+        draw_printed(browser, folder, "ui-printed.png")
+    finally:
+        server.stop()
 
 
 if __name__ == "__main__":

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shutil
-import subprocess
-import tarfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,21 +9,14 @@ import pytest
 
 from dbt.adapters.vcs.commands.review_page import page
 from dbt.adapters.vcs.commands.review_report import Review
-from tests.browser.chromium import Chromium, find
+from tests.browser.chromium import Chromium
+from tests.browser.conftest import needs_chromium, serious, tab_to
 from tests.unit import reviews
 
 HOSTILE = "</script><img src=//x.test/x onerror=alert(1)><style>@import '//x.test/y'</style>\u202e"
 SECONDS_AT_MOST = 10
 
-pytestmark = pytest.mark.skipif(
-    find() is None, reason="needs Chromium: apt-get install chromium, or brew install chromium"
-)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Chromium]:
-    with Chromium() as started:
-        yield started
+pytestmark = needs_chromium
 
 
 @pytest.fixture
@@ -39,15 +27,6 @@ def write(tmp_path: Path) -> Any:
         return path
 
     return written
-
-
-def tab_to(browser: Chromium, condition: str, most: int = 80) -> None:
-    """Press Tab until the focused element, `it`, fulfils a condition."""
-    for _ in range(most):
-        browser.press("Tab", code=9)
-        if browser.run(f"(it => Boolean({condition}))(document.activeElement)"):
-            return
-    raise AssertionError(f"Tab never comes to {condition}")
 
 
 @pytest.mark.parametrize("text", [HOSTILE, "x" * 1_000_000], ids=["markup", "long"])
@@ -157,30 +136,6 @@ def test_five_hundred_tables_open_at_once(browser: Chromium, write: Any) -> None
     assert browser.run(samples) == 20
 
 
-@pytest.fixture(scope="module")
-def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """axe-core's script, from npm."""
-    npm = shutil.which("npm")
-    if npm is None:
-        pytest.skip("needs npm to get axe-core")
-    folder = tmp_path_factory.mktemp("axe")
-    packed = subprocess.run(
-        [npm, "pack", "axe-core@4", "--silent"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    if packed.returncode:
-        pytest.skip(f"npm can't get axe-core: {packed.stderr.strip()[-200:]}")
-    (archive,) = folder.glob("*.tgz")
-    with tarfile.open(archive) as packages:
-        script = packages.extractfile("package/axe.min.js")
-        assert script is not None
-        return script.read().decode()
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [375, 1280])
 def test_nothing_serious_is_in_the_way_of_anyone(
@@ -189,11 +144,4 @@ def test_nothing_serious_is_in_the_way_of_anyone(
     browser.open(write(reviews.usual()), scheme=scheme, width=width)
     browser.run("document.querySelectorAll('details').forEach(part => { part.open = true })")
     browser.run("new Promise(done => setTimeout(done, 200))")
-    browser.run(f"{axe}; 0")
-    answer = json.loads(browser.run("axe.run().then(JSON.stringify)"))
-    assert len(answer["passes"]) > 20
-    found = [
-        (item["id"], item["impact"], item["nodes"][0]["html"], item["nodes"][0]["failureSummary"])
-        for item in answer["violations"]
-    ]
-    assert not [item for item in found if item[1] in ("serious", "critical")], found
+    assert not serious(browser, axe)

@@ -79,8 +79,15 @@ def graph_drawings(lines: Sequence[CommitLine]) -> list[Markup]:
 def _drawn(line: CommitLine, wide: int) -> Markup:
     middle, at = _HIGH / 2, _place(line.column)
     paths = [_path(place, f"M{_place(place)} 0V{_HIGH}") for place in line.passing]
-    paths += [_path(place, _curve(_place(place), 0, at, middle)) for place in line.joining]
-    paths += [_path(place, _curve(at, middle, _place(place), _HIGH)) for place in line.leaving]
+    # In the colour of the outer column: that of the line which joins or leaves.
+    paths += [
+        _path(max(place, line.column), _curve(_place(place), 0, at, middle))
+        for place in line.joining
+    ]
+    paths += [
+        _path(max(place, line.column), _curve(at, middle, _place(place), _HIGH))
+        for place in line.leaving
+    ]
     dot = Markup('<circle class="c{}" cx="{}" cy="{:g}" r="4.5"/>').format(
         line.column % _COLOURS, at, middle
     )

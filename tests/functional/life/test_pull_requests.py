@@ -92,7 +92,15 @@ def test_a_pull_request_that_fails_is_mended_approved_and_promoted(
         assert "Approved by" in host.texts("review")[0]
         action("promote")
         assert shop.value("select n from analytics.a") == 2
-        host.state = "merged"
+        host.state = "closed"
+        action("close", code=1)
+        assert "pr/12" not in {branch.name for branch in shop.repository.branches()}
+        [told] = host.texts("data")
+        steps = told.partition("```text\n")[2].partition("\n```")[0].split("\n")[1:]
+        assert len(steps) == 5
+        job = Job()
+        script = ["bash", "-exc", "\n".join(steps)]
+        assert job.run(script, root, {"PYTHONPATH": str(CHECKOUT)}), job.output
+        assert shop.value("select n from analytics.a") == 1
         action("close")
-        assert {branch.name for branch in shop.repository.branches()} & {"pr/12"} == set()
         assert len(host.comments) == 2

@@ -8,6 +8,7 @@ import shlex
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -262,6 +263,7 @@ def test_a_failed_build_says_which_nodes_and_shows_what_there_is(
         {"unique_id": "test.shop.c@team", "status": "skipped", "message": None},
     ]
     (folder / "target").mkdir()
+    (folder / "target/manifest.json").write_text("{}")
     file = folder / "target/run_results.json"
     file.write_text(json.dumps({"metadata": {"invocation_id": "run-1"}, "results": results}))
     pr("report", "--outcome", "failure")
@@ -295,9 +297,63 @@ def test_a_build_that_failed_before_it_began_has_a_comment_too(
     [text] = host.texts("review")
     assert "The build ended with <code>skipped</code>" in text
     assert "Nothing was built" in text
-    warehouse.branch(name)
+
+
+def test_columns_stay_out_also_after_a_build_that_failed(
+    pr: Call, warehouse: Warehouse, host: CodeHost, name: str, folder: Path
+) -> None:
+    column = {"name": "v", "meta": {"vcs": {"review": "hide"}}}
+    node = {"name": "a", "schema": "shop", "columns": {"v": column}}
+    target = folder / "out"
+    target.mkdir()
+    (target / "manifest.json").write_text(json.dumps({"nodes": {"model.shop.a": node}}))
+    (folder / "dbt_project.yml").write_text("name: shop\nprofile: shop\ntarget-path: out\n")
+    pr("begin")
+    warehouse.put(name, a="tell-no-one")
+    pr("report")
+    page = folder / "review/review.html"
+    assert "tell-no-one" not in host.texts("review")[0].replace("&#45;", "-") + page.read_text()
+    # The same job again, and dbt does not even write what stays out.
+    (target / "manifest.json").unlink()
+    pr("begin")
+    page.unlink()
     pr("report", "--outcome", "failure")
-    assert "No rows and no definitions differ" in host.texts("review")[0]
+    assert "Nothing was built" in host.texts("review")[0]
+    assert not page.exists()
+    # What was reviewed before doesn't count any more.
+    assert "has not been reviewed" in pr("promote", code=1).stderr
+
+
+def test_a_job_that_is_late_reviews_nothing_for_others(
+    pr: Call, event: Event, warehouse: Warehouse, host: CodeHost, name: str
+) -> None:
+    pr("begin")
+    event("b" * 40)
+    pr("begin")
+    event("a" * 40)
+    warehouse.put(name, a="2")
+    assert "A build of other code began" in pr("report", code=2).stderr
+    event("b" * 40)
+    assert "has not been reviewed" in pr("promote", code=1).stderr
+
+
+def test_a_comment_has_the_size_that_hosts_take(
+    pr: Call, warehouse: Warehouse, host: CodeHost, name: str, folder: Path
+) -> None:
+    pr("begin")
+    warehouse.clock.now = int(time.time() * 1_000_000) - SECOND
+    tables: dict[str, Any] = {f"table_{number}": "1" for number in range(150)}
+    warehouse.run("run-1", Status.FAILED, target=name, note="`" * 500, **tables)
+    results = [{"unique_id": f"test.{'_' * 400}.{n}", "status": "error"} for n in range(90)]
+    (folder / "target").mkdir()
+    (folder / "target/manifest.json").write_text("{}")
+    told = {"metadata": {"invocation_id": "run-1"}, "results": results}
+    (folder / "target/run_results.json").write_text(json.dumps(told))
+    pr("report", "--outcome", "failure")
+    [text] = host.texts("review")
+    assert "and 70 more" in text
+    assert "Reproduce" in text
+    assert 30_000 < len(text) < 65_536
 
 
 @pytest.mark.parametrize("is_skewed", [False, True])

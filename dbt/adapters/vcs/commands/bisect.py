@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Any
+from typing import Annotated
 
 import click
 
@@ -23,6 +23,7 @@ from dbt.adapters.vcs.commands.bisect_condition import (
 )
 from dbt.adapters.vcs.commands.failure import NOT_DONE
 from dbt.adapters.vcs.commands.layout import Block, Span, age, brief, counted, entry, line, short
+from dbt.adapters.vcs.commands.profile import target_folder
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, verb
 from dbt.adapters.vcs.core.errors import DamagedError, InputError
@@ -31,7 +32,6 @@ from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.model import Commit, Entry, RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Engine
-from dbt.adapters.vcs.yaml_text import load_yaml
 
 Tell = Callable[[int, int], None]
 """Is told how many looks are done, and how many commits are left."""
@@ -501,28 +501,9 @@ def _condition(session: CommandSession, sql: str | None, test: str | None) -> Bi
     if sql is not None:
         return condition_of(sql)
     assert test is not None
-    return find_test(target_folder(session), test)
-
-
-def target_folder(session: CommandSession) -> Path:
-    """Return the folder that dbt writes to, of the project in the current folder."""
     given = session.settings.project_dir or os.environ.get(variables.PROJECT_DIR) or "."
     project = session.target.project if session.target else Path(given)
-    # In dbt's own order: the variable, then the project's setting, then the default.
-    said = os.environ.get(variables.TARGET_PATH)
-    if said is None:
-        said = _project_settings(project / "dbt_project.yml").get("target-path")
-    return project / str(said or "target")
-
-
-def _project_settings(path: Path) -> dict[str, Any]:
-    try:
-        found = load_yaml(path.read_text(encoding="utf-8"), str(path))
-    except FileNotFoundError:
-        return {}
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"Can't read {path}: {error}.") from error
-    return found if isinstance(found, dict) else {}
+    return find_test(target_folder(project), test)
 
 
 def _bisect_text(report: BisectReport, now: datetime) -> Iterator[Block]:

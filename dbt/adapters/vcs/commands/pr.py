@@ -4,9 +4,9 @@ What was reviewed is a fact about the branch of data, as an approval is: a move 
 leaves it at its commit, and names the commit of the code. So it is over with the branch's next
 commit, and nothing that the host shows, such as a comment, decides what is promoted.
 
-| move     | by          | at its commit the branch                                         |
-|----------|-------------|------------------------------------------------------------------|
-| `begin`  | `pr begin`  | is ready for a build of that code                                |
+| move     | by          | at its commit the branch                                          |
+|----------|-------------|-------------------------------------------------------------------|
+| `begin`  | `pr begin`  | is ready for a build of that code; no earlier review counts       |
 | `review` | `pr report` | shows what a build of that code made, all of it, and was reviewed |
 """
 
@@ -26,6 +26,8 @@ from dbt.adapters.vcs.commands.failure import ShownFailure
 from dbt.adapters.vcs.commands.layout import line
 from dbt.adapters.vcs.commands.options import Settings, with_options
 from dbt.adapters.vcs.commands.pr_hosts import Host, HostError, host_of, put_comment
+from dbt.adapters.vcs.commands.profile import target_folder
+from dbt.adapters.vcs.commands.revisions import check_free
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, verb
 from dbt.adapters.vcs.core.branches import Branch
@@ -42,7 +44,10 @@ _PULL_REQUEST: Final = "pull_request"
 
 _PASSED: Final = "success"
 _DIGITS: Final = 16
-_LISTED: Final = 30
+_LISTED: Final = 20
+_NAME: Final = 120
+"""Characters of a node's name, so that there is room for the review."""
+
 _DAY: Final = 86_400_000_000
 """Microseconds that clocks of writers may differ by, generously."""
 
@@ -164,9 +169,10 @@ def _begin(pull: _Pull) -> str:
     _check_no_merge(pull)
     found = repository.find_branch(name)
     if found is None:
+        check_free(repository, "branch", name)
         found = repository.create_branch(name, base, author=pull.author, note=f"from {pull.base}")
     note = f"code {pull.code}"
-    began = _newest(repository, name, _BEGIN)
+    began = _began(pull)
     # A job that is run again keeps what was approved, or resolved by hand, since the last one.
     is_same = (
         began is not None
@@ -198,18 +204,55 @@ def _waiting_merge(pull: _Pull) -> Branch | None:
     return pull.repository.find_branch(MERGES + pull.branch)
 
 
-def _newest(
-    repository: Repository, name: str, action: str, *, head: CommitId | None = None
-) -> RefMove | None:
-    """Return the newest move of a branch with an action; with a head, only since it is there."""
-    for ref in repository.refs.moves("heads", name):
-        move = ref.move
+def _began(pull: _Pull) -> RefMove | None:
+    """Return the move that began the newest build of a branch; None if none began by that."""
+    for ref in pull.repository.refs.moves("heads", pull.branch):
         # Before it was deleted, it was another branch of that name.
-        if move.commit is None or (head is not None and move.commit != head):
+        if ref.move.commit is None:
             break
-        if move.action == action:
-            return move
+        if ref.move.action == _BEGIN:
+            return ref.move
     return None
+
+
+def _reviewed(pull: _Pull, head: CommitId) -> RefMove | None:
+    """Return the move that says that a branch was reviewed as it is; None if it was not."""
+    for ref in pull.repository.refs.moves("heads", pull.branch):
+        # A build that began since may have failed, although it changed nothing.
+        if ref.move.commit != head or ref.move.action == _BEGIN:
+            break
+        if ref.move.action == _REVIEW:
+            return ref.move
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Build:
+    """What became of a build.
+
+    Attributes:
+        outcome: How its command ended.
+        branch: The pull request's branch; None if there is none.
+        began: The move that began it; None if no job did.
+        left: Its runs that failed or wait, the newest first: what they made is on branches of
+            their own.
+        old: Other runs, which are no concern of a reviewer.
+    """
+
+    outcome: str
+    branch: Branch | None
+    began: RefMove | None
+    left: Sequence[RunBranch]
+    old: Sequence[RunBranch]
+
+
+def _build_of(pull: _Pull, outcome: str) -> _Build:
+    branch = pull.repository.find_branch(pull.branch)
+    began = _began(pull) if branch else None
+    own = [run for run in runs(pull.repository) if run.target == pull.branch]
+    left = [run for run in own if run.status not in _DONE and _is_since(run, began, own[0])]
+    old = [run for run in own if run not in left]
+    return _Build(outcome=outcome, branch=branch, began=began, left=left, old=old)
 
 
 def _report(session: CommandSession, pull: _Pull, outcome: str, output: Path) -> str:
@@ -219,33 +262,39 @@ def _report(session: CommandSession, pull: _Pull, outcome: str, output: Path) ->
         A sentence about it.
 
     Raises:
-        RetryError: The branch moved meanwhile.
+        RetryError: The branch moved meanwhile, or a build of other code began.
         InputError: The files can't be written.
     """
     from dbt.adapters.vcs.commands.review import write_review
 
-    key, repository = f"review {pull.branch}", pull.repository
-    found = repository.find_branch(pull.branch)
-    began = _newest(repository, pull.branch, _BEGIN) if found else None
-    own = [run for run in runs(repository) if run.target == pull.branch]
-    # What a build made that failed, or waits, is on the branch of its run.
-    left = [run for run in own if run.status not in _DONE and _is_since(run, began, own[0])]
-    old = [run for run in own if run not in left]
-    before = "\n".join(_build_text(session, pull, outcome, left))
+    key, build = f"review {pull.branch}", _build_of(pull, outcome)
+    before = "\n".join(_build_text(session, pull, build))
     output.mkdir(parents=True, exist_ok=True)
+    # One of an earlier job would look as if it were about this build.
+    (output / "review.html").unlink(missing_ok=True)
     try:
-        text = _review_text(session, pull, (left[0].name if left else None, old), output, before)
+        text = _review_text(session, pull, build, output, before)
     except VcsError:
-        # An older comment would look as if it were about this build.
+        # So would an earlier comment.
         _post(session, pull.host, key, f"{before}\n### ❌ The review failed, see the log\n")
         raise
     write_review(str(output / "review.md"), text)
     _post(session, pull.host, key, text)
-    if found is None or left or outcome != _PASSED:
+    if build.branch is None or build.left or outcome != _PASSED:
         return f"{pull.branch} was not reviewed for a promotion, since its build did not succeed."
-    if not _record(pull, found):
-        raise RetryError(f"{pull.branch!r} moved while it was reviewed. Run the job again.")
-    return f"Reviewed {pull.branch} at {found.head[:12]}, of the code {pull.code[:12]}."
+    if build.began is not None and build.began.note != f"code {pull.code}":
+        raise RetryError(
+            f"A build of other code began on {pull.branch!r} meanwhile, so this one was not "
+            "reviewed for a promotion. Wait for its job."
+        )
+    _record(pull, build.branch)
+    head = build.branch.head
+    return f"Reviewed {pull.branch} at {head[:12]}, of the code {pull.code[:12]}."
+
+
+def _has_manifest(session: CommandSession) -> bool:
+    target = session.target
+    return target is not None and (target_folder(target.project) / "manifest.json").exists()
 
 
 def _is_since(run: RunBranch, began: RefMove | None, newest: RunBranch) -> bool:
@@ -258,32 +307,19 @@ def _is_since(run: RunBranch, began: RefMove | None, newest: RunBranch) -> bool:
 
 
 def _review_text(
-    session: CommandSession,
-    pull: _Pull,
-    shown: tuple[str | None, Sequence[RunBranch]],
-    output: Path,
-    before: str,
+    session: CommandSession, pull: _Pull, build: _Build, output: Path, before: str
 ) -> str:
-    """Write a review as a page, and return it as Markdown, with the build and next steps.
-
-    Args:
-        session: The session.
-        pull: The pull request.
-        shown: The branch of a run to review, None for the branch itself; and the runs of earlier
-            builds, which are no concern of a reviewer.
-        output: The folder to write into.
-        before: What became of the build.
-    """
+    """Write a review as a page, and return it as Markdown, with the build and next steps."""
     from dbt.adapters.vcs.commands.review import review, review_request, write_review
     from dbt.adapters.vcs.commands.review_markdown import LIMIT, markdown
     from dbt.adapters.vcs.commands.review_page import page
 
-    run, old = shown
-    head = run or pull.branch
-    if pull.repository.find_branch(head) is None:
+    # Without dbt's manifest it isn't known which columns stay out of reviews.
+    if build.branch is None or (build.outcome != _PASSED and not _has_manifest(session)):
         return f"{before}\nNothing was built, so there is no data to review.\n"
+    head = build.left[0].name if build.left else pull.branch
     made = review(pull.repository, pull.base, head, review_request(session, pull.base))
-    ids = [run.invocation for run in old]
+    ids = [run.invocation for run in build.old]
     verdict = replace(
         made.verdict,
         runs=tuple(run for run in made.verdict.runs if run.invocation not in ids),
@@ -299,8 +335,7 @@ def _review_text(
     return f"{before}\n{markdown(made, LIMIT - len(before) - len(after) - 200)}\n{after}"
 
 
-def _record(pull: _Pull, found: Branch) -> bool:
-    """Record that a branch was reviewed as it is; False if it has moved."""
+def _record(pull: _Pull, found: Branch) -> None:
     moved = pull.repository.move_branch(
         found,
         found.head,
@@ -310,15 +345,15 @@ def _record(pull: _Pull, found: Branch) -> bool:
         # Nothing that the branch shows is changed by it.
         promotes=True,
     )
-    return moved is not None
+    if moved is None:
+        raise RetryError(f"{pull.branch!r} moved while it was reviewed. Run the job again.")
 
 
-def _build_text(
-    session: CommandSession, pull: _Pull, outcome: str, left: Sequence[RunBranch]
-) -> Iterator[str]:
+def _build_text(session: CommandSession, pull: _Pull, build: _Build) -> Iterator[str]:
     """Yield what became of the build, as Markdown."""
     from dbt.adapters.vcs.commands.review_markdown import as_code
 
+    outcome, left = build.outcome, build.left
     job = f"[job]({pull.host.page})" if pull.host.page else "job"
     if outcome == _PASSED and left:
         publish = with_options(f"dbt-vcs runs publish {quote(left[0].invocation)}", pull.settings)
@@ -327,7 +362,7 @@ def _build_text(
     elif outcome != _PASSED:
         yield f"### ❌ The build ended with {as_code(outcome)}\n"
         nodes = list(_failed_nodes(session, left))
-        yield from (f"- {as_code(node)}: {as_code(how)}" for node, how in nodes[:_LISTED])
+        yield from (f"- {as_code(id, _NAME)}: {as_code(how)}" for id, how in nodes[:_LISTED])
         if len(nodes) > _LISTED:
             yield f"- and {len(nodes) - _LISTED} more"
         if not nodes:
@@ -342,12 +377,10 @@ def _build_text(
 
 def _failed_nodes(session: CommandSession, left: Sequence[RunBranch]) -> Iterator[tuple[str, str]]:
     """Yield the nodes of the newest run that did not end well, with dbt's word for how."""
-    from dbt.adapters.vcs.commands.bisect import target_folder
-
-    if not left:
+    if not left or session.target is None:
         return
     try:
-        text = (target_folder(session) / "run_results.json").read_bytes()
+        text = (target_folder(session.target.project) / "run_results.json").read_bytes()
         found = msgspec.json.decode(text, type=_RunResults)
     except (OSError, msgspec.MsgspecError):
         # dbt did not come so far as to write it.
@@ -461,7 +494,7 @@ def _checked_code(pull: _Pull, branch: Branch) -> str:
     Raises:
         ConflictError: The branch shows something else, or the pull request has moved on.
     """
-    seen = _newest(pull.repository, branch.name, _REVIEW, head=branch.head)
+    seen = _reviewed(pull, branch.head)
     now = pull.host.pull_request()
     wanted = pull.host.code or now.code
     again = "Nothing was changed. Run the job that builds and reviews, then this one again."
@@ -504,7 +537,8 @@ def _promotions(pull: _Pull, *, reverted: bool = False) -> list[CommitId]:
 
 def _undo(pull: _Pull, commits: Sequence[CommitId]) -> Iterator[str]:
     """Yield the commands that undo promotions, in their order."""
-    if pull.repository.branch(pull.base).protection is None:
+    protection = pull.repository.branch(pull.base).protection
+    if protection is None:
         for id in commits:
             yield f"dbt-vcs revert {id[:_DIGITS]} --branch {quote(pull.base)}"
         return
@@ -513,6 +547,11 @@ def _undo(pull: _Pull, commits: Sequence[CommitId]) -> Iterator[str]:
     yield f"dbt-vcs branch create {way} {quote(pull.base)}"
     for id in commits:
         yield f"dbt-vcs revert {id[:_DIGITS]} --branch {way}"
+    if "tests" in protection.require:
+        target = pull.settings.profile_target
+        yield f"WAREHOUSE_BRANCH={way} dbt test" + (f" --target {quote(target)}" if target else "")
+    if "approval" in protection.require:
+        yield f"dbt-vcs approve {way}"
     yield f"dbt-vcs promote {way} {quote(pull.base)}"
 
 

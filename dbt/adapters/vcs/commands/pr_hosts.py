@@ -258,17 +258,15 @@ class GitHub:
                 f"The job runs on the event {name!r}; expected pull_request or merge_group. With "
                 "pull_request_target, code of strangers would see the secrets."
             )
-        self._repo = env["GITHUB_REPOSITORY"]
+        self._repo = _given(env, "GITHUB_REPOSITORY")
         server, run = env.get("GITHUB_SERVER_URL", ""), env.get("GITHUB_RUN_ID", "")
         self.page = f"{server}/{self._repo}/actions/runs/{run}" if server and run else ""
-        token = env.get("GITHUB_TOKEN", "")
+        token = env.get("GITHUB_TOKEN", "").strip()
         headers = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
         if token:
             headers["Authorization"] = f"Bearer {token}"
-        self._api = _Api(env.get("GITHUB_API_URL", "https://api.github.com"), headers)
-        self._graph = _Api(
-            env.get("GITHUB_GRAPHQL_URL", "https://api.github.com/graphql"), headers
-        )
+        self._api = _Api(_given(env, "GITHUB_API_URL"), headers)
+        self._graph = _Api(_given(env, "GITHUB_GRAPHQL_URL"), headers)
 
     @property
     def _comments(self) -> str:
@@ -304,6 +302,13 @@ class GitHub:
             self._api.send("PATCH", f"/repos/{self._repo}/issues/comments/{id}", {"body": text})
 
 
+def _given(env: Mapping[str, str], name: str) -> str:
+    # Without a default: a token of one server must not go to another one.
+    if not env.get(name):
+        raise InputError(f"The job has no {name}, which its host sets.")
+    return env[name]
+
+
 def _event_of(env: Mapping[str, str]) -> Any:
     try:
         return json.loads(Path(env["GITHUB_EVENT_PATH"]).read_text(encoding="utf-8"))
@@ -334,10 +339,10 @@ class GitLab:
         own = env.get("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA") or env.get("CI_COMMIT_SHA")
         self.code: str | None = own or None
         self.page = env.get("CI_JOB_URL", "")
-        project = quote(env.get("CI_MERGE_REQUEST_PROJECT_ID", env.get("CI_PROJECT_ID", "")))
+        project = quote(_given(env, "CI_MERGE_REQUEST_PROJECT_ID"), safe="")
         self._path = f"/projects/{project}/merge_requests/{self.number}"
-        token = env.get("GITLAB_TOKEN", "")
-        self._api = _Api(env["CI_API_V4_URL"], {"PRIVATE-TOKEN": token} if token else {})
+        token = env.get("GITLAB_TOKEN", "").strip()
+        self._api = _Api(_given(env, "CI_API_V4_URL"), {"PRIVATE-TOKEN": token} if token else {})
 
     def pull_request(self) -> PullRequest:
         """Return the merge request as it is now."""

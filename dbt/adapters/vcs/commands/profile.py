@@ -72,6 +72,20 @@ def read_target(settings: Settings) -> ProfileTarget:
     return _profile_target(found, place, project)
 
 
+def target_folder(project: Path) -> Path:
+    """Return the folder that dbt writes to, of the project in a folder.
+
+    Raises:
+        InputError: The project's file can't be read.
+    """
+    # In dbt's own order: the variable, then the project's setting, then the default.
+    said = os.environ.get(variables.TARGET_PATH)
+    path = project / "dbt_project.yml"
+    if said is None and path.exists():
+        said = _load(path).get("target-path")
+    return project / str(said or "target")
+
+
 def _profile_target(found: Mapping[Any, Any], place: str, project: Path) -> ProfileTarget:
     type_ = _render(found.get("type"), f"type in {place}")
     if type_ != "vcs":

@@ -363,10 +363,12 @@ def written_text(found: Review, output: str) -> Iterator[Block]:
 
 def _patterns(session: CommandSession) -> ColumnPatterns:
     """Return what the project's rules and its columns' meta keep out of reviews."""
+    from dbt.adapters.vcs.commands.profile import target_folder
+
     said = session.rules.review
     if session.target is None:
         return said
-    hide, mask = meta_patterns(session.target.project / "target" / "manifest.json")
+    hide, mask = meta_patterns(target_folder(session.target.project) / "manifest.json")
     return ColumnPatterns(hide=(*said.hide, *hide), mask=(*said.mask, *mask))
 
 

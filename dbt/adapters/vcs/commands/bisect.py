@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from shlex import quote
 from typing import Annotated
 
 import click
 
-from dbt.adapters.vcs import variables
 from dbt.adapters.vcs.commands.bisect_condition import (
     FORMS,
     BisectCondition,
@@ -501,9 +498,7 @@ def _condition(session: CommandSession, sql: str | None, test: str | None) -> Bi
     if sql is not None:
         return condition_of(sql)
     assert test is not None
-    given = session.settings.project_dir or os.environ.get(variables.PROJECT_DIR) or "."
-    project = session.target.project if session.target else Path(given)
-    return find_test(target_folder(project), test)
+    return find_test(target_folder(session.settings, session.target), test)
 
 
 def _bisect_text(report: BisectReport, now: datetime) -> Iterator[Block]:

@@ -6,6 +6,7 @@ from html import escape
 from pathlib import Path
 from typing import Annotated, Final
 
+from dbt.adapters.vcs.commands.profile import target_folder
 from dbt.adapters.vcs.commands.review import PAGE, page_of, review_of, write_review, written_text
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, verb
@@ -39,10 +40,7 @@ def docs_command(
     serve` shows both. Generate the docs on the same target first: they show each table's branch,
     rows, and whether it is stale.
     """
-    # Imported here, as conditions are slow to load and help needs none.
-    from dbt.adapters.vcs.commands.bisect import target_folder
-
-    folder = target_folder(session)
+    folder = target_folder(session.settings, session.target)
     index = folder / _INDEX
     revisions = review or _revisions(session)
     page = linked(_read(index), revisions)

@@ -293,8 +293,7 @@ def _report(session: CommandSession, pull: _Pull, outcome: str, output: Path) ->
 
 
 def _has_manifest(session: CommandSession) -> bool:
-    target = session.target
-    return target is not None and (target_folder(target.project) / "manifest.json").exists()
+    return (target_folder(session.settings, session.target) / "manifest.json").exists()
 
 
 def _is_since(run: RunBranch, began: RefMove | None, newest: RunBranch) -> bool:
@@ -377,10 +376,11 @@ def _build_text(session: CommandSession, pull: _Pull, build: _Build) -> Iterator
 
 def _failed_nodes(session: CommandSession, left: Sequence[RunBranch]) -> Iterator[tuple[str, str]]:
     """Yield the nodes of the newest run that did not end well, with dbt's word for how."""
-    if not left or session.target is None:
+    if not left:
         return
+    folder = target_folder(session.settings, session.target)
     try:
-        text = (target_folder(session.target.project) / "run_results.json").read_bytes()
+        text = (folder / "run_results.json").read_bytes()
         found = msgspec.json.decode(text, type=_RunResults)
     except (OSError, msgspec.MsgspecError):
         # dbt did not come so far as to write it.

@@ -72,12 +72,14 @@ def read_target(settings: Settings) -> ProfileTarget:
     return _profile_target(found, place, project)
 
 
-def target_folder(project: Path) -> Path:
-    """Return the folder that dbt writes to, of the project in a folder.
+def target_folder(settings: Settings, target: ProfileTarget | None) -> Path:
+    """Return the folder that dbt writes to, of a target's project, else the one given or here.
 
     Raises:
         InputError: The project's file can't be read.
     """
+    given = settings.project_dir or os.environ.get(variables.PROJECT_DIR) or "."
+    project = target.project if target else Path(given)
     # In dbt's own order: the variable, then the project's setting, then the default.
     said = os.environ.get(variables.TARGET_PATH)
     path = project / "dbt_project.yml"

@@ -368,7 +368,7 @@ def _patterns(session: CommandSession) -> ColumnPatterns:
     said = session.rules.review
     if session.target is None:
         return said
-    hide, mask = meta_patterns(target_folder(session.target.project) / "manifest.json")
+    hide, mask = meta_patterns(target_folder(session.settings, session.target) / "manifest.json")
     return ColumnPatterns(hide=(*said.hide, *hide), mask=(*said.mask, *mask))
 
 

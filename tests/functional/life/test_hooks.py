@@ -87,6 +87,41 @@ def test_merges_by_macro_are_events(shop: Shop, receiver: Receiver) -> None:
     assert second["data"]["after"] == shop.head() == shop.head("dev")
 
 
+def test_what_a_run_postpones_is_told_after_the_run(shop: Shop, receiver: Receiver) -> None:
+    hooked(shop, receiver)
+    merges = "{{ vcs_merge(source='dev', target='main') }}"
+    shop.write({"models/a.sql": A.format(3)})
+    project = (shop.root / "dbt_project.yml").read_text()
+    shop.write({"dbt_project.yml": f'{project}on-run-end: ["{merges}"]\n'})
+    shop.write_profile(branch="dev", base="main")
+    assert shop.dbt("run").success
+    told = [(event["type"], event["data"]["branch"]) for event in checked(receiver)]
+    assert told == [("publish", "dev"), ("merge", "main")]
+    assert shop.head() == shop.head("dev")
+
+
+def test_a_run_that_conflicts_is_a_conflict_and_no_failure(shop: Shop, receiver: Receiver) -> None:
+    hooked(shop, receiver)
+    rules = (shop.root / "vcs.yml").read_text()
+    shop.write({"models/a.sql": A.format(3), "vcs.yml": f"{rules}on_stale: warn\n"})
+    assert shop.dbt("run", "--select", "a").success
+    shop.write({"models/a.sql": A.format(5)})
+    done: list[str] = []
+
+    def meanwhile(event: Any) -> None:
+        if event.info.name == "NodeFinished" and not done:
+            done.append(event.info.name)
+            with shop.connect() as other:
+                other.sql("drop table a")
+
+    assert not shop.dbt("run", "--select", "a", callbacks=[meanwhile]).success
+    first, second = checked(receiver)
+    assert (first["type"], second["type"]) == ("publish", "conflict")
+    assert second["data"]["waiting"] and second["data"]["action"] == "publish"
+    assert second["data"]["relations"] == [{"name": "analytics.a", "conflicts": 1}]
+    assert second["data"]["head"] == shop.head()
+
+
 def test_openlineage_is_told_of_the_versions_of_a_run(
     shop: Shop, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:

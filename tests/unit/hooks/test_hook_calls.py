@@ -243,10 +243,26 @@ def test_an_event_that_can_not_be_made_is_a_warning() -> None:
     def make() -> BranchEvent:
         raise DamagedError("The commit is damaged.")
 
+    def fail() -> BranchEvent:
+        raise KeyError("x")
+
     hook = Hook(event="publish", place="on.publish[1]", run="exit 1")
     warned: list[str] = []
-    call_hooks(HookRules(hooks=(hook,)), "publish", "main", make, warned.append)
-    assert warned == ["The hooks for publish of main are not called: The commit is damaged."]
+    for event in (make, fail):
+        call_hooks(HookRules(hooks=(hook,)), "publish", "main", event, warned.append)
+    assert warned == [
+        "The hooks for publish of main are not called: The commit is damaged.",
+        "The hooks for publish of main are not called: KeyError: 'x'",
+    ]
+
+
+def test_a_machine_without_room_for_a_hook_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full() -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(hook_calls, "TemporaryFile", full)
+    (warning,) = called({"run": "true"})
+    assert "failed for publish of main: No space left on device. " in warning
 
 
 def test_hooks_are_for_their_branches_and_events() -> None:

@@ -38,7 +38,7 @@ class BranchEvent:
     Attributes:
         type: `publish`, `merge`, `conflict` or `fail`.
         branch: The branch.
-        at: When it was noted.
+        at: When its hooks are called.
         data: What is told of it, ready for JSON.
         step: The command that shows what it is about.
         id: Its identity, the same however often it is sent.

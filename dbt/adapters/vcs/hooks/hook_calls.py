@@ -19,6 +19,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from tempfile import TemporaryFile
 from typing import IO, Any, Final, NamedTuple
 from urllib.parse import urlsplit
@@ -75,8 +76,10 @@ def call_hooks(
         return
     try:
         told = event()
-    except VcsError as error:
-        warn(f"The hooks for {kind} of {branch} are not called: {error}")
+    # The branch has moved, so nothing that goes wrong here may look as if it had not.
+    except Exception as error:
+        kind_of_error = "" if isinstance(error, VcsError) else f"{type(error).__name__}: "
+        warn(f"The hooks for {kind} of {branch} are not called: {kind_of_error}{error}")
         return
     until = time.monotonic() + MOST_SECONDS
     for number, hook in enumerate(hooks):
@@ -86,6 +89,8 @@ def call_hooks(
             left = ", ".join(item.place for item in hooks[number:])
             warn(f"Interrupted. Hooks for {kind} of {branch} that did not end: {left}.")
             raise
+        except Exception as error:
+            why = reason_of(error)
         if why is not None:
             warn(
                 f"The hook {hook.place} ({_shown(hook)}) failed for {kind} of {branch}: {why}. "
@@ -163,11 +168,9 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
     if sys.platform == "win32":
         process.kill()
     else:
-        try:
+        # It may have ended by itself meanwhile.
+        with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            # It ended by itself meanwhile.
-            return
     process.wait()
 
 

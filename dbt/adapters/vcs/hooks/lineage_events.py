@@ -97,8 +97,10 @@ def tell_openlineage(item: Occurrence, warn: Callable[[str], object]) -> None:
     what = f"OpenLineage was not told of {item.type} of {item.branch}"
     try:
         runs = tuple(_runs(item))
-    except VcsError as error:
-        warn(f"{what}: {error}")
+    # The branch has moved, so nothing that goes wrong here may look as if it had not.
+    except Exception as error:
+        why = str(error) if isinstance(error, VcsError) else f"{type(error).__name__}: {error}"
+        warn(f"{what}: {why}")
         return
     failed: list[str] = []
 

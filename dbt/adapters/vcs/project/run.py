@@ -286,6 +286,9 @@ class RunLife:
         try:
             nodes = self._all_nodes()
             if self._end(success, seconds):
+                if self.postponed:
+                    # Operations call hooks of their own: those for the run come first.
+                    self._hooks.call()
                 self.postponed.carry_out()
         finally:
             self.postponed.leave_out()
@@ -622,6 +625,9 @@ class PostponedOperations:
         """`say` writes a line to dbt's log."""
         self._say = say
         self._waiting: list[tuple[str, str, Callable[[], list[str]]]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting)
 
     def add(self, caller: str, command: str, work: Callable[[], list[str]]) -> None:
         """Postpone what a node or hook called; `command` does the same outside of a run."""

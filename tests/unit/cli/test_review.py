@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from dataclasses import replace
 from pathlib import Path
@@ -97,6 +98,80 @@ def typed(vcs: Call, command: str, *, code: int = 0) -> None:
         place = words.index("--repository")
         del words[place : place + 2]
     vcs(*words, code=code)
+
+
+def test_commands_in_reasons_have_the_options_of_the_call(
+    call: Call, warehouse: Warehouse, tables: Tables
+) -> None:
+    call("-r", warehouse.blobs.uri, "branch", "protect", "main", "--require", "approval")
+    words = ("-r", warehouse.blobs.uri, "review", "main...dev", "-o", "-", "--format")
+    (reason,) = json.loads(call(*words, "json").output)["verdict"]["reasons"]
+    steps = re.findall(r"dbt-vcs .*?(?=\. |$)", reason)
+    assert [step.split()[3] for step in steps] == ["review", "approve"]
+    for step in steps:
+        call(*shlex.split(step)[1:])
+    assert json.loads(call(*words, "json").output)["verdict"]["reasons"] == []
+
+
+@pytest.mark.parametrize("how", ["hide", "mask"])
+def test_a_conflict_of_a_column_that_stays_out_says_no_value(
+    call: Call, warehouse: Warehouse, folder: Path, how: str
+) -> None:
+    tables = Tables(warehouse)
+    old = tables.entry([tables.block({1: "x"})], key=True)
+    warehouse.put(a=old, b=old)
+    warehouse.branch("dev")
+    for branch, value in (("main", "'s3cret-ours'"), ("dev", "'s3cret-theirs'")):
+        new = with_default(warehouse, old, value)
+        warehouse.put(branch, a=new, b=with_default(warehouse, old, f"'{branch} open'"))
+    (folder / "dbt_project.yml").write_text("name: shop\nprofile: shop\n")
+    output = f"{{type: vcs, schema: shop, repository: {warehouse.blobs.uri}, branch: main}}"
+    (folder / "profiles.yml").write_text(f"shop: {{target: t, outputs: {{t: {output}}}}}\n")
+    (folder / "vcs.yml").write_text(f"review: {{{how}: [shop.a.name]}}\n")
+    for form in ("json", "markdown", "html"):
+        said = call("review", "main...dev", "--format", form, "-o", "-").output
+        assert "s3cret" not in said
+        # Of other tables, conflicts are told as before.
+        assert "dev open" in said
+    verdict = json.loads(call("review", "main...dev", "--format", "json").output)
+    texts = [item["text"] for item in verdict["verdict"]["conflicts"]]
+    assert "shop.a: both sides declared columns differently, some of which stay out" in texts[0]
+
+
+@pytest.mark.parametrize("how", ["hide", "mask"])
+def test_a_broken_contract_names_no_row_by_a_key_that_stays_out(
+    call: Call, warehouse: Warehouse, folder: Path, how: str
+) -> None:
+    tables = Tables(warehouse)
+    rows = tables.block({71077345: "x"})
+    old = tables.entry([rows], key=True)
+    warehouse.put(a=old)
+    warehouse.branch("dev")
+    gone = tables.tombstone(rows, {0: (71077345, "x")})
+    warehouse.put("dev", a=tables.entry([rows], [gone], parents=[old], key=True))
+    (folder / "dbt_project.yml").write_text("name: shop\nprofile: shop\n")
+    output = f"{{type: vcs, schema: shop, repository: {warehouse.blobs.uri}, branch: main}}"
+    (folder / "profiles.yml").write_text(f"shop: {{target: t, outputs: {{t: {output}}}}}\n")
+    rules = "contracts: {shop.a: {no_removed: true}}\n"
+    (folder / "vcs.yml").write_text(rules)
+    assert "71077345" in call("review", "main...dev", "--format", "json").output
+    (folder / "vcs.yml").write_text(f"{rules}review: {{{how}: [shop.a.id]}}\n")
+    for form in ("json", "markdown", "html"):
+        said = call("review", "main...dev", "--format", form, "-o", "-").output
+        assert "71077345" not in said
+        assert "breaks no" in said
+
+
+def with_default(warehouse: Warehouse, entry: TableEntry, value: str) -> TableEntry:
+    objects = warehouse.repository.objects
+    snapshot = objects.snapshot(entry.snapshot)
+    fields = [
+        msgspec.structs.replace(field, default=value) if field.name == "name" else field
+        for field in snapshot.schema.fields
+    ]
+    schema = msgspec.structs.replace(snapshot.schema, fields=tuple(fields))
+    new = msgspec.structs.replace(snapshot, schema=schema, parents=(entry.snapshot,))
+    return TableEntry(snapshot=SnapshotId(objects.put(new)))
 
 
 def test_a_merge_with_new_commits_on_both_sides_is_reverted(

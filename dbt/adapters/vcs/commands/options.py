@@ -67,10 +67,14 @@ def with_options(text: str, settings: Settings) -> str:
     So a command works as it is printed, wherever the caller was told of it. Secrets among the
     options are left out.
     """
-    own, more = chosen_options(settings), _words(_target_options(settings))
-    # As functions, since a folder's name may have a backslash.
-    text = _VERB.sub(lambda found: f"{found[0]}{own} " if own else found[0], text)
+    text, more = with_words(text, chosen_options(settings)), _words(_target_options(settings))
     return _DBT.sub(lambda found: f"{found[0]} {more}" if more else found[0], text)
+
+
+def with_words(text: str, own: str) -> str:
+    """Return a message whose dbt-vcs commands have these options; a second time adds nothing."""
+    # A function, since a folder's name may have a backslash.
+    return _VERB.sub(lambda found: f"{found[0]}{own} " if own else found[0], text)
 
 
 def chosen_options(settings: Settings) -> str:

@@ -16,7 +16,7 @@ import msgspec
 from dbt.adapters.vcs.changes.diffs.row_facts import ColumnPatterns
 from dbt.adapters.vcs.commands.diff import read_ends, resolved
 from dbt.adapters.vcs.commands.layout import Block, counted, line, size
-from dbt.adapters.vcs.commands.options import chosen_options
+from dbt.adapters.vcs.commands.options import chosen_options, with_words
 from dbt.adapters.vcs.commands.output import json_lines, print_lines
 from dbt.adapters.vcs.commands.review_report import (
     RelationReview,
@@ -116,9 +116,14 @@ def review(
     diff = f"dbt-vcs diff {commits}"
     relations = _relations(repository, items, diff, request)
     changed = [item.name for item in found.relations]
-    verdict = verdict_of(repository, base, head, changed, rules, request.options)
+    verdict = verdict_of(repository, base, head, changed, rules, request.options, request.patterns)
     damaged = tuple(f"{item.name}: {item.note}" for item in relations if item.cause == "unknown")
-    verdict = replace(verdict, warnings=(*verdict.warnings, *damaged))
+    own = request.options.strip()
+    verdict = replace(
+        verdict,
+        reasons=tuple(with_words(text, own) for text in verdict.reasons),
+        warnings=tuple(with_words(text, own) for text in (*verdict.warnings, *damaged)),
+    )
     touched = {item.name for item in relations}
     return Review(
         repository=repository.uri,

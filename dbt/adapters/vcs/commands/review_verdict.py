@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 from shlex import quote
 from typing import Final
 
+from dbt.adapters.vcs.changes.diffs.row_facts import ColumnPatterns
 from dbt.adapters.vcs.changes.merges.approvals import approvals_of
 from dbt.adapters.vcs.changes.merges.branch_landing import check_terms
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import Terms
 from dbt.adapters.vcs.changes.merges.conflicts.policy import OnStale, Policy
-from dbt.adapters.vcs.changes.merges.contracts import contract_outcomes
+from dbt.adapters.vcs.changes.merges.contracts import ContractOutcome, contract_outcomes
 from dbt.adapters.vcs.changes.merges.merge_plan import MergePlan, Work, plan_merge
 from dbt.adapters.vcs.changes.merges.project_rules import Contract
 from dbt.adapters.vcs.changes.merges.stale_by_merge import (
@@ -35,12 +36,13 @@ from dbt.adapters.vcs.commands.status import DONE_WITH
 from dbt.adapters.vcs.core.branches import Branch, Protection
 from dbt.adapters.vcs.core.errors import ConflictError, UnsupportedError, VcsError
 from dbt.adapters.vcs.core.ids import CommitId
-from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.table.limits import TooLargeError
 from dbt.adapters.vcs.workspace.run_branch import evidence, run_of
 
 _STATES: Final[dict[bool | None, TestState]] = {True: "passed", False: "failed", None: "not_run"}
+_KEPT_OUT: Final = "both sides declared columns differently, some of which stay out of reviews"
 _ORDER: Final[tuple[TestState, ...]] = ("failed", "not_run", "passed")
 
 
@@ -68,6 +70,7 @@ def verdict_of(
     changed: Sequence[RelationName],
     rules: MergeRules,
     options: str = "",
+    patterns: ColumnPatterns | None = None,
 ) -> ReviewVerdict:
     """Return whether a revision can be merged into a branch as things are now.
 
@@ -80,6 +83,7 @@ def verdict_of(
         changed: The relations that differ.
         rules: What the project says of merges.
         options: What commands take to find the repository, each option after a space.
+        patterns: Columns whose values stay out of every text; None for none.
     """
     runs = tuple(_blocking_runs(repository, head, options))
     branch = named_branch(repository, base)
@@ -99,12 +103,15 @@ def verdict_of(
     try:
         plan = _plan(repository, branch, head, rules)
     except VcsError as error:
-        return replace(facts, reasons=(_why_not(error, head, base, options),))
+        return replace(facts, reasons=(_why_not(error, head, base),))
+    plan = _without_values(repository, plan, patterns or ColumnPatterns())
     contracts = sorted(
         # What conflicts will become isn't known yet.
         contract_outcomes(repository, rules.contracts, plan) if not plan.clashes else [],
         key=lambda item: item.is_met,
     )
+    if patterns is not None:
+        contracts = [_without_rows(repository, plan, item, patterns) for item in contracts]
     broken = (item.text + "." for item in contracts if not item.is_met)
     reasons = (*_reasons(repository, plan, branch, rules), *broken)
     # A merge with conflicts doesn't land, so it makes nothing stale.
@@ -147,11 +154,50 @@ def _plan(repository: Repository, branch: Branch, head: str, rules: MergeRules) 
     return plan_merge(repository, work, branch, tables)
 
 
-def _why_not(error: VcsError, head: str, base: str, options: str) -> str:
+def _without_values(
+    repository: Repository, plan: MergePlan, patterns: ColumnPatterns
+) -> MergePlan:
+    """Return a plan whose conflicts of columns tell nothing of those that stay out."""
+    return replace(
+        plan,
+        clashes=tuple(
+            replace(item, message=_KEPT_OUT)
+            if item.kind == "schema" and _names_kept_out(repository, plan, item.name, patterns)
+            else item
+            for item in plan.clashes
+        ),
+    )
+
+
+def _without_rows(
+    repository: Repository, plan: MergePlan, item: ContractOutcome, patterns: ColumnPatterns
+) -> ContractOutcome:
+    """Return an outcome that names no row by a key that stays out."""
+    schema, _, identifier = item.relation.partition(".")
+    name = RelationName(schema, identifier)
+    if item.is_met or not _names_kept_out(repository, plan, name, patterns):
+        return item
+    text = f"{item.relation} breaks {item.contract}: {item.found}, and the limit is {item.limit}"
+    return replace(item, text=text)
+
+
+def _names_kept_out(
+    repository: Repository, plan: MergePlan, name: RelationName, patterns: ColumnPatterns
+) -> bool:
+    """Return whether a column of some version of a relation stays out of reviews."""
+    names: set[str] = set()
+    for commit in (plan.base, plan.target.head, plan.work.commit):
+        entry = repository.tree(commit).entry(name)
+        if isinstance(entry, TableEntry):
+            names.update(repository.objects.snapshot(entry.snapshot).schema.names)
+    return any(patterns.of([name], names))
+
+
+def _why_not(error: VcsError, head: str, base: str) -> str:
     if isinstance(error, TooLargeError | UnsupportedError):
         return (
             f"Whether rows conflict isn't known without Spark: {error} To find out: "
-            f"dbt-vcs merge {quote(head)} {quote(base)} --dry-run{options}"
+            f"dbt-vcs merge {quote(head)} {quote(base)} --dry-run"
         )
     return str(error)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -14,6 +14,9 @@ from dbt.adapters.vcs.commands.failure import failing_plainly, told_of
 from dbt.adapters.vcs.commands.options import common_options, current_settings, with_options
 from dbt.adapters.vcs.commands.signatures import command_of
 from dbt.adapters.vcs.core.errors import VcsError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 _FILES: Final = {"promote": "merge", "upgrade": "init"}
 """Where a command is that is not in the file of its name."""
@@ -79,6 +82,17 @@ class RootGroup(click.Group):
             hint = f" {told}." if told else meant or " To list them: dbt-vcs --help"
             raise click.UsageError(f"There is no command {word!r}.{hint}", ctx)
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        """Return the commands and options that begin like a word, without loading a command."""
+        from click.shell_completion import CompletionItem
+
+        found = [
+            CompletionItem(name, help=told)
+            for name, told in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return found + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands' help without loading the commands."""

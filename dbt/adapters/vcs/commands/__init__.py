@@ -60,6 +60,7 @@ GROUPS: Final = {
         "fsck": "Check for missing or damaged files.",
         "repair": "Show what is damaged and what can be done about it, or do it.",
         "upgrade": "Give a repository of an older version the newest format.",
+        "completion": "Print a script with which a shell completes command lines.",
         "prepare": "Let Spark start sooner on this machine.",
     },
 }

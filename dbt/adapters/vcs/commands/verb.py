@@ -219,7 +219,8 @@ def _param(parameter: inspect.Parameter) -> click.Parameter:
         kind, said = get_args(kind)
         more = said if isinstance(said, Option) else Option(said)
     is_list = get_origin(kind) is tuple
-    settings: dict[str, Any] = {"required": parameter.default is parameter.empty}
+    is_required = parameter.default is parameter.empty
+    settings: dict[str, Any] = {"required": is_required, "shell_complete": _known_names}
     if get_origin(kind) in (Union, UnionType):
         # `int | None`: None only says that it need not be given.
         kind = next(each for each in get_args(kind) if each is not type(None))
@@ -241,6 +242,13 @@ def _param(parameter: inspect.Parameter) -> click.Parameter:
     if kind is bool:
         settings |= {"is_flag": True, "required": False}
     return click.Option([*names, parameter.name], help=more.help, **{**settings, **more.settings})
+
+
+def _known_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+    # Its module needs a session, which is not loaded for help.
+    from dbt.adapters.vcs.commands.known_names import known_names
+
+    return known_names(ctx, param, incomplete)
 
 
 _SOURCES: Final = (ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP)

@@ -28,24 +28,12 @@ from dbt.adapters.vcs.sql.syntax.lexer import quote_name, quote_text
 from dbt.adapters.vcs.sql.syntax.names import split_list
 from dbt.adapters.vcs.table.exact_values import Given
 
-# dbt creates the repository and runs SQL by itself, a copy is of no project nor is a machine, a
-# server doesn't end with an invocation of dbt, a job of CI and a run of many commands are around
+# dbt creates the repository and runs SQL by itself, a copy, a machine or a shell is of no project,
+# a server doesn't end with an invocation of dbt, a job of CI and a run of many commands are around
 # dbt, and rows or a review on standard output would be mixed with dbt's log.
-_NOT_IN_DBT: Final = frozenset(
-    {
-        "init",
-        "sql",
-        "copy",
-        "pr",
-        "prepare",
-        "run",
-        "serve",
-        "cat",
-        "docs",
-        "review",
-        "ui",
-        "upgrade",
-    }
+_NOT_IN_DBT: Final = (
+    *("init", "sql", "copy", "pr", "prepare", "completion"),
+    *("run", "serve", "cat", "docs", "review", "ui", "upgrade"),
 )
 
 

@@ -165,6 +165,8 @@ def test_a_text_of_ten_megabytes_is_cut_on_each_page(
         assert found.status_code in (200, 400), (address[:80], found.status_code)
         assert len(found.text) < 300_000, address[:80]
     assert "(10,000,000 characters)" in browser.get("/log").text
+    found = browser.get("/review", params={"head": BRANCH})
+    assert found.status_code == 200 and len(found.text) < 300_000
 
 
 def test_the_log_draws_every_branch_and_where_they_part(get: Get, warehouse: Warehouse) -> None:

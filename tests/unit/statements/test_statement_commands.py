@@ -56,6 +56,8 @@ def test_what_goes_to_spark(case: str) -> None:
 
 
 REFUSED = {
+    "create or replace schema s": "create schema if not exists",
+    "create or replace database s comment 'x'": "drop schema ... cascade",
     "load data inpath '/x' into table t": "insert into t select",
     "optimize t zorder by (a)": "cluster by",
     "vacuum t": "collected by `dbt-vcs gc`",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError, UnsupportedError
 from dbt.adapters.vcs.core.model import RelationName
@@ -98,6 +99,19 @@ def _read_create_schema(cursor: TokenCursor) -> CreateSchema:
             cursor.fail("a clause of `create schema`")
     return CreateSchema(
         name=name, if_not_exists=if_not_exists, comment=comment, properties=properties
+    )
+
+
+@reads("create or replace schema", "create or replace database", "create or replace namespace")
+def _refuse_replace(cursor: TokenCursor) -> NoReturn:
+    """Refuse what Spark does not have: it would drop the schema's tables.
+
+    Raises:
+        UnsupportedError: Always.
+    """
+    raise UnsupportedError(
+        "`create or replace schema` is not supported: Spark does not have it. Write create schema "
+        "if not exists; to begin with an empty schema, drop it before (drop schema ... cascade)."
     )
 
 

@@ -153,6 +153,21 @@ def summarize_conflicts(repository: Repository, merge: OpenMerge) -> tuple[Confl
     return tuple(sorted(found, key=lambda item: item.relation))
 
 
+def conflicts_left(repository: Repository, merge: OpenMerge) -> int:
+    """Return how many conflicts of a merge are unresolved, in all relations."""
+    # Of all relations, since only a merge without any can be continued.
+    return sum(item.conflicts - item.resolved for item in summarize_conflicts(repository, merge))
+
+
+def left_line(left: int, target: str) -> Block:
+    """Return the line that says what is left of a merge into a branch, and the next step."""
+    return line(
+        f"{left:,} left."
+        if left
+        else f"No conflict is left. To finish the merge: dbt-vcs merge --continue {quote(target)}"
+    )
+
+
 def relation_of(text: str) -> RelationName:
     """Return the relation; a bare schema name means the schema's own properties."""
     schema, _, identifier = text.lower().partition(".")
@@ -222,10 +237,7 @@ def _rows_grid(report: OpenMergeReport) -> Grid:
 def _next_steps(report: OpenMergeReport) -> Iterator[Block]:
     """Yield how to resolve what is left: whole relations one by one, rows by table."""
     if not report.left:
-        yield line(
-            f"No conflict is left. To finish the merge: dbt-vcs merge --continue "
-            f"{quote(report.target)}"
-        )
+        yield left_line(0, report.target)
         return
     for item in report.relations:
         if item.whole and not item.resolved:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from shlex import quote
 from typing import Annotated, Any, Final
 
 import click
@@ -12,9 +12,8 @@ import pyarrow as pa
 
 from dbt.adapters.vcs.changes.merges.conflicts import decisions
 from dbt.adapters.vcs.changes.merges.conflicts.choices import RowChoice
-from dbt.adapters.vcs.changes.merges.conflicts.open_merges import OpenMerge
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice, Order, cell_of
-from dbt.adapters.vcs.commands.conflicts import relation_of, summarize_conflicts
+from dbt.adapters.vcs.commands.conflicts import conflicts_left, left_line, relation_of
 from dbt.adapters.vcs.commands.layout import Block, counted, line
 from dbt.adapters.vcs.commands.options import Pair
 from dbt.adapters.vcs.commands.session import CommandSession
@@ -128,21 +127,6 @@ def undo_decision(
     return UndoneDecision(what=what, author=by, left=conflicts_left(repository, merge))
 
 
-def conflicts_left(repository: Repository, merge: OpenMerge) -> int:
-    """Return how many conflicts of a merge are unresolved, in all relations."""
-    # Of all relations, since only a merge without any can be continued.
-    return sum(item.conflicts - item.resolved for item in summarize_conflicts(repository, merge))
-
-
-def left_line(left: int, target: str) -> Block:
-    """Return the line that says what is left of a merge into a branch, and the next step."""
-    return line(
-        f"{left:,} left."
-        if left
-        else f"No conflict is left. To finish the merge: dbt-vcs merge --continue {quote(target)}"
-    )
-
-
 def _resolved_text(resolution: Resolution, target: str) -> Iterator[Block]:
     yield line(f"Resolved {counted(resolution.count, 'conflict')} with {resolution.what}.")
     if resolution.why:
@@ -161,6 +145,7 @@ def _check_resolve(
     target: str | None,
     all: bool,
     undo: bool,
+    interactive: bool,
     set: Iterable[tuple[str, object]],
     nulls: Sequence[str],
     **_: object,
@@ -169,6 +154,14 @@ def _check_resolve(
         check_only("--undo", "relation", "target", "undo")
         if relation and target:
             raise click.UsageError("--undo takes only the target.")
+        return
+    if interactive:
+        check_only("-i", "relation", "target", "all", "interactive")
+        if not sys.stdin.isatty():
+            raise click.UsageError(
+                "-i asks about each conflict on a terminal, and standard input is none. Decide "
+                "with --with, --cell or --set, or call it in a terminal."
+            )
         return
     # With --all, the only name is that of the target.
     if (relation and target) if all else relation is None:
@@ -223,11 +216,15 @@ def resolve_command(
     all: Annotated[bool, "All unresolved conflicts of every relation."] = False,
     again: Annotated[bool, "Also change earlier choices."] = False,
     undo: Annotated[bool, "Take back the last choice; again for the one before."] = False,
+    interactive: Annotated[
+        bool, Option("Ask about each conflict; needs a terminal.", "-i")
+    ] = False,
 ) -> None:
     """Resolve conflicts of RELATION by side, by rule, or with values of a row.
 
     TARGET is the branch that is merged into, by default that of the dbt profile, else the default
-    branch; with --all and --undo it is the only name.
+    branch; with --all and --undo it is the only name. With -i, RELATION may be
+    left out.
 
     Applies to all unresolved conflicts, or with --key to those of the key, even if resolved
     before. With --set and --cell, the other columns come from the side given by --with, otherwise
@@ -241,6 +238,15 @@ def resolve_command(
         return
     if all:
         relation, target = None, relation or target
+    if interactive:
+        # It loads what draws tables, which no other form needs.
+        from dbt.adapters.vcs.commands.resolve_interactive import resolve_interactively
+
+        if relation and not target and "." not in relation:
+            # All names of relations have a schema.
+            relation, target = None, relation
+        resolve_interactively(session, target or session.branch, relation)
+        return
     chosen = RowChoice(
         choice=None if choice is None else _choice(choice),
         by=by,

@@ -318,7 +318,9 @@ _FORMS: Final[Mapping[str, Form]] = {
     ),
     "log": Form(replaced=("table",)),
     "resolve": Form(
-        replaced=("all", "nulls"), modes={"all": "no relation", "nulls": "set"}, convert=_resolve
+        replaced=("all", "nulls", "interactive"),
+        modes={"all": "no relation", "nulls": "set"},
+        convert=_resolve,
     ),
 }
 """By command."""

@@ -25,13 +25,14 @@ _HOST: Final = "127.0.0.1"
 def site_app(session: CommandSession, *, token: str, port: int) -> ASGIApp:
     """Return the application of all pages, which answers at a port of this machine."""
     # Starlette and the templates are slow to import, and help doesn't need them.
+    from dbt.adapters.vcs.commands.ui_conflicts import ConflictPages
     from dbt.adapters.vcs.commands.ui_pages import HistoryPages
     from dbt.adapters.vcs.commands.ui_review import ReviewPages
     from dbt.adapters.vcs.commands.ui_site import UiSite, ui_app
     from dbt.adapters.vcs.commands.ui_tables import TablePages
 
     site = UiSite(session, token=token, port=port)
-    kinds = (HistoryPages, TablePages, ReviewPages)
+    kinds = (HistoryPages, TablePages, ReviewPages, ConflictPages)
     return ui_app(site, [route for pages in kinds for route in pages(site).routes()])
 
 

@@ -45,6 +45,9 @@ class ReviewPages:
                 from_merge_base="direct" not in request.query_params,
             )
         branch = named_branch(repository, head)
+        # Of two commits by their ids, nothing would move.
+        is_whole = "direct" not in request.query_params
+        into = named_branch(repository, base) if is_whole else None
         mine = branch is not None and any(
             item.author == session.author
             for item in approvals_of(repository, branch.name, found.head.commit)
@@ -56,6 +59,9 @@ class ReviewPages:
             branch=branch.name if branch is not None else None,
             author=session.author,
             is_mine=mine,
+            into=into.name if into is not None else None,
+            promotes=into is not None
+            and (into.protection or session.rules.protection_of(into.name)) is not None,
         )
 
     def approve(self, request: Request, form: Form) -> Response:

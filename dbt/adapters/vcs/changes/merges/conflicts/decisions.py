@@ -213,6 +213,35 @@ def _whole_text(merge: OpenMerge, name: RelationName) -> str:
     )
 
 
+class LastDecision(NamedTuple):
+    """The decision that `undo` would take back.
+
+    Attributes:
+        what: What it was, the message of its commit.
+        author: Who made it.
+        head: Its commit, the head of the merge's branch.
+        before: The commit to go back to.
+        state: The state of the merge's branch at that time.
+    """
+
+    what: str
+    author: str
+    head: CommitId
+    before: CommitId
+    state: Mapping[str, str]
+
+
+def last_decision(repository: Repository, merge: OpenMerge) -> LastDecision | None:
+    """Return the last decision of a merge; None if there is none that can be taken back."""
+    last = repository.objects.commit(merge.head)
+    before = last.parents[0] if last.parents else None
+    state = None if before is None else _state_at(repository, merge.branch, before)
+    if before is None or state is None:
+        return None
+    what = last.message.partition("\n")[0]
+    return LastDecision(what, last.author, merge.head, before, state)
+
+
 class Undone(NamedTuple):
     """A decision that was taken back.
 
@@ -253,32 +282,28 @@ def undo(
     )
     if seen not in (None, branch.head):
         raise moved
-    last = repository.objects.commit(branch.head)
-    before = last.parents[0] if last.parents else None
-    state = None if before is None else _state_at(repository, branch, before)
-    if before is None or state is None:
+    last = last_decision(repository, merge)
+    if last is None:
         raise InputError(
             f"Nothing is decided yet of the merge of {merge.source!r} into {target!r}, or it was "
             "decided before the merge was last continued. To decide again: dbt-vcs resolve "
             f"RELATION {quote(target)} --again --with ours"
         )
     # The branch no longer shows it, so a collection may be about to take it.
-    hold_commit(repository, before, author=author)
+    hold_commit(repository, last.before, author=author)
     now = repository.move_branch(
-        branch, before, author=author, action="undo", note=last.message, state=state
+        branch, last.before, author=author, action="undo", note=last.what, state=last.state
     )
     if now is None:
         raise moved
     found = open_merge_of(now)
     assert found is not None
-    return Undone(found, last.message.partition("\n")[0], last.author)
+    return Undone(found, last.what, last.author)
 
 
-def _state_at(
-    repository: Repository, branch: Branch, commit: CommitId
-) -> Mapping[str, str] | None:
+def _state_at(repository: Repository, branch: str, commit: CommitId) -> Mapping[str, str] | None:
     """Return the last state that a merge's branch had at a commit; None if it held no merge."""
-    for ref in repository.refs.moves("heads", branch.name):
+    for ref in repository.refs.moves("heads", branch):
         if ref.move.commit == commit:
             return ref.move.state if is_open_merge(ref.move.state) else None
         # Below are the moves of an earlier merge.

@@ -1,0 +1,302 @@
+"""The pages of `dbt-vcs ui` that resolve the conflicts of a merge.
+
+They decide as `dbt-vcs resolve` does, and continue, abort and begin merges as `dbt-vcs merge` and
+`promote` do. Whoever sends a decision says what they saw: a row that somebody else decided
+meanwhile is shown again instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+from urllib.parse import urlencode
+
+import pyarrow as pa
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from dbt.adapters.vcs.changes.merges.conflicts import decisions
+from dbt.adapters.vcs.changes.merges.conflicts.choices import RowChoice
+from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import SIDES, ConflictTable
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import (
+    PREFIX,
+    OpenMerge,
+    Terms,
+    find_open_merge,
+    open_merges,
+    tables_of,
+)
+from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice, Order, cell_of
+from dbt.adapters.vcs.commands.conflict_rows import ConflictRow, conflict_rows
+from dbt.adapters.vcs.commands.conflicts import conflicts_left, list_conflicts, relation_of
+from dbt.adapters.vcs.commands.merge import (
+    abort_merge,
+    merge_request,
+    noted_continuation,
+    noted_merge,
+)
+from dbt.adapters.vcs.commands.resolve import resolve
+from dbt.adapters.vcs.commands.ui_site import Form, UiSite, asked, asked_number, posting
+from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
+from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.table.exact_values import Given
+
+_ROWS: Final = 20
+"""Conflicts of a page."""
+
+_COLUMNS: Final = 60
+"""Columns that nobody changed, of which a row shows the first."""
+
+_MOST: Final = 1_000_000
+"""The furthest that a page goes into a list."""
+
+_SIDES: Final[Mapping[str, Choice]] = {
+    item.value: item for item in Choice if item is not Choice.CUSTOM
+}
+
+
+class ConflictPages:
+    """A waiting merge, the conflicts of one relation, and what can be done about them."""
+
+    def __init__(self, site: UiSite) -> None:
+        self._site = site
+        self._repository = site.repository
+
+    def routes(self) -> list[Route]:
+        """Return the pages."""
+        self._site.menu.append(("Merges", "/merge"))
+        return [
+            Route("/merge", self.merge),
+            Route("/conflicts", self.conflicts),
+            Route("/conflicts/decide", posting(self.decide), methods=["POST"]),
+            Route("/conflicts/undo", posting(self.undo), methods=["POST"]),
+            Route("/merge/begin", posting(self.begin), methods=["POST"]),
+            Route("/merge/continue", posting(self.go_on), methods=["POST"]),
+            Route("/merge/abort", posting(self.abort), methods=["POST"]),
+        ]
+
+    def merge(self, request: Request) -> Response:
+        """Return the page of the merge that waits to go into a branch, or of all that wait."""
+        into = request.query_params.get("into")
+        waiting = open_merges(self._repository)
+        if into is None and len(waiting) == 1:
+            into = waiting[0].target
+        if into is None:
+            return self._site.page("merges.html.j2", merges=waiting)
+        return self._merge_page(into)
+
+    def _merge_page(self, into: str, said: str = "", status: int = 200) -> Response:
+        report = list_conflicts(self._repository, into)
+        found = next((m for m in open_merges(self._repository) if m.target == into), None)
+        return self._site.page(
+            "merge.html.j2",
+            status=status,
+            into=into,
+            report=report,
+            merge=found,
+            author=self._site.session().author,
+            last=None if found is None else decisions.last_decision(self._repository, found),
+            said=said,
+            choices=tuple(_SIDES),
+        )
+
+    def conflicts(self, request: Request) -> Response:
+        """Return a part of the conflicts of a relation: the open ones, or with `all` all."""
+        given = request.query_params
+        return self._conflicts_page(
+            asked(request, "into"),
+            asked(request, "name"),
+            skip=asked_number(given, "skip", 0, _MOST),
+            is_all="all" in given,
+        )
+
+    def _conflicts_page(
+        self,
+        into: str,
+        name: str,
+        *,
+        skip: int = 0,
+        is_all: bool = False,
+        said: str = "",
+        status: int = 200,
+        form: Form | None = None,
+    ) -> Response:
+        waiting = find_open_merge(self._repository, into)
+        table = self._table(waiting, relation_of(name))
+        places = [place for place, made in enumerate(table.resolutions) if is_all or made is None]
+        # What was on a page may have been decided.
+        skip = min(skip, max(len(places) - 1, 0) // _ROWS * _ROWS)
+        shown = places[skip : skip + _ROWS]
+        return self._site.page(
+            "conflicts.html.j2",
+            status=status,
+            into=into,
+            name=name,
+            merge=waiting,
+            total=len(table.rows),
+            open=table.open,
+            left=conflicts_left(self._repository, waiting),
+            rows=conflict_rows(table, shown),
+            places={column: place for place, column in enumerate(table.columns)},
+            free=list(table.results),
+            most=_COLUMNS,
+            sides=tuple(SIDES),
+            choices=tuple(_SIDES) if table.key else ("ours", "theirs", "base"),
+            last=decisions.last_decision(self._repository, waiting),
+            skip=skip,
+            is_all=is_all,
+            earlier=max(skip - _ROWS, 0) if skip else None,
+            later=skip + _ROWS if skip + _ROWS < len(places) else None,
+            said=said,
+            # What was typed for the row that was refused.
+            sent=form if form is not None else Form(),
+        )
+
+    def _table(self, waiting: OpenMerge, name: RelationName) -> ConflictTable:
+        tables = tables_of(self._repository, waiting)
+        if name not in tables:
+            raise NotFoundError(
+                f"{name} has no rows in conflict; expected one of: "
+                f"{', '.join(sorted(map(str, tables))) or 'none'}."
+            )
+        return tables[name]
+
+    def decide(self, request: Request, form: Form) -> Response:
+        """Record a decision about a row, a relation, or all of a merge; then show what is left."""
+        into, name = form.get("into"), form.get("name")
+        if not into or name is None:
+            raise InputError("The page did not say what is decided. Reload it.")
+        is_all, skip = "all" in form, asked_number(form, "skip", 0, _MOST)
+        has_rows = "skip" in form
+        try:
+            chosen = self._chosen(into, name, form)
+            with self._site.writing() as session:
+                done = resolve(self._repository, into, name or None, chosen, author=session.author)
+            said = f"Decided {done.count:,}. Some are left open. {done.why}" if done.why else ""
+            status = 200
+        except (InputError, ConflictError) as error:
+            said, status = str(error), 409 if isinstance(error, ConflictError) else 400
+        if has_rows and said:
+            # On the page itself, where the choice can be mended.
+            return self._conflicts_page(
+                into, name, skip=skip, is_all=is_all, said=said, status=status, form=form
+            )
+        if said:
+            return self._merge_page(into, said, status)
+        if not has_rows:
+            return _back("/merge", into=into)
+        return _back("/conflicts", into=into, name=name, skip=skip, all="1" if is_all else None)
+
+    def _chosen(self, into: str, name: str, form: Form) -> RowChoice:
+        take = form.get("take", "")
+        if "place" not in form:
+            if take == "order":
+                return RowChoice(choice=_order(form.get("order", "")), by=form.get("by", ""))
+            if take == "column":
+                cells = {form.get("column", ""): cell_of(form.get("cell", ""))}
+                return RowChoice(cells=cells)
+            return RowChoice(choice=Choice.of(form.get("side", take)))
+        rows = {asked_number(form, "place", 0, _MOST): form.get("mark", "")}
+        if take != "cells":
+            return RowChoice(choice=Choice.of(take), rows=rows)
+        table = self._table(find_open_merge(self._repository, into), relation_of(name))
+        return _by_cells(table, rows, form)
+
+    def undo(self, request: Request, form: Form) -> Response:
+        """Take back the last decision that the page showed."""
+        into, seen = form.get("into"), form.get("seen")
+        if not into or not seen:
+            raise InputError("The page did not say what is taken back. Reload it.")
+        try:
+            with self._site.writing() as session:
+                decisions.undo(self._repository, into, author=session.author, seen=CommitId(seen))
+        except (InputError, ConflictError) as error:
+            return self._merge_page(into, str(error), 409)
+        if name := form.get("name"):
+            return _back("/conflicts", into=into, name=name)
+        return _back("/merge", into=into)
+
+    def begin(self, request: Request, form: Form) -> Response:
+        """Merge what a review showed into its base, or promote it; conflicts are then shown."""
+        base, head, at = form.get("base"), form.get("head"), form.get("at")
+        if not base or not head or not at:
+            raise InputError("The page did not say what is merged. Reload the review.")
+        if self._repository.resolve(head) != self._repository.resolve(at):
+            raise ConflictError(
+                f"{head!r} moved after the review was made. Nothing was changed. Look at it again."
+            )
+        with self._site.writing() as session:
+            terms = Terms(promotes="promote" in form)
+            before = self._repository.find_branch(PREFIX + base)
+            try:
+                done = noted_merge(session, head, base, merge_request(session, base, terms))
+            except ConflictError:
+                kept = self._repository.find_branch(PREFIX + base)
+                # Refused for another reason, it leaves an earlier merge that waits as it was.
+                if kept is None or kept == before:
+                    raise
+                return _back("/merge", into=base)
+        return _back("/commit", at=str(done.after or base))
+
+    def go_on(self, request: Request, form: Form) -> Response:
+        """Continue a merge, as `dbt-vcs merge --continue` does."""
+        into = form.get("into")
+        if not into:
+            raise InputError("The page did not say which merge to continue. Reload it.")
+        try:
+            with self._site.writing() as session:
+                done = noted_continuation(session, into)
+        except (InputError, ConflictError) as error:
+            # New conflicts are kept with the others, and tests may be missing.
+            return self._merge_page(into, str(error), 409)
+        return _back("/commit", at=str(done.after or into))
+
+    def abort(self, request: Request, form: Form) -> Response:
+        """Abort a merge; its target is not changed."""
+        into = form.get("into")
+        if not into:
+            raise InputError("The page did not say which merge to abort. Reload it.")
+        with self._site.writing() as session:
+            abort_merge(self._repository, into, author=session.author)
+        return _back("/merge", into=into)
+
+
+def _back(path: str, **values: str | int | None) -> Response:
+    given = {name: value for name, value in values.items() if value is not None}
+    return RedirectResponse(f"{path}?{urlencode(given)}", 303)
+
+
+def _order(text: str) -> Order:
+    known = {item.value: item for item in Order}
+    if text not in known:
+        raise InputError(f"Found {text[:40]!r} as a rule; expected one of {', '.join(known)}.")
+    return known[text]
+
+
+def _by_cells(table: ConflictTable, rows: Mapping[int, str], form: Form) -> RowChoice:
+    """Return the choice of a row's cells and typed values; columns are named by their place."""
+    cells: dict[str, Any] = {}
+    values: dict[str, Given] = {}
+    for place, column in enumerate(table.columns):
+        word = form.get(f"cell-{place}", "")
+        if word == "own":
+            # Browsers send line breaks as two characters.
+            text = form.get(f"value-{place}", "").replace("\r\n", "\n")
+            values[column] = pa.scalar(None) if f"null-{place}" in form else text
+        elif word and word != "keep":
+            cells[column] = cell_of(word)
+    if not (cells or values):
+        raise InputError("No cell of the row is chosen. Choose one, or take a whole row.")
+    start: Choice | None = None
+    (row,) = conflict_rows(table, [place for place in rows if place < len(table.rows)]) or (None,)
+    if row is not None:
+        start = _only_side(row)
+    return RowChoice(choice=start, cells=cells, values=values, rows=rows)
+
+
+def _only_side(row: ConflictRow) -> Choice | None:
+    """Return the side that has the row if the other one deleted it; None if both have it."""
+    present = [side for side in (Choice.OURS, Choice.THEIRS) if row.has[side]]
+    return present[0] if len(present) == 1 else None

@@ -92,7 +92,7 @@ def run_template(
     item: dict[str, Any] = TEMPLATE[name]
     given = {**TEMPLATE[item["extends"]]["variables"], **env, **variables}
     own = {
-        key: re.sub(r"\$(\w+)", lambda found: given[found[1]], str(text))
+        key: re.sub(r"\$\{?(\w+)\}?", lambda found: given[found[1]], str(text))
         for key, text in given.items()
     }
     job = Job()

@@ -506,6 +506,22 @@ def test_a_redirect_gets_no_token(
         assert not other.seen
 
 
+def test_a_token_that_was_pasted_with_a_line_break_works_and_is_not_shown(
+    pr: Call,
+    warehouse: Warehouse,
+    host: CodeHost,
+    name: str,
+    kind: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    variable = {"github": "GITHUB_TOKEN", "gitlab": "GITLAB_TOKEN"}[kind]
+    monkeypatch.setenv(variable, f"{SECRET}\r\n")
+    built(pr, warehouse, name, a="2")
+    assert host.tokens == {SECRET}
+    monkeypatch.setenv(variable, f"{SECRET}\n{SECRET}")
+    assert "character that no token has" in pr("report").stderr
+
+
 def test_damage_leaves_no_comment_that_is_out_of_date(
     pr: Call, warehouse: Warehouse, host: CodeHost, name: str, folder: Path
 ) -> None:

@@ -187,6 +187,9 @@ class _Api:
         request = Request(f"{self.base}{path}", data=data, method=method)
         request.add_header("Content-Type", "application/json")
         for name, value in self.headers.items():
+            if not (value.isascii() and value.isprintable()):
+                # Python's own message would show the value.
+                raise HostError("The token has a character that no token has, as a line break is.")
             request.add_unredirected_header(name, value)
         try:
             with build_opener(_Unredirected).open(request, timeout=_SECONDS) as answer:

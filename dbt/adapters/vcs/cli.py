@@ -22,22 +22,36 @@ _FILES: Final = {"promote": "merge", "upgrade": "init"}
 """Where a command is that is not in the file of its name."""
 
 
+_NO_CHECKOUT: Final = (
+    "Branches are chosen, not checked out: set branch in the dbt profile, or give --target. To "
+    "create one: dbt-vcs branch create NAME"
+)
+_TABLES: Final = "To list tables: dbt-vcs du. To read one: dbt-vcs cat TABLE"
 _GIT: Final = {
     "add": "Nothing is staged: each statement and each dbt run lands by itself",
-    "checkout": "Branches are chosen, not checked out: set branch in the dbt profile, or give "
-    "--target. To create one: dbt-vcs branch create NAME. To have old rows back: dbt-vcs restore "
-    "RELATION --to REVISION",
+    "checkout": f"{_NO_CHECKOUT}. To have old rows back: dbt-vcs restore RELATION --to REVISION",
     "commit": "Nothing waits to be committed: each statement and each dbt run lands by itself",
+    "config": "Settings are in the dbt profile and in vcs.yml. To see what holds: dbt-vcs status",
+    "describe": "To see a commit with its tags: dbt-vcs show REVISION",
     "fetch": "A repository is shared, so nothing is fetched",
+    "ls": _TABLES,
+    "ls-files": _TABLES,
+    "ls-tree": _TABLES,
+    "mv": "Tables are renamed with SQL: dbt-vcs sql 'alter table a rename to b'",
     "pull": "A repository is shared, so nothing is pulled. To have what another branch has: "
     "dbt-vcs merge SOURCE TARGET",
     "push": "A repository is shared, so nothing is pushed. To publish a branch: dbt-vcs promote "
     "SOURCE TARGET",
     "rebase": "History is not moved. To have what another branch has: dbt-vcs merge SOURCE TARGET",
+    "remote": "A repository is shared, so it has no remotes. To see where it is: dbt-vcs status",
     "reset": "History is kept. To have an earlier state back: dbt-vcs restore --all --to REVISION",
+    "rev-parse": "To see the commit of a revision: dbt-vcs show REVISION",
+    "rm": "Tables are dropped with SQL: dbt-vcs sql 'drop table a'",
+    "shortlog": "To list commits: dbt-vcs log",
     "stash": "Nothing is left uncommitted. To keep a state by name: dbt-vcs tag create NAME",
-    "switch": "Branches are chosen, not checked out: set branch in the dbt profile, or give "
-    "--target. To create one: dbt-vcs branch create NAME",
+    "switch": _NO_CHECKOUT,
+    "version": "To see the version: dbt-vcs --version",
+    "worktree": _NO_CHECKOUT,
 }
 """What to type for git's words that are no command here."""
 
@@ -68,7 +82,13 @@ class RootGroup(click.Group):
         Raises:
             click.UsageError: There is none; the message names what may be meant.
         """
+        if args[0] == "help":
+            # As git has it: `help merge`.
+            args = [*args[1:2], "--help"]
         word = args[0]
+        if word == "--help":
+            click.echo(ctx.get_help(), color=ctx.color)
+            ctx.exit()
         if word not in COMMANDS and not word.startswith("-"):
             from difflib import get_close_matches
 

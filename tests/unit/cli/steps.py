@@ -104,6 +104,7 @@ NAMES = {
     "SOURCE": "dev",
     "TARGET": "main",
     "BRANCH": "dev",
+    "TABLE": "shop.a",
 }
 """What is typed for words that stand for something."""
 
@@ -118,6 +119,14 @@ GIT = [
         ("reset", "History is kept", None),
         ("stash", "Nothing is left", None),
         ("switch", "To create one: dbt-vcs branch create NAME$", None),
+        ("config", "see what holds", None),
+        ("describe", "see a commit with its tags", None),
+        ("ls", "To list tables", None),
+        ("mv", "Tables are renamed", ()),
+        ("remote", "so it has no remotes", None),
+        ("rev-parse", "see the commit of a revision", None),
+        ("rm", "Tables are dropped", ()),
+        ("shortlog", "To list commits", None),
     )
 ]
 
@@ -125,6 +134,8 @@ BISECT = "bisect {} --sql 'select * from shop.a where id < 0'"
 
 CASES = [
     *GIT,
+    Case("commands/branch.py", "has commits that", "branch -d dev", 1, at.history),
+    Case("commands/diff_report.py", "last commit changed", "diff main main", 0, at.history),
     Case(
         "changes/merges/approvals.py",
         "nobody has approved",

@@ -148,6 +148,10 @@ def test_the_options_of_the_call_are_printed_and_no_secret() -> None:
         ("reset --hard", "dbt-vcs -r warehouse restore --all --to REVISION"),
         ("stash", "dbt-vcs -r warehouse tag create NAME"),
         ("rebase main", "dbt-vcs -r warehouse merge SOURCE TARGET"),
+        ("ls", "dbt-vcs -r warehouse du"),
+        ("rm shop.a", "dbt-vcs -r warehouse sql 'drop table a'"),
+        ("remote -v", "A repository is shared"),
+        ("help merg", "There is no command 'merg'. Did you mean merge?"),
         ("branch delte dev", "branch has no command 'delte'. Did you mean delete?"),
         ("tag lsit", "tag has no command 'lsit'. Did you mean list?"),
         ("runs explode", "runs has no command 'explode'."),
@@ -165,3 +169,67 @@ def test_a_branch_is_created_by_its_name(vcs: Call, warehouse: Warehouse) -> Non
     warehouse.put(a="1")
     vcs("branch", "dev", "main~1")
     assert warehouse.head("dev") == warehouse.repository.resolve("main~1")
+
+
+def test_git_s_flags_of_branch_and_tag_are_commands(vcs: Call, warehouse: Warehouse) -> None:
+    warehouse.put(a="1")
+    for name in ("dev", "merged", "old"):
+        vcs("branch", name)
+    head = warehouse.put("dev", a="2")
+    assert "dbt-vcs -r warehouse branch delete dev" in vcs("branch", "-d", "dev", code=1).stderr
+    # Nothing goes if one of them has to stay.
+    vcs("branch", "-d", "merged", "dev", code=1)
+    assert warehouse.head("merged") == warehouse.head()
+    vcs("branch", "-d", "merged")
+    vcs("branch", "-m", "old", "new")
+    vcs("branch", "-D", "dev")
+    assert [branch.name for branch in warehouse.repository.branches()] == ["main", "new"]
+    vcs("branch", "undelete", "dev")
+    assert warehouse.head("dev") == head
+    assert vcs("branch", "-v").output == vcs("branch", "--list").output == vcs("branch").output
+    vcs("tag", "-a", "v1", "-m", "first")
+    assert "v1" in vcs("tag", "-l").output
+    vcs("tag", "-d", "v1")
+    assert list(warehouse.repository.tags()) == []
+    assert "'nix'" in vcs("branch", "-d", "nix", code=1).stderr
+
+
+def test_head_is_the_branch_that_is_shown_or_changed(vcs: Call, warehouse: Warehouse) -> None:
+    warehouse.put(a="1", message="One")
+    warehouse.branch("dev")
+    warehouse.put("dev", a="2", message="On dev")
+    warehouse.put(a="3", message="Two")
+    assert "Two" in vcs("show", "HEAD").output
+    assert "One" in vcs("show", "HEAD~1").output
+    assert len(vcs("log", "HEAD~1..HEAD").output.splitlines()) == 1
+    assert "shop.a" in vcs("diff", "HEAD...dev", code=1).output
+    vcs("branch", "here", "HEAD~1")
+    assert warehouse.head("here") == warehouse.repository.resolve("main~1")
+    vcs("revert", "HEAD", "-b", "dev", "-m", "HEAD goes back")
+    commit = warehouse.repository.objects.commit(warehouse.head("dev"))
+    assert commit.summary == "HEAD goes back"
+    assert {row["v"] for row in warehouse.rows("a", "dev")} == {"1"}
+    # A branch of that name, as an earlier version allowed, is that branch.
+    warehouse.repository.create_branch("HEAD", warehouse.head("dev"), author="ann", check=False)
+    assert "HEAD goes back" in vcs("show", "HEAD").output
+
+
+def test_a_state_to_restore_is_spelled_as_elsewhere(vcs: Call, warehouse: Warehouse) -> None:
+    warehouse.put(a="1")
+    for option in ("--to", "--at", "--source", "-s"):
+        warehouse.put(a="2")
+        vcs("restore", "shop.a", option, "HEAD~1")
+        assert {row["v"] for row in warehouse.rows("a")} == {"1"}
+
+
+def test_a_branch_beside_itself_is_said_to_be_that(vcs: Call, warehouse: Warehouse) -> None:
+    warehouse.put(a="1")
+    for words in (["diff"], ["diff", "main"], ["diff", "--summary"], ["diff", "shop.a"]):
+        said = vcs(*words).output
+        assert "main is compared with itself" in said
+        assert "dbt-vcs -r warehouse show main" in said
+
+
+def test_help_is_a_word_too(vcs: Call) -> None:
+    assert "Usage: main merge" in vcs("help", "merge").output
+    assert vcs("help").output == vcs("--help").output

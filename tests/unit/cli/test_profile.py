@@ -75,6 +75,9 @@ def test_the_branch_of_the_profile_is_meant_where_none_is_given(
     warehouse.put(b="1", message="On main")
     assert "On tax" in call("log", "-n", "1").stdout
     assert "On tax" in call("show").stdout
+    assert "On tax" in call("show", "HEAD").stdout
+    (current,) = (line for line in call("branch").stdout.splitlines() if line.startswith("*"))
+    assert "feature/tax" in current
     assert call("merge", "main", "--dry-run").stdout.startswith(
         "Would merge main into feature/tax"
     )

@@ -158,6 +158,26 @@ def delete_branch(
     return branch.head
 
 
+def _check_merged(repository: Repository, name: str, current: str) -> None:
+    """Check that nothing is lost with a branch, as `git branch -d` does.
+
+    Raises:
+        NotFoundError: It is not there.
+        ConflictError: It has commits that the default branch and the current one lack.
+    """
+    head, default = repository.branch(name).head, repository.default_branch
+    for other in {default, current} - {name}:
+        found = repository.find_branch(other)
+        if found is not None and repository.merge_base(head, found.head) == head:
+            return
+    quoted = shlex.quote(name)
+    raise ConflictError(
+        f"The branch {name!r} has commits that {default!r} lacks. Nothing was deleted. To merge "
+        f"them: dbt-vcs merge {quoted} {shlex.quote(default)}. To delete it all the same: "
+        f"dbt-vcs branch delete {quoted}"
+    )
+
+
 def protect_branch(
     repository: Repository, name: str, protection: Protection | None, *, author: str
 ) -> BranchSummary:
@@ -291,7 +311,18 @@ def _runs_to_follow(repository: Repository, name: str) -> list[RunBranch]:
 WithRuns: TypeAlias = Annotated[bool, Option("Include the branches of dbt runs.", "--all", "-a")]
 
 
-@verbs(fallback="create")
+_FLAGS: Final = {
+    "-d": ("delete", "--merged"),
+    "--delete": ("delete", "--merged"),
+    "-D": ("delete",),
+    "-m": ("rename",),
+    "--move": ("rename",),
+    **dict.fromkeys(("-l", "--list", "-v", "-vv"), ("list",)),
+}
+"""What git's flags stand for."""
+
+
+@verbs(fallback="create", flags=_FLAGS)
 def branch_command(
     *,
     with_runs: WithRuns = False,
@@ -308,13 +339,13 @@ def branch_list(
     *,
     with_runs: WithRuns = False,
 ) -> None:
-    """List branches by name.
+    """List branches by name, with a star at that of the dbt profile, else the default branch.
 
     AHEAD counts the commits that the branch has and the default branch lacks, BEHIND the reverse.
     """
     damaged: list[str] = []
     found = list_branches(session.repository, damaged.append, with_runs=with_runs)
-    session.show(found, _branches_text(found, session.now))
+    session.show(found, _branches_text(found, session.branch, session.now))
     # Known only now: branches are read while they are printed.
     session.warn(damaged)
     if damaged:
@@ -366,13 +397,18 @@ def branch_delete(
     session: CommandSession,
     name: Annotated[tuple[str, ...], Option(metavar="NAME...")],
     *,
+    merged: Annotated[
+        bool, "Refuse if the branch has commits that the profile's and the default branch lack."
+    ] = False,
     force: Annotated[bool, "Also delete the branch of a run that is still running."] = False,
 ) -> None:
     """Delete branches.
 
     Their content stays in the repository for the retention period: `dbt-vcs branch undelete NAME`
-    restores a branch.
+    restores a branch. As in git, -d NAME stands for delete --merged, and -D NAME for delete.
     """
+    for item in name if merged else ():
+        _check_merged(session.repository, item, session.branch)
     for item in name:
         head = delete_branch(
             session.repository, session.bound(item), author=session.author, force=force
@@ -413,13 +449,17 @@ def branch_unprotect(session: CommandSession, name: str) -> None:
     session.say([line(Span(name, "name"), " accepts any change again.")])
 
 
-def _branches_text(branches: Iterable[BranchSummary], now: datetime) -> Iterator[Block]:
-    """Yield a list of branches; `*` marks the default one, `!` a protected one."""
+def _branches_text(
+    branches: Iterable[BranchSummary], current: str, now: datetime
+) -> Iterator[Block]:
+    """Yield a list of branches; `*` marks the current one, `!` a protected one."""
     yield Grid(
         heads=("", "BRANCH", "HEAD", "AGE", "AHEAD", "BEHIND", "LAST COMMIT"),
         rows=(
             (
-                Span(("*" if branch.is_default else "") + ("!" if branch.is_protected else "")),
+                Span(
+                    ("*" if branch.name == current else "") + ("!" if branch.is_protected else "")
+                ),
                 Span(branch.name, "faint" if branch.is_run else "name"),
                 short(branch.head),
                 Span(age(branch.committed_at, now), "faint"),

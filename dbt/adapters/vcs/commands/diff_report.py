@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from shlex import quote
 from typing import Any, Final
 
 from dbt.adapters.vcs.changes.diffs.summaries import ChangeSummary, rows_text
@@ -89,7 +90,7 @@ Row = tuple[Any, ...]
 def diff_text(report: DiffReport) -> Iterator[Block]:
     """Yield a whole diff: relations, their columns, and rows if there are any."""
     if report.is_equal:
-        yield line(report.before, " and ", report.after, " are equal.")
+        yield from _equal_text(report)
         return
     yield from changes_text(report.schemas)
     for relation in report.relations:
@@ -103,9 +104,19 @@ def diff_text(report: DiffReport) -> Iterator[Block]:
 def diff_summary_text(report: DiffReport) -> Iterator[Block]:
     """Yield the totals of a diff."""
     if report.is_equal:
-        yield line(report.before, " and ", report.after, " are equal.")
+        yield from _equal_text(report)
     else:
         yield from _totals_line(report)
+
+
+def _equal_text(report: DiffReport) -> Iterator[Block]:
+    before, after = report.before.removesuffix("..."), report.after
+    if before != after:
+        yield line(report.before, " and ", after, " are equal.")
+        return
+    # Without a revision, the default branch is compared with itself.
+    yield line(after, " is compared with itself, and nothing is ever uncommitted.")
+    yield line(f"To see what its last commit changed: dbt-vcs show {quote(after)}")
 
 
 def diff_schema_text(report: DiffReport) -> Iterator[Block]:

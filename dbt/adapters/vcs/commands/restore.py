@@ -238,7 +238,12 @@ def restore_command(
     *,
     all: Annotated[bool, Option("Restore the whole branch.", "-a")] = False,
     to: Annotated[
-        str | None, Option("The state to restore; also a named snapshot.", metavar="REVISION")
+        str | None,
+        Option(
+            "The state to restore; also a named snapshot.",
+            *("--to", "--at", "--source", "-s"),
+            metavar="REVISION",
+        ),
     ] = None,
     branch: ToChange = None,
     message: Message = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Final
 
 from dbt.adapters.vcs.commands.layout import Block, Grid, Span, age, line, short
 from dbt.adapters.vcs.commands.revisions import check_free, named_branch, renamed_line
@@ -118,7 +118,15 @@ def rename_tag(repository: Repository, name: str, new: str, *, author: str) -> T
     return _summary(repository, found)
 
 
-@verbs("create")
+_FLAGS: Final = {
+    **dict.fromkeys(("-d", "--delete"), ("delete",)),
+    **dict.fromkeys(("-l", "--list"), ("list",)),
+    "-a": ("create",),
+}
+"""What git's flags stand for."""
+
+
+@verbs("create", _FLAGS)
 def tag_command() -> None:
     """List, create, rename and delete tags.
 

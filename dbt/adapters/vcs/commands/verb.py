@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from types import UnionType
 from typing import (
@@ -164,6 +164,7 @@ def verb(
             ctx = click.get_current_context()
             # An operation of dbt brings a session of its own, which collects the output.
             session = ctx.find_object(CommandSession) or CommandSession(current_settings(ctx))
+            given |= _without_head(session, command, given)
             session.progress.begin()
             try:
                 with session.finishing():
@@ -182,11 +183,13 @@ def verb(
     return command_of
 
 
-def verbs(fallback: str | None = None) -> Callable[[Callable[..., None]], VerbGroup]:
+def verbs(
+    fallback: str | None = None, flags: Mapping[str, tuple[str, ...]] | None = None
+) -> Callable[[Callable[..., None]], VerbGroup]:
     """Return a decorator that makes a group of a function, whose body does nothing.
 
     Without a command, the group runs `list` with the options that the function declares.
-    `fallback` names the command that is meant if the first argument is none.
+    `fallback` and `flags` are as in `VerbGroup`.
     """
 
     def group_of(about: Callable[..., None]) -> VerbGroup:
@@ -202,10 +205,40 @@ def verbs(fallback: str | None = None) -> Callable[[Callable[..., None]], VerbGr
             params=_params(own),
             help=about.__doc__,
             fallback=fallback,
+            flags=flags,
         )
         return group
 
     return group_of
+
+
+_REVISIONS: Final = ("at", "to")
+"""Options that take a revision."""
+_HEAD: Final = re.compile(r"(?:^|(?<=\.\.))HEAD(?=$|[~^@]|\.\.)")
+
+
+def _without_head(
+    session: CommandSession, command: click.Command, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the revisions that name git's HEAD, with the branch that is changed or shown."""
+    found = {
+        str(param.name): given[str(param.name)]
+        for param in command.params
+        if (isinstance(param, click.Argument) and param.name != "name") or param.name in _REVISIONS
+    }
+    named = {name: value for name, value in found.items() if _with_head(value, "") != value}
+    # An earlier version let somebody name a branch so.
+    if not named or session.repository.is_known("HEAD"):
+        return {}
+    # A branch that is an argument is what the command is about.
+    head = (None if "branch" in found else given.get("branch")) or session.shown
+    return {name: _with_head(value, head) for name, value in named.items()}
+
+
+def _with_head(value: Any, head: str) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_with_head(item, head) for item in value)
+    return _HEAD.sub(lambda _: head, value) if isinstance(value, str) else value
 
 
 def _params(own: list[inspect.Parameter], prints_json: bool = True) -> list[click.Parameter]:
@@ -307,11 +340,25 @@ class VerbGroup(click.Group):
 
     Attributes:
         fallback: Name of the default; None to refuse such an argument.
+        flags: The words that a first word stands for, such as git's `-d` for `delete`.
     """
 
-    def __init__(self, *args: Any, fallback: str | None = None, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        fallback: str | None = None,
+        flags: Mapping[str, tuple[str, ...]] | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **{"invoke_without_command": True, **kwargs})
         self.fallback = fallback
+        self.flags = flags or {}
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the words of a command line, with git's flags as what they stand for."""
+        return super().parse_args(
+            ctx, [*self.flags.get(args[0], args[:1]), *args[1:]] if args else args
+        )
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -209,7 +209,6 @@ def ui_app(site: UiSite, routes: list[Route]) -> ASGIApp:
         name = request.path_params["name"]
         if name not in _ASSETS:
             raise HTTPException(404)
-        # Without no-store: the file's name changes with its version, or the server does.
         return Response(page_asset(name), media_type=_ASSETS[name])
 
     def refused(_: Request, error: Exception) -> Response:

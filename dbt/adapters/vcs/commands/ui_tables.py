@@ -174,6 +174,7 @@ class TablePages:
             partitions=self._names(snapshot, snapshot.partition_by),
             clusters=self._names(snapshot, snapshot.cluster_by),
             inputs=inputs_of(self._repository, name, self._version(name, at)),
+            snapshots=self._repository.snapshots.of(name),
             history=history,
         )
 

@@ -67,8 +67,7 @@ def enter(browser: Chromium) -> None:
     browser.wait_for_page()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [375, 1280])
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (375, "dark")])
 @pytest.mark.parametrize("page", PAGES)
 def test_nothing_serious_is_in_the_way_of_anyone(
     browser: Chromium, home: str, axe: str, page: str, width: int, scheme: str
@@ -82,7 +81,6 @@ def test_nothing_serious_is_in_the_way_of_anyone(
         if event["method"] == "Network.requestWillBeSent"
     ]
     assert asked and all(url.startswith((home, "data:")) for url in asked)
-    # A script of a test is run from outside, past the policy of the page.
     assert not serious(browser, axe)
 
 

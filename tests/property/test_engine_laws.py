@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from dbt.adapters.vcs.changes.diffs.difference import Difference
 from dbt.adapters.vcs.changes.merges.by_engine import engine_repair
-from dbt.adapters.vcs.changes.merges.conflicts.open_merges import Clash, OpenMerge, Terms, keep
+from dbt.adapters.vcs.changes.merges.conflicts.decisions import keep
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import Clash, OpenMerge, Terms
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice, Mode
 from dbt.adapters.vcs.changes.merges.rowwise.row_policy import Decided, Pick, Seen
 from dbt.adapters.vcs.changes.merges.table_merge import Merged, TableMerge, merge_tables

@@ -28,6 +28,7 @@ ROOMS = {
     "workspace.overlay",
     "workspace.points",
     "workspace.run_branch",
+    "workspace.shared_run",
     "yaml_text",
 }
 """Rooms, and single modules of those that do more than read history."""

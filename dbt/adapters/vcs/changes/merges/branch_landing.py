@@ -13,7 +13,8 @@ from shlex import quote
 from typing import NamedTuple, NoReturn
 
 from dbt.adapters.vcs.changes.merges.approvals import check_approved
-from dbt.adapters.vcs.changes.merges.conflicts.open_merges import OpenMerge, Terms, keep
+from dbt.adapters.vcs.changes.merges.conflicts.decisions import keep
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import OpenMerge, Terms
 from dbt.adapters.vcs.changes.merges.merge_plan import MergePlan, Work, plan_merge, planned_changes
 from dbt.adapters.vcs.changes.merges.stale_by_merge import Validator, check_fresh
 from dbt.adapters.vcs.changes.merges.table_merge import TableMerges

@@ -1,4 +1,4 @@
-"""Decisions about conflicts: recorded on the branch of a merge, and taken back.
+"""Decisions about conflicts: kept on the branch of a merge, recorded there, and taken back.
 
 Each decision is one commit, whose parent shows what was before. So to take a decision back is to
 move the branch to that commit, and to the state that it had there.
@@ -6,15 +6,16 @@ move the branch to that commit, and to the state that it had there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from shlex import quote
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.changes.merges.conflicts.choices import RowChoice, choose
 from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import ConflictTable
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import (
     PREFIX,
+    Clash,
     OpenMerge,
     find_open_merge,
     is_open_merge,
@@ -25,12 +26,137 @@ from dbt.adapters.vcs.changes.merges.conflicts.open_merges import (
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
 from dbt.adapters.vcs.core.branches import Branch
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
-from dbt.adapters.vcs.core.ids import CommitId
-from dbt.adapters.vcs.core.model import RelationName, TableEntry
+from dbt.adapters.vcs.core.ids import CommitId, TreeId
+from dbt.adapters.vcs.core.model import RelationName, TableEntry, Tree
 from dbt.adapters.vcs.core.repository import BranchMovedError, Proposal, Repository
 from dbt.adapters.vcs.core.retention import hold_commit
-from dbt.adapters.vcs.core.tree_changes import TreeChanges
+from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges
 from dbt.adapters.vcs.core.turns import attempts
+from dbt.adapters.vcs.table.python_values import python_rows
+
+# Rows that an error shows.
+_SHOWN: Final = 100
+# Characters of a row that an error shows: a value may have megabytes.
+_LONGEST: Final = 500
+
+
+def keep(
+    repository: Repository,
+    merge: OpenMerge,
+    clashes: Iterable[Clash],
+    *,
+    author: str,
+    decided: bool = False,
+) -> OpenMerge:
+    """Store the conflicts of a merge, replacing those of an earlier merge into the same branch.
+
+    Choices made before for the same conflicts of the same commit are kept. `merge.head` is the
+    target's head; the returned merge points to the new branch.
+
+    Args:
+        repository: The repository.
+        merge: The merge.
+        clashes: Its conflicts.
+        author: The author to record.
+        decided: True if choices were made before and these are the conflicts left over; the
+            decided conflicts are then kept as well.
+
+    Raises:
+        ConflictError: There are more conflicts than can be decided one by one.
+    """
+    clashes = tuple(clashes)
+    for item in clashes:
+        _refuse_many(item)
+    whole = {item.name: item.message for item in clashes if item.rows is None}
+    tables = {
+        item.name: ConflictTable.of(
+            item.name, item.rows, item.columns, key=item.key, required=item.required
+        )
+        for item in clashes
+        if item.rows is not None
+    }
+    choices: Mapping[RelationName, Choice] = {}
+    branch = repository.find_branch(merge.branch)
+    earlier = open_merge_of(branch) if branch else None
+    # Choices made when merging another commit were about other rows.
+    if earlier is not None and (earlier.theirs, earlier.base) == (merge.theirs, merge.base):
+        choices = _still_chosen(earlier, whole, decided=decided)
+        whole = {**{name: earlier.whole[name] for name in choices}, **whole}
+        tables = _carried(tables, tables_of(repository, earlier), decided=decided)
+    merge = replace(merge, whole=whole, choices=choices)
+    if branch is not None:
+        repository.delete_branch(merge.branch, author=author, note="begun again")
+    # The tree holds only conflict tables: the branch shows what there is to decide.
+    changes = TreeChanges(
+        schemas={name.schema: SchemaInfo() for name in tables},
+        relations={
+            name: TableEntry(snapshot=table.put(repository)) for name, table in tables.items()
+        },
+    )
+    tree = repository.edit(TreeId(repository.objects.put(Tree())), changes)
+    # Built from an existing branch's name, which may predate the rules for names. It holds a merge
+    # once it shows the conflicts, not before: this process may die in between.
+    branch = repository.create_branch(
+        merge.branch, merge.head, author=author, note=f"merge {merge.source}", check=False
+    )
+    landed = repository.land(
+        Proposal(
+            branch=merge.branch,
+            base=branch.head,
+            tree=tree,
+            author=author,
+            message=f"Conflicts of merging {merge.source} into {merge.target}",
+            state=merge.state,
+            # Relations that conflict as a whole have no conflict table.
+            allow_empty=True,
+            # If a purge has replaced this commit meanwhile, its rows are in new files, and nothing
+            # lands.
+            read=(merge.theirs, *((merge.base,) if merge.base else ())),
+        )
+    )
+    return replace(merge, head=landed.commit)
+
+
+def _refuse_many(clash: Clash) -> None:
+    if clash.rows is None or not clash.more:
+        return
+    shown = "; ".join(str(row)[:_LONGEST] for row in python_rows(clash.rows.slice(0, _SHOWN)))
+    raise ConflictError(
+        f"{clash}, too many to be decided one by one, such as: {shown}. Nothing was changed. "
+        "Merge with a mode for all of them: --on-conflict skip, accept or cell."
+    )
+
+
+def _still_chosen(
+    earlier: OpenMerge, whole: Mapping[RelationName, str], *, decided: bool
+) -> dict[RelationName, Choice]:
+    """Return the choices for relations as a whole that an earlier merge hands on."""
+    return {
+        name: choice
+        for name, choice in earlier.choices.items()
+        # It is the same conflict if both sides did the same as then.
+        if (decided and name not in whole) or earlier.whole[name] == whole.get(name)
+    }
+
+
+def _carried(
+    new: Mapping[RelationName, ConflictTable],
+    old: Mapping[RelationName, ConflictTable],
+    *,
+    decided: bool,
+) -> dict[RelationName, ConflictTable]:
+    """Return conflict tables with earlier choices for the same conflicts carried over."""
+    found = dict(new)
+    for name, before in old.items():
+        chosen = before.having_choice()
+        after = new.get(name)
+        if after is None:
+            if decided and len(chosen.rows):
+                found[name] = chosen
+        # Under other columns or another key, the choices were about other rows.
+        elif after.fields == before.fields and after.key == before.key:
+            found[name] = after.carrying(chosen, others=decided)
+    return found
 
 
 class Resolved(NamedTuple):

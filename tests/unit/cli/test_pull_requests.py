@@ -496,6 +496,20 @@ def test_a_host_that_fails_is_asked_again_and_gets_one_comment(
     assert len(waits) < 10
 
 
+def test_without_the_host_nothing_is_promoted_or_deleted(
+    pr: Call, warehouse: Warehouse, host: CodeHost, name: str, kind: str
+) -> None:
+    built(pr, warehouse, name, a="2")
+    before = warehouse.head()
+    for step in ("promote", "close"):
+        host.failing = [("GET", 404, {})]
+        said = pr(step, code=2).stderr
+        assert "404" in said
+        assert {"github": "pull-requests: write", "gitlab": "GITLAB_TOKEN"}[kind] in said
+    assert warehouse.head() == before
+    assert warehouse.repository.find_branch(name) is not None
+
+
 def test_a_redirect_gets_no_token(
     pr: Call, warehouse: Warehouse, host: CodeHost, name: str
 ) -> None:

@@ -130,14 +130,21 @@ def pr_command(
         author=session.author,
         settings=session.settings,
     )
+    try:
+        _take(session, pull, step, outcome, Path(output))
+    except HostError as error:
+        raise HostError(f"{error} {host.hint}.") from error
+
+
+def _take(session: CommandSession, pull: _Pull, step: str, outcome: str, output: Path) -> None:
     match step:
         case "begin":
             session.say([line(_begin(pull))])
         case "report":
-            session.say([line(_report(session, pull, outcome, Path(output)))])
+            session.say([line(_report(session, pull, outcome, output))])
         case "promote":
             _tell(session, pull, _promote(session, pull))
-        case "close":
+        case _:
             texts, is_settled = _close(session, pull)
             _tell(session, pull, texts)
             if not is_settled:

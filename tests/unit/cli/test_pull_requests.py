@@ -278,7 +278,16 @@ def test_a_failed_build_says_which_nodes_and_shows_what_there_is(
     # Another invocation has written the results since: they are not of this build.
     file.write_text(json.dumps({"metadata": {"invocation_id": "run-2"}, "results": results}))
     pr("report", "--outcome", "failure")
-    assert "model.shop.b failed" in host.texts("review")[0].replace("&#46;", ".")
+    assert "No node is known" in host.texts("review")[0]
+    # A part of the build was published, as `publish: always` wants it.
+    found = warehouse.run("run-4", Status.PUBLISHED, target=name)
+    results[1]["status"] = "fail"
+    file.write_text(
+        json.dumps({"metadata": {"invocation_id": found.invocation}, "results": results})
+    )
+    pr("report", "--outcome", "failure")
+    assert "shop&#46;b</code>: <code>fail</code>" in host.texts("review")[0]
+    assert "has not been reviewed" in pr("promote", code=1).stderr
     # The next build is not held to it.
     pr("begin")
     warehouse.run("run-3", Status.PUBLISHED, target=name)

@@ -241,6 +241,7 @@ class _Build:
         outcome: How its command ended.
         branch: The pull request's branch; None if there is none.
         began: The move that began it; None if no job did.
+        newest: The newest of its runs; None if dbt began none.
         left: Its runs that failed or wait, the newest first: what they made is on branches of
             their own.
         old: Other runs, which are no concern of a reviewer.
@@ -249,6 +250,7 @@ class _Build:
     outcome: str
     branch: Branch | None
     began: RefMove | None
+    newest: RunBranch | None
     left: Sequence[RunBranch]
     old: Sequence[RunBranch]
 
@@ -257,9 +259,16 @@ def _build_of(pull: _Pull, outcome: str) -> _Build:
     branch = pull.repository.find_branch(pull.branch)
     began = _began(pull) if branch else None
     own = [run for run in runs(pull.repository) if run.target == pull.branch]
-    left = [run for run in own if run.status not in _DONE and _is_since(run, began, own[0])]
-    old = [run for run in own if run not in left]
-    return _Build(outcome=outcome, branch=branch, began=began, left=left, old=old)
+    since = [run for run in own if _is_since(run, began, own[0])]
+    left = [run for run in since if run.status not in _DONE]
+    return _Build(
+        outcome=outcome,
+        branch=branch,
+        began=began,
+        newest=next(iter(since), None),
+        left=left,
+        old=[run for run in own if run not in left],
+    )
 
 
 def _report(session: CommandSession, pull: _Pull, outcome: str, output: Path) -> str:
@@ -367,13 +376,12 @@ def _build_text(session: CommandSession, pull: _Pull, build: _Build) -> Iterator
         yield f"Publish it, then run the job again: {as_code(publish)}\n"
     elif outcome != _PASSED:
         yield f"### ❌ The build ended with {as_code(outcome)}\n"
-        nodes = list(_failed_nodes(session, left))
+        nodes = list(_failed_nodes(session, build.newest))
         yield from (f"- {as_code(id, _NAME)}: {as_code(how)}" for id, how in nodes[:_LISTED])
         if len(nodes) > _LISTED:
             yield f"- and {len(nodes) - _LISTED} more"
         if not nodes:
-            note = f" ({as_code(left[0].note)})" if left and left[0].note else ""
-            yield f"No node is known to have failed{note}."
+            yield "No node is known to have failed."
         # Messages quote values of rows, and more people read a comment than the log.
         yield f"\nThe messages are in the log of the {job}.\n"
     if left:
@@ -381,9 +389,9 @@ def _build_text(session: CommandSession, pull: _Pull, build: _Build) -> Iterator
     yield f"Code {as_code(pull.code[:12])}. The whole review is an artifact of the {job}.\n"
 
 
-def _failed_nodes(session: CommandSession, left: Sequence[RunBranch]) -> Iterator[tuple[str, str]]:
-    """Yield the nodes of the newest run that did not end well, with dbt's word for how."""
-    if not left:
+def _failed_nodes(session: CommandSession, run: RunBranch | None) -> Iterator[tuple[str, str]]:
+    """Yield the nodes of a run that did not end well, with dbt's word for how."""
+    if run is None:
         return
     folder = target_folder(session.settings, session.target)
     try:
@@ -393,7 +401,7 @@ def _failed_nodes(session: CommandSession, left: Sequence[RunBranch]) -> Iterato
         # dbt did not come so far as to write it.
         return
     # Another invocation may have written it since.
-    if found.metadata.get("invocation_id") == left[0].invocation:
+    if found.metadata.get("invocation_id") == run.invocation:
         yield from (
             (item.unique_id, item.status) for item in found.results if item.status not in _GOOD
         )

@@ -15,6 +15,9 @@ REPOSITORY: Final = "DBT_VCS_REPOSITORY"
 AUTHOR: Final = "DBT_VCS_AUTHOR"
 """Author of commits and branch moves, in dbt and the command. Default: the user's name."""
 
+PAGER: Final = "DBT_VCS_PAGER"
+"""Pager for long output on a terminal; empty for none. Default: `PAGER`, else `less -FRX`."""
+
 EVENT: Final = "DBT_VCS_EVENT"
 """Set for the commands of hooks: the event, such as `publish`. Where it is set, no hook is called,
 so that hooks don't call each other without end."""

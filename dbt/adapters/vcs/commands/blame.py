@@ -275,7 +275,7 @@ def _blamed_rows(report: BlameReport) -> Grid:
     )
 
 
-@verb()
+@verb(pages=True)
 def blame_command(
     session: CommandSession,
     relation: str,

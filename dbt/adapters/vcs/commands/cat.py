@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import IO, Annotated, Literal
 
@@ -15,7 +15,7 @@ from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, verb
 
 
-@verb(prints_json=False)
+@verb(prints_json=False, pages=True)
 def cat_command(
     session: CommandSession,
     relation: str,
@@ -50,9 +50,6 @@ def cat_command(
 
     if output is None and format in ("arrow", "parquet") and sys.stdout.isatty():
         raise click.UsageError(f"--format {format} is not for terminals. Add --output FILE.")
-    # The rows come to the terminal that shows the progress.
-    if output is None and sys.stdout.isatty():
-        session.progress.end()
     repository = session.repository
     table = open_table(
         repository,
@@ -61,7 +58,9 @@ def cat_command(
         at,
     )
     table = table.scan(None if columns is None else names_in(columns), where)
-    with _sink(output) as sink:
+    # The rows come to the terminal that shows the progress.
+    is_shown = output is None and sys.stdout.isatty()
+    with session.output() if is_shown else nullcontext(), _sink(output) as sink:
         write_output(table, format, sink, limit=limit)
 
 

@@ -495,7 +495,7 @@ def _output_of(**forms: bool) -> str | None:
     return next((f"--{form}" for form, is_meant in forms.items() if is_meant), None)
 
 
-@verb(check=_check_diff)
+@verb(pages=True, check=_check_diff)
 def diff_command(
     session: CommandSession,
     points: Annotated[tuple[str, ...], Option(metavar="[A..B | A...B | A B] [SCHEMA.TABLE]")] = (),

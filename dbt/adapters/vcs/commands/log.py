@@ -304,7 +304,7 @@ _NO_GRAPH: Final = (
 )
 
 
-@verb(check=_check_log)
+@verb(pages=True, check=_check_log)
 def log_command(
     session: CommandSession,
     revision: str | None = None,

@@ -32,6 +32,7 @@ class Settings:
         debug: True to show tracebacks.
         json: True to print JSON.
         jsonl: True to print JSON, one line per item.
+        no_pager: True to print long output without a pager.
     """
 
     repository: str | None = None
@@ -43,6 +44,7 @@ class Settings:
     debug: bool = False
     json: bool = False
     jsonl: bool = False
+    no_pager: bool = False
 
 
 def current_settings(ctx: click.Context) -> Settings:
@@ -168,6 +170,7 @@ def common_options() -> list[click.Parameter]:
             metavar="NAME",
             help="Target, if not the profile's default.",
         ),
+        _setting("--no-pager", is_flag=True, help="Print long output without a pager."),
         _setting("--debug", is_flag=True, help="Show the traceback of an error."),
     ]
 

@@ -7,7 +7,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
@@ -39,10 +39,15 @@ if TYPE_CHECKING:
 
 
 class CommandSession:
-    """The environment of a command."""
+    """The environment of a command.
+
+    Attributes:
+        pages: True if long output is for a pager.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self.pages = False
         self._exported: dict[str, CommitId | None] = {}
         self._counts: Counter[str] = Counter()
 
@@ -274,13 +279,24 @@ class CommandSession:
 
         With --jsonl each item of the value is one line; `items` are these if the value is no list.
         """
+        with self.output():
+            if self.settings.jsonl:
+                print_jsonl(
+                    items if items is not None else value if is_listing(value) else [value]
+                )
+            elif self.settings.json:
+                print_json(value)
+            else:
+                print_blocks(self.typed(blocks))
+
+    def output(self) -> AbstractContextManager[None]:
+        """Return a context in which a result is printed, by a pager if the verb has one."""
         self.progress.end()
-        if self.settings.jsonl:
-            print_jsonl(items if items is not None else value if is_listing(value) else [value])
-        elif self.settings.json:
-            print_json(value)
-        else:
-            print_blocks(self.typed(blocks))
+        if not self.pages or self.settings.no_pager:
+            return nullcontext()
+        from dbt.adapters.vcs.commands.pager import paged
+
+        return paged()
 
     def show_first(
         self,

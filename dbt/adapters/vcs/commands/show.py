@@ -217,7 +217,7 @@ def _node_style(status: str) -> Style:
     return "bad" if status in _BAD_NODES else "warn"
 
 
-@verb()
+@verb(pages=True)
 def show_command(session: CommandSession, revision: str | None = None) -> None:
     """Show a commit: its run, and what it changed.
 

@@ -129,6 +129,7 @@ def verb(
     group: click.Group | None = None,
     *,
     prints_json: bool = True,
+    pages: bool = False,
     check: Callable[..., None] | None = None,
 ) -> Callable[[Run], click.Command]:
     """Return a decorator that makes a command of a function.
@@ -147,6 +148,7 @@ def verb(
     Args:
         group: The group that the command is in; None if it stands by itself.
         prints_json: True for the options --json and --jsonl.
+        pages: True to show long output in a pager.
         check: Refuses options that can't be combined; see `Verb`.
     """
 
@@ -165,6 +167,7 @@ def verb(
             # An operation of dbt brings a session of its own, which collects the output.
             session = ctx.find_object(CommandSession) or CommandSession(current_settings(ctx))
             given |= _without_head(session, command, given)
+            session.pages = pages
             session.progress.begin()
             try:
                 with session.finishing():

@@ -18,7 +18,6 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import read_retention
 from dbt.adapters.vcs.workspace import run_branch
 from dbt.adapters.vcs.workspace.run_branch import RunBranch, Status
-from dbt.adapters.vcs.workspace.shared_run import close_run, parts_of, reopen_run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +85,9 @@ def discard_run(
     """
     run = find_run(repository, id)
     # First its parts: without it nobody would find them.
+    # Imported here: listing runs, which is far more common, deletes none.
+    from dbt.adapters.vcs.workspace.shared_run import parts_of
+
     for part in parts_of(repository, run) if run.is_shared else ():
         run_branch.discard(repository, part, author=author, force=force)
     run_branch.discard(repository, run, author=author, force=force or run.is_shared)
@@ -236,6 +238,7 @@ def publish_run(session: CommandSession, run: RunBranch, *, force: bool = False)
     # Imported here: listing runs, which is far more common, doesn't need the code that merges.
     from dbt.adapters.vcs.changes.merges.conflicts.open_merges import open_merges
     from dbt.adapters.vcs.commands.merge import MergeRequest, merge_text, noted_merge
+    from dbt.adapters.vcs.workspace.shared_run import close_run, reopen_run
 
     repository, author = session.repository, session.author
     closes = run.is_shared and run.status in (Status.OPEN, Status.PASSED)

@@ -115,6 +115,7 @@ bench: java $(VENV)/.bench ## reproduce the paper, and time branches, rows and r
 	$(BIN)/python benchmarks/reads.py --scale $(SF)
 	$(BIN)/python benchmarks/listing.py
 	$(BIN)/python benchmarks/review.py
+	$(BIN)/python benchmarks/forecast.py
 	$(BIN)/python benchmarks/start_up.py
 	$(BIN)/python benchmarks/spark_start.py
 	$(BIN)/python benchmarks/contention.py

@@ -76,7 +76,10 @@ def main() -> None:
         )
         for what, place, bar in subjects:
             for form in ("markdown", "json"):
-                costs = [review(place, form) for _ in range(options.repeat)]
+                costs = [
+                    run(place, "review", "main...dev", "--format", form)
+                    for _ in range(options.repeat)
+                ]
                 seconds = median([cost.seconds for cost in costs])
                 cpu = median([cost.cpu for cost in costs])
                 peak = max(cost.peak for cost in costs)
@@ -104,17 +107,17 @@ def main() -> None:
         sys.exit("\n".join(slow))
 
 
-def review(folder: Path, form: str) -> Cost:
-    """Run one review in a process of its own."""
-    words = (COMMAND, "-r", str(folder), "review", "main...dev", "--format", form)
+def run(folder: Path, *words: str) -> Cost:
+    """Run a command on a repository, in a process of its own."""
+    line = (COMMAND, "-r", str(folder), *words)
     start = perf_counter()
     with tempfile.TemporaryFile() as output:
-        process = subprocess.Popen(words, stdout=output)
+        process = subprocess.Popen(line, stdout=output)
         _, status, used = os.wait4(process.pid, 0)
         seconds = perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
-            sys.exit(f"dbt-vcs review ended with {process.returncode}")
+            sys.exit(f"{words} ended with {process.returncode}")
         return Cost(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, output.tell())
 
 

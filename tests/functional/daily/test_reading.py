@@ -163,6 +163,10 @@ def test_docs_hold_columns_types_and_sizes(shop):
     assert stats["bytes"] == sum(block.bytes for block in shop.blocks("numbers"))
     assert stats["has_stats"] is True
     assert date.fromisoformat(stats["last_modified"][:10])
+    # What a reader needs comes first on the page of dbt docs, which sorts by label.
+    by_label = sorted(numbers["stats"].values(), key=lambda stat: stat["label"])
+    assert [stat["label"].strip() for stat in by_label[:3]] == ["Branch", "Rows", "Stale"]
+    assert stats["stale"] == "no"
     few = catalog["nodes"]["model.shop.few"]
     assert few["metadata"]["type"] == "view"
     assert [(c["name"], c["type"]) for c in few["columns"].values()] == [("n", "bigint")]

@@ -10,6 +10,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,35 @@ def test_ctrl_c_cancels_spark_and_retry_goes_on(built: Shop) -> None:
     assert dbtRunner().invoke(shlex.split(step)[1:]).success
     assert built.value("select a.n * 10 + b.n from a, b") == 25
     assert len(list(built.repository.log(built.head()))) == 3
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_ctrl_c_while_spark_starts_waits_for_nothing(tmp_path: Path, times: int) -> None:
+    shop = make_shop(tmp_path)
+    process = shop.start("build", n=2)
+    assert process.stdout is not None
+    # Spark starts with the first statement, and takes seconds for it.
+    said = list(takewhile(lambda line: " START " not in line, process.stdout))
+    time.sleep(0.5)
+    begun = time.monotonic()
+    for _ in range(times):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+    try:
+        output, _ = process.communicate(timeout=HANGS)
+    finally:
+        process.kill()
+    print(f"ended {time.monotonic() - begun:.1f} s after Ctrl-C")
+
+    assert process.returncode != 0, said
+    assert output.count("it was interrupted. main is unchanged") <= 1
+    assert "py4j" not in output.lower()
+    # Spark did not get as far as the model, and nobody waited for it.
+    assert "OK created" not in output
+    (interrupted,) = shop.runs()
+    assert interrupted.status is Status.FAILED
+    assert shop.dbt("retry", n=2).success
+    assert shop.value("select a.n * 10 + b.n from a, b") == 22
 
 
 def test_a_run_whose_record_lacks_nodes_is_not_retried(built: Shop) -> None:

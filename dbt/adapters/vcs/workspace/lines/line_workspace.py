@@ -139,8 +139,8 @@ class Workspace:
 def _start(engine: Engine, started: threading.Event) -> None:
     try:
         engine.start()
-    except VcsError as error:
-        # Whoever waits asks for a session next, and gets the error.
+    except Exception as error:
+        # Whoever waits asks for a session next, and gets the error, whichever it is.
         _LOG.debug("The engine did not start: %s", error)
     finally:
         started.set()

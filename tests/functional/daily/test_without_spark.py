@@ -114,6 +114,7 @@ def test_docs_tell_rows_bytes_and_where_a_relation_comes_from(shop, no_spark):
     assert told(found["orders"]) == {
         **common,
         "rows": 9,
+        "stale": "no",
         "bytes": snapshot.bytes,
         "files": len(shop.blocks("orders")),
         "last_modified": datetime_of(snapshot.created_at).isoformat(" ", "seconds"),

@@ -312,7 +312,7 @@ CASES = [
     Case("commands/repair.py", "looked at; dbt-vcs fsck", "repair", 0, at.whole),
     Case("commands/repair.py", "--to-last-whole", "repair", 2, at.damaged_commit),
     Case(
-        "commands/resolve.py",
+        "commands/conflicts.py",
         "No conflict is left",
         "resolve --all --with ours main",
         0,

@@ -11,6 +11,8 @@ from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import datetime_of
 from dbt.adapters.vcs.core.model import NodeRun, RelationName, Run
 from dbt.adapters.vcs.core.origins.lineage import introductions
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.store.objects import object_path
 from dbt.adapters.vcs.project import dbt_catalog
 from dbt.adapters.vcs.project.dbt_catalog import loaded_at
 from dbt.adapters.vcs.relation import VcsRelation
@@ -96,6 +98,25 @@ def test_what_makes_a_table_stale_is_told() -> None:
     tables.put(raw=tables.entry([tables.block({1: "c"})], parents=[first]))
     since = f"yes since {at.isoformat(sep=' ', timespec='seconds')}: shop."
     assert told() == {"raw": "no", "daily": f"{since}raw", "total": f"{since}daily"}
+
+
+def test_an_input_whose_history_was_collected_is_stale_since_what_is_left() -> None:
+    tables = Tables(Warehouse())
+    raw = tables.entry([tables.block({1: "a"})])
+    tables.put(raw=raw, daily=tables.entry([], inputs={"shop.raw": raw}))
+    lost = tables.entry([tables.block({1: "b"})], parents=[raw])
+    last = tables.entry([tables.block({1: "c"})], parents=[lost])
+    tables.put(raw=last)
+    repository, base = tables.warehouse.repository, tables.warehouse.head()
+    at = datetime_of(repository.objects.snapshot(last.snapshot).created_at)
+    repository.blobs.delete(object_path("snapshot", lost.snapshot))
+    fresh = Repository.open(repository.blobs)
+    overlay = Overlay(repository=fresh, base=base, tree=fresh.tree(base))
+    relation = VcsRelation.create(schema="shop", identifier="daily")
+    found = dbt_catalog.single(overlay, relation, RelationName("shop", "daily"))
+    assert found is not None
+    since = at.isoformat(sep=" ", timespec="seconds")
+    assert found.stats["stale"].value == f"yes since {since}: shop.raw"
 
 
 def test_the_docs_show_branch_rows_and_stale_first() -> None:

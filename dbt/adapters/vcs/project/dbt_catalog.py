@@ -18,7 +18,7 @@ from dbt_common.contracts.metadata import (
 )
 
 from dbt.adapters.vcs.core.codec import rows_digest
-from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import Micros, SnapshotId, datetime_of, short_sha
 from dbt.adapters.vcs.core.model import (
     Commit,
@@ -260,7 +260,11 @@ def _moved_at(overlay: Overlay, moved: Moved) -> Micros | None:
         return None
     id, at = entry.snapshot, None
     for _ in range(FAR_BACK):
-        version = overlay.snapshot(id)
+        try:
+            version = overlay.snapshot(id)
+        except (DamagedError, NotFoundError):
+            # History without a name is collected: since then at the latest.
+            return at
         at = version.created_at
         if not version.parents or version.parents[0] == moved.read:
             return at

@@ -14,6 +14,8 @@ from dbt.adapters.vcs.commands.merge import merge
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.model import Run
+from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.store.objects import object_path
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Warehouse
 
@@ -94,6 +96,16 @@ def test_blame_of_what_is_not_there(
     tables.put(t=None)
     with pytest.raises(NotFoundError, match="does not exist at 'main'"):
         who(tables, id="1")
+
+
+def test_a_missing_table_is_named_where_history_is_damaged(tables: Tables) -> None:
+    warehouse = tables.warehouse
+    lost = tables.put(t=tables.entry([tables.block({1: "a"})]))
+    tables.put(t=None)
+    warehouse.blobs.delete(object_path("tree", warehouse.repository.objects.commit(lost).tree))
+    fresh = Repository.open(warehouse.blobs)
+    with pytest.raises(NotFoundError, match=r"blame needs a table\. Check the name"):
+        blame(fresh, "shop.t", {"id": "1"}, "main")
 
 
 def test_lineage_goes_back_through_what_was_read(tables: Tables) -> None:

@@ -20,7 +20,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Final, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from dbt.adapters.vcs.core.errors import InputError, NotFoundError
+from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import Micros, SnapshotId, micros_of
 from dbt.adapters.vcs.core.model import Entry, Input, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
@@ -165,10 +165,15 @@ def _shown_at(
 
 def where_it_was(repository: Repository, commit: CommitId, relation: RelationName) -> str:
     """Return a sentence that says how to find versions of a relation which a commit lacks."""
-    for id, _ in islice(repository.log(commit), _FAR_BACK):
-        if repository.tree(id).entry(relation) is not None:
-            name = quote(str(relation))
-            return f"The commits that changed it: dbt-vcs log {commit[:12]} --relation {name}"
+    try:
+        recent = islice(repository.log(commit), _FAR_BACK)
+        was = any(repository.tree(id).entry(relation) is not None for id, _ in recent)
+    except DamagedError:
+        # What is missing is told by what needs it, and here the relation is.
+        return "Check the name, or give another revision."
+    if was:
+        name = quote(str(relation))
+        return f"The commits that changed it: dbt-vcs log {commit[:12]} --relation {name}"
     return "No commit before has it either: check the name, or give another revision."
 
 

@@ -78,6 +78,26 @@ def test_a_post_without_the_cookie_changes_nothing(writer: TestClient, said: lis
     assert not said
 
 
+def test_every_page_that_changes_something_needs_token_and_origin(
+    stranger: TestClient, site: UiSite, warehouse: Warehouse
+) -> None:
+    paths = [
+        route.path
+        for route in stranger.app._app.routes  # type: ignore[union-attr]
+        if "POST" in (route.methods or ())
+    ]
+    assert len(paths) >= 6
+    for path in paths:
+        assert stranger.post(path, headers={"origin": BASE}).status_code == 403, path
+        # Nor is it a page to look at: a link or a picture must change nothing.
+        assert stranger.get(path, params={"token": TOKEN}).status_code == 303
+        stranger.cookies.set(site.cookie, TOKEN)
+        assert stranger.get(path).status_code == 405, path
+        assert stranger.post(path, headers={"origin": "http://evil.test"}).status_code == 403
+        assert stranger.post(path, headers={"origin": BASE}).status_code in (400, 404), path
+        stranger.cookies.clear()
+
+
 @pytest.mark.parametrize(
     "host", ["evil.test", "evil.test:8182", "127.0.0.1", "127.0.0.1:80", "localhost:9", ""]
 )

@@ -96,6 +96,7 @@ def draw_ui(browser: Chromium, folder: Path) -> None:
         draw("ui-log.png", "log", height=620, scheme="dark")
         draw("ui-tables.png", "tables", height=720)
         draw("ui-rows.png", f"{rows}&where=amount+%3E+150+and+note+is+null", height=720)
+        draw("ui-conflicts.png", "conflicts?into=main&name=shop.orders", height=820)
         draw("ui-narrow.png", rows, width=375, height=720)
         browser.open(home + rows)
         draw_printed(browser, folder, "ui-printed.png")

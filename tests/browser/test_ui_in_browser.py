@@ -29,6 +29,9 @@ PAGES = {
     "figures": "figures?name=shop.orders",
     "blame": "blame?name=shop.orders&column=id&value=7&at=feature/tax",
     "review": "review?head=feature/tax",
+    "merge": "merge",
+    "conflicts": "conflicts?into=main&name=shop.orders",
+    "decided": "conflicts?into=main&name=shop.orders&all=1&skip=20",
     "nothing there": "log?at=nix",
 }
 
@@ -100,6 +103,42 @@ def test_the_keyboard_alone_leads_to_a_review_and_approves_it(
     assert approval.note == "seen & agreed"
     text = "document.querySelector('form.approve').textContent"
     assert "approved by you" in browser.run(text)
+    assert not loud(browser)
+
+
+def test_the_keyboard_alone_decides_conflicts(browser: Chromium, home: str) -> None:
+    left = "document.querySelector('header p').textContent.match(/(\\d+) of/)[1]"
+    browser.open(f"{home}merge")
+    tab_to(browser, "it.textContent === 'shop.orders'")
+    enter(browser)
+    first = int(browser.run(left))
+    # By cell: the arrows go from one side to the next.
+    clashes = "document.querySelector('.conflict').querySelectorAll('tr.clash').length"
+    for _ in range(browser.run(clashes)):
+        tab_to(browser, "it.closest('tr.clash') && it.type === 'radio' && !it.checked")
+        browser.press(" ", code=32, text=" ")
+        browser.press("ArrowRight", code=39)
+        assert browser.run("document.activeElement.value") == "ours"
+    tab_to(browser, "it.textContent === 'Take the chosen cells'")
+    enter(browser)
+    assert int(browser.run(left)) == first - 1
+    # By a value of one's own, which is refused.
+    tab_to(browser, "it.name === 'value-2'")
+    browser("Input.insertText", text="1.505")
+    tab_to(browser, "it.textContent === 'Take the chosen cells'")
+    enter(browser)
+    assert "is not a value" in browser.run("document.querySelector('[role=alert]').textContent")
+    assert browser.run("document.querySelector('[name=value-2]').value") == "1.505"
+    # By a rule, which is taken back.
+    tab_to(browser, "it.name === 'by'")
+    browser.press("ArrowDown", code=40)
+    assert browser.run("document.activeElement.value") == "amount"
+    tab_to(browser, "it.textContent === 'Take it'", most=1)
+    enter(browser)
+    assert browser.run("document.querySelectorAll('.conflict').length") == 0
+    tab_to(browser, "it.textContent === 'Undo'")
+    enter(browser)
+    assert int(browser.run(left)) == first - 1
     assert not loud(browser)
 
 

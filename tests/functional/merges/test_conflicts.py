@@ -12,7 +12,7 @@ from dbt.adapters.vcs.api import Client, connect
 from dbt.adapters.vcs.changes.merges.conflicts.choices import RowChoice
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
 from dbt.adapters.vcs.commands.merge import abort_merge, continue_merge, merge
-from dbt.adapters.vcs.commands.resolve import resolve
+from dbt.adapters.vcs.commands.resolve import resolve, undo_decision
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, UnsupportedError
 from dbt.adapters.vcs.core.repository import Repository
 from tests.functional.life.shop import SPARK
@@ -189,6 +189,17 @@ def test_a_choice_is_taken_back(shop: Shop, conflicts: Client) -> None:
     assert shown(conflicts)[1][0] == "custom"
     conflicts.sql("update t set resolution = null where our_id = 1")
     assert shown(conflicts)[1] == (None, None, None, "None")
+
+
+def test_what_sql_chose_is_taken_back_like_any_decision(shop: Shop, conflicts: Client) -> None:
+    conflicts.sql("update t set result_credit = 11.50 where our_id = 1")
+    conflicts.sql("update t set resolution = 'theirs' where our_id = 2")
+    undo_decision(shop.repository, "prod", author="ann")
+    assert [shown(conflicts)[id][0] for id in (1, 2)] == ["custom", None]
+    undo_decision(shop.repository, "prod", author="ann")
+    assert shown(conflicts)[1] == (None, None, None, "None")
+    conflicts.sql("update t set resolution = 'ours' where our_id = 1")
+    assert shown(conflicts)[1][0] == "ours"
 
 
 def test_chosen_values_are_held_to_check_constraints(shop: Shop, conflicts: Client) -> None:

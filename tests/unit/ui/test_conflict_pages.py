@@ -107,8 +107,12 @@ def test_a_new_user_s_session_from_two_branches_to_what_main_holds(
         **{**two, "cell-1": "theirs", "cell-2": "own", "value-2": "agreed"},
         take="cells",
     )
+    # A side is chosen already where only one changed the cell; what is typed counts instead.
     assert three["cell-2"] == "theirs" and three["cell-3"] == "ours"
-    post("/conflicts/decide", **{**three, "cell-1": "own", "null-1": "on"}, take="cells")
+    post("/conflicts/decide", **three, **{"null-1": "on", "value-2": ""}, take="cells")
+    post("/conflicts/undo", **forms(get("/conflicts", **HERE).text, "/conflicts/undo")[0])
+    typed = {"cell-1": "base", "null-1": "on", "value-3": "typed"}
+    post("/conflicts/decide", **three, **typed, take="cells")
     # Row 4 is gone in ours, so no rule by value decides it.
     said = post(
         "/conflicts/decide", 200, **HERE, skip="0", take="order", order="larger", by="credit"
@@ -133,7 +137,7 @@ def test_a_new_user_s_session_from_two_branches_to_what_main_holds(
         0: ("1.00", "old", "n0"),
         1: ("2.00", "old", "n1"),
         2: ("3.00", "agreed", "n2"),
-        3: ("None", "their", "ours"),
+        3: ("None", "their", "typed"),
         4: ("3.00", "old", "n4"),
         5: ("1.00", "old", "n5"),
         7: ("8.00", "same", "their"),

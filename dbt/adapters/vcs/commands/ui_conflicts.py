@@ -281,10 +281,13 @@ def _by_cells(table: ConflictTable, rows: Mapping[int, str], form: Form) -> RowC
     values: dict[str, Given] = {}
     for place, column in enumerate(table.columns):
         word = form.get(f"cell-{place}", "")
-        if word == "own":
-            # Browsers send line breaks as two characters.
-            text = form.get(f"value-{place}", "").replace("\r\n", "\n")
-            values[column] = pa.scalar(None) if f"null-{place}" in form else text
+        # Browsers send line breaks as two characters.
+        text = form.get(f"value-{place}", "").replace("\r\n", "\n")
+        # What somebody typed counts, also where a side was chosen before they came.
+        if f"null-{place}" in form:
+            values[column] = pa.scalar(None)
+        elif text or word == "own":
+            values[column] = text
         elif word and word != "keep":
             cells[column] = cell_of(word)
     if not (cells or values):

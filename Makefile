@@ -1,7 +1,7 @@
 # make demo, make test and make test-all are all that a fresh machine with Python and Java needs.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rest test-all check check-tests smoke conformance verify lowest nightly chaos s3 cluster interop pictures lint docs bench bench-dbt bench-peers java clean
+.PHONY: help demo test test-rest test-all check check-tests smoke conformance verify lowest nightly chaos s3 cluster interop orchestrators pictures lint docs bench bench-dbt bench-peers java clean
 
 PYTHON ?= python3
 VENV   := .venv
@@ -87,6 +87,11 @@ interop: java $(VENV)/.test ## read and write a served repository with Spark and
 	    --junitxml=target/interop.xml; ran=$$?; \
 	    PYTHONPATH=.:integration_tests $(BIN)/python -m interop.report target/interop.xml && exit $$ran
 
+orchestrators: java $(VENV)/.test,demo $(DATA) ## build the demo project as 60 commands of one run, some killed, and a small one by Airflow with Cosmos
+	test -x .orchestrators/bin/airflow || { $(PYTHON) -m venv .orchestrators && \
+	    .orchestrators/bin/pip install --quiet -r integration_tests/orchestrators/requirements.txt; }
+	PYTHONPATH=. $(USUAL) $(BIN)/python -m pytest integration_tests/orchestrators -o addopts= -rP
+
 pictures: $(VENV)/.dev ## try the pages of reviews and of dbt-vcs ui in Chromium and with axe-core, and draw them in docs/pictures; needs chromium, npm, pdftoppm
 	$(BIN)/python -m pytest tests/browser -o addopts= -rs
 	PYTHONPATH=. $(BIN)/python -m tests.browser.pictures
@@ -138,7 +143,7 @@ bench-peers: java $(VENV)/.bench ## compare with Delta Lake, Iceberg and, if ins
 	$(BIN)/python benchmarks/change_queries.py --scale $(SF)
 
 clean: ## delete what the demo, the benchmarks and campaigns left
-	rm -rf .chaos .cluster .demo .interop .s3 benchmarks/results/*.* benchmarks/data integration_tests/data
+	rm -rf .chaos .cluster .demo .interop .orchestrators .s3 benchmarks/results/*.* benchmarks/data integration_tests/data
 
 java:
 	@version=$$("$${JAVA_HOME:+$$JAVA_HOME/bin/}java" -version 2>&1 \

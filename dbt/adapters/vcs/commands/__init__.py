@@ -23,7 +23,7 @@ GROUPS: Final = {
         "tag": "List, create, rename and delete tags.",
         "snapshot": "List, create and delete named snapshots of tables.",
         "runs": "List, discard and publish runs of dbt.",
-        "run": "Make one run of many dbt commands, which are published together.",
+        "run": "Make one run of many commands, which are published together.",
     },
     "Bring changes together": {
         "merge": "Merge a branch, with all its relations in one step.",

@@ -187,12 +187,15 @@ def verb(
 
 
 def verbs(
-    fallback: str | None = None, flags: Mapping[str, tuple[str, ...]] | None = None
+    fallback: str | None = None,
+    flags: Mapping[str, tuple[str, ...]] | None = None,
+    kind: type[VerbGroup] | None = None,
 ) -> Callable[[Callable[..., None]], VerbGroup]:
     """Return a decorator that makes a group of a function, whose body does nothing.
 
     Without a command, the group runs `list` with the options that the function declares.
-    `fallback` and `flags` are as in `VerbGroup`.
+    `fallback` and `flags` are as in `VerbGroup`; `kind` is the group's class, if it has one of its
+    own.
     """
 
     def group_of(about: Callable[..., None]) -> VerbGroup:
@@ -202,7 +205,7 @@ def verbs(
                 ctx.invoke(group.commands["list"], **options)
 
         own = list(inspect.signature(about, eval_str=True).parameters.values())
-        group = VerbGroup(
+        group = (kind or VerbGroup)(
             about.__name__.removesuffix("_command"),
             callback=callback,
             params=_params(own),

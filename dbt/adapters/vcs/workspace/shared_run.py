@@ -201,3 +201,9 @@ def _now(repository: Repository, run: RunBranch) -> RunBranch:
 def _set_status(repository: Repository, run: RunBranch, status: Status, author: str) -> None:
     changed = replace(run, status=status)
     repository.set_state(run.name, changed.state, author=author)
+
+
+def fail_run(repository: Repository, run: RunBranch, note: str, *, author: str) -> None:
+    """End a shared run that is not to be published; its branch keeps what it did."""
+    failed = replace(run, status=Status.FAILED, note=note, ended_at=repository.clock())
+    repository.set_state(run.name, failed.state, author=author)

@@ -158,6 +158,32 @@ def run(
         limits: How many may connect, and for how long they may keep it waiting.
         log: Takes lines about connections, of which strangers may cause many.
     """
+    server, sockets = _server(app, listener, certificate, limits, log)
+    with _logging(log), _stopping(server):
+        server.run(sockets=sockets)
+
+
+@contextmanager
+def answering(app: ASGIApp, listener: socket.socket, log: Callable[[str], None]) -> Iterator[None]:
+    """Answer requests in a thread as long as the block runs, and finish those at work then."""
+    server, sockets = _server(app, listener, None, None, log)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": sockets}, name="dbt-vcs-serve")
+    with _logging(log):
+        thread.start()
+        try:
+            yield
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+def _server(
+    app: ASGIApp,
+    listener: socket.socket,
+    certificate: Certificate | None,
+    limits: ServerLimits | None,
+    log: Callable[[str], None],
+) -> tuple[uvicorn.Server, list[socket.socket]]:
     limits = (limits or ServerLimits()).fitted()
     if resource is None:
         log(
@@ -181,9 +207,7 @@ def run(
         ssl_certfile=None if certificate is None else str(certificate.chain),
         ssl_keyfile=None if certificate is None else str(certificate.key),
     )
-    server = uvicorn.Server(config)
-    with _logging(log), _stopping(server):
-        server.run(sockets=[_Listener(listener, limits, log)])
+    return uvicorn.Server(config), [_Listener(listener, limits, log)]
 
 
 class _Connection(H11Protocol):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TextIO
@@ -14,13 +15,14 @@ from dbt.adapters.vcs.core.failures import shown_location
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.opening import is_yes
-from dbt.adapters.vcs.iceberg.serve.access import LOOPBACK, read_tokens
+from dbt.adapters.vcs.iceberg.serve.access import LOOPBACK, TokenList, read_tokens
 from dbt.adapters.vcs.iceberg.serve.catalog_api import rest_app
 from dbt.adapters.vcs.iceberg.serve.client_help import ClientHelp, Served, client_help
 from dbt.adapters.vcs.iceberg.serve.documents import Documents, IcebergDocuments
 from dbt.adapters.vcs.iceberg.serve.http_server import (
     Certificate,
     ServerLimits,
+    answering,
     is_loopback,
     listen,
     run,
@@ -119,6 +121,24 @@ class Serving:
         log = ServerLog(stream)
         try:
             self._run(log)
+        finally:
+            log.end()
+
+    @contextmanager
+    def beside(self, tokens: TokenList, stream: TextIO) -> Iterator[str]:
+        """Answer requests with these tokens while the block runs, and yield the address.
+
+        Raises:
+            InputError: The address can't be used.
+        """
+        self.tokens = tokens
+        log = ServerLog(stream)
+        try:
+            app = self.app(log)
+            with listen(self.listening.host, self.listening.port) as listener:
+                url = self._url(listener.getsockname()[1])
+                with answering(app, listener, log.stranger):
+                    yield url
         finally:
             log.end()
 

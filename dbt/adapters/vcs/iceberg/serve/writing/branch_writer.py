@@ -33,7 +33,7 @@ from dbt.adapters.vcs.sql.table import DropRelation, RenameRelation
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace, landed_commit
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine
 from dbt.adapters.vcs.workspace.overlay import Overlay
-from dbt.adapters.vcs.workspace.run_branch import run_of
+from dbt.adapters.vcs.workspace.run_branch import Status, run_of
 from dbt.adapters.vcs.workspace.statement_scope import Scope, handler_of
 
 T = TypeVar("T")
@@ -144,7 +144,9 @@ def writer_of(
             f"The token {bearer.name!r} has the role reader on the branch {revision!r}. Ask "
             "whoever runs the server for the role writer there.",
         )
-    if run_of(found) is not None or open_merge_of(found) is not None:
+    run = run_of(found)
+    takes_work = run is not None and run.is_shared and run.status is Status.OPEN
+    if (run is not None and not takes_work) or open_merge_of(found) is not None:
         raise bad_request(
             f"The branch {revision!r} belongs to a run or to a merge that waits. Write to a "
             f"branch of your own: dbt-vcs branch create NAME {quote(revision)}"

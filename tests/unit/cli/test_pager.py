@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.cli.conftest import Call
+from tests.unit.iceberg.lake import Lake
 from tests.unit.warehouse import Warehouse
 
 MAIN = "from dbt.adapters.vcs.cli import main; main(prog_name='dbt-vcs')"
@@ -102,6 +103,20 @@ def test_a_pager_that_is_quit_early_ends_the_command_quietly(warehouse: Warehous
     assert len(shown.splitlines()) == 1
     code, shown = on_terminal("diff", "main~2", "main", DBT_VCS_PAGER="true")
     assert (code, shown) == (1, "")
+
+
+def test_rows_that_are_written_as_bytes_go_to_the_pager(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lake = Lake(tmp_path / "warehouse")
+    lake.run("create table s.t (id bigint, name string)")
+    lake.add("t", [(number, "x" * 50) for number in range(5000)])
+    mine = marking(tmp_path, "mine")
+    code, shown = on_terminal("cat", "s.t", "-n", "2", DBT_VCS_PAGER=mine)
+    assert code == 0
+    assert shown.startswith('<mine>\n"id","name"\n0,')
+    assert on_terminal("cat", "s.t", DBT_VCS_PAGER="head -n 1") == (0, '"id","name"\n')
 
 
 def test_an_error_is_shown_without_a_pager(tmp_path: Path) -> None:

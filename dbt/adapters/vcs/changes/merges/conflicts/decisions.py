@@ -412,8 +412,8 @@ def undo(
     if last is None:
         raise InputError(
             f"Nothing is decided yet of the merge of {merge.source!r} into {target!r}, or it was "
-            "decided before the merge was last continued. To decide again: dbt-vcs resolve "
-            f"RELATION {quote(target)} --again --with ours"
+            "decided before the merge was last continued. To see what is decided: dbt-vcs "
+            f"conflicts {quote(target)}"
         )
     # The branch no longer shows it, so a collection may be about to take it.
     hold_commit(repository, last.before, author=author)

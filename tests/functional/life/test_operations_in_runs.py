@@ -21,6 +21,7 @@ CHANGING = {
     "undrop": "vcs_restore(relation='analytics.dropped')",
     "restore all": "vcs_restore(all=true, to='main~1')",
     "revert": "vcs_revert('main')",
+    "cherry-pick": "vcs_cherry_pick('other')",
     "optimize": "optimize('analytics.a')",
     "optimize all": "optimize(all=true)",
     "merge": "vcs_merge('other')",
@@ -38,6 +39,8 @@ READING = {
     "diff": "vcs_diff('main')",
     "branches": "vcs_branch()",
     "merge": "vcs_merge('other', dry_run=true)",
+    "cherry-pick": "vcs_cherry_pick('other', dry_run=true)",
+    "log of a table": "vcs_log(relation='analytics.a', stat=true)",
     "du": "vcs_du()",
     "forecast": "vcs_forecast(all=true)",
 }

@@ -40,3 +40,12 @@ def test_the_command_refuses_what_makes_no_sense(vcs: Call, warehouse: Warehouse
     assert "found 2" in vcs("cherry-pick", "dev", "dev~1", "--dry-run", code=2).stderr
     assert "nix" in vcs("cherry-pick", "dev", "nix", code=1).stderr
     assert warehouse.head() == head
+
+
+def test_revisions_are_those_from_before_the_first_pick(vcs: Call, warehouse: Warehouse) -> None:
+    shop = Shop(warehouse)
+    shop.write("main", {1: "one", 2: "two", 3: "three"}, message="Three")
+    shop.write("main", {1: "one", 2: "two", 3: "three", 4: "four"}, message="Four")
+    shop.write("main", {1: "one", 2: "two"}, message="Neither")
+    vcs("cherry-pick", "main~2", "main~1", "-b", "main")
+    assert shop.rows() == {1: "one", 2: "two", 3: "three", 4: "four"}

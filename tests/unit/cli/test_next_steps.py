@@ -201,6 +201,8 @@ def test_head_is_the_branch_that_is_shown_or_changed(vcs: Call, warehouse: Wareh
     warehouse.put(a="3", message="Two")
     assert "Two" in vcs("show", "HEAD").output
     assert "One" in vcs("show", "HEAD~1").output
+    assert vcs("cat", "HEAD~1:shop.a").output == vcs("cat", "shop.a", "--at", "main~1").output
+    assert vcs("cat", "dev:shop.a").output == vcs("cat", "shop.a", "--at", "dev").output
     assert len(vcs("log", "HEAD~1..HEAD").output.splitlines()) == 1
     assert "shop.a" in vcs("diff", "HEAD...dev", code=1).output
     vcs("branch", "here", "HEAD~1")

@@ -51,6 +51,9 @@ def cat_command(
     if output is None and format in ("arrow", "parquet") and sys.stdout.isatty():
         raise click.UsageError(f"--format {format} is not for terminals. Add --output FILE.")
     repository = session.repository
+    if at is None and ":" in relation and "`" not in relation:
+        # Git has `main:file`, and no name has a colon outside backquotes.
+        at, _, relation = relation.rpartition(":")
     table = open_table(
         repository,
         relation_of_text(relation, session.schema),

@@ -176,9 +176,10 @@ def cherry_pick_command(
     conflict waits as that of a merge does.
     """
     revisions = commits_of(session.repository, commits)
-    for revision in revisions:
-        # Nothing is picked if one of them is misspelled.
-        session.repository.resolve(revision)
+    # Nothing is picked if one of them is misspelled, and `main~1` is another commit once one is.
+    found = [session.repository.resolve(revision)[:12] for revision in revisions]
+    if len(revisions) > 1:
+        revisions = found
     if len(revisions) > 1 and (dry_run or message is not None):
         option = session.spelled("--dry-run" if dry_run else "--message")
         raise click.UsageError(f"{option} can be used with one commit, found {len(revisions)}.")
@@ -207,8 +208,8 @@ def cherry_pick_command(
                 pick() if dry_run else noted(session, revision, target, "cherry-pick", pick)
             )
         except VcsError as error:
-            rest = _rest(reports, revisions[at + 1 :], target)
-            error.args = (". ".join([str(error).rstrip("."), *rest]), *error.args[1:])
+            for told in _rest(reports, revisions[at + 1 :], target):
+                error.args = (f"{str(error).rstrip('.')}. {told}", *error.args[1:])
             raise
     session.show(reports, (block for report in reports for block in _pick_text(report)))
     if any(report.how == "conflict" for report in reports):

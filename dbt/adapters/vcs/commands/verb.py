@@ -220,7 +220,7 @@ def verbs(
 
 _REVISIONS: Final = ("at", "to")
 """Options that take a revision."""
-_HEAD: Final = re.compile(r"(?:^|(?<=\.\.))HEAD(?=$|[~^@]|\.\.)")
+_HEAD: Final = re.compile(r"(?:^|(?<=\.\.))HEAD(?=$|[~^@:]|\.\.)")
 
 
 def _without_head(

@@ -14,11 +14,13 @@ from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.changes.diffs.difference import diff
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Mode, Policy
+from dbt.adapters.vcs.commands.cherry_pick import cherry_pick
 from dbt.adapters.vcs.commands.merge import MergeRequest, abort_merge, merge
 from dbt.adapters.vcs.commands.restore import restore_branch, restore_relation
 from dbt.adapters.vcs.commands.revert import revert
@@ -358,6 +360,26 @@ class Player:
                 author="ann",
             )
 
+    def pick(self, branch: str) -> None:
+        """Pick a commit of any branch: a write, a build, or a merge of some."""
+        source = self.draw(st.sampled_from(self.shop.branches()))
+        head = self.shop.repository.branch(source).head
+        commits = [id for id, commit in self.shop.repository.log(head) if commit.parents]
+        mode = self.draw(st.sampled_from([Mode.SKIP, Mode.ACCEPT, Mode.FAIL]))
+        try:
+            cherry_pick(
+                self.shop.repository,
+                self.draw(st.sampled_from(commits)),
+                branch,
+                MergeRequest(policy=Policy(override=mode)),
+                author="ann",
+            )
+        except ConflictError as error:
+            # Models are in conflict only if one side dropped them, or both have their own.
+            found = re.findall(rf"s.(?:{'|'.join(MODELS)}): ([^;.]*)", str(error))
+            assert all("dropped it" in text or "created it" in text for text in found), error
+            abort_merge(self.shop.repository, branch, author="ann")
+
     def restore(self, branch: str) -> None:
         head = self.shop.repository.branch(branch).head
         commits = [id for id, commit in self.shop.repository.log(head) if commit.parents]
@@ -383,10 +405,32 @@ STEPS: Final = (
     Player.fork,
     *[Player.compact] * 2,
     Player.revert,
+    Player.pick,
     Player.restore,
     Player.create,
     Player.drop,
 )
+
+
+@pytest.mark.parametrize("is_picked", [False, True], ids=["reverted", "reverted, then picked"])
+def test_what_a_reverted_build_accounts_for_is_undone_with_its_rows(is_picked: bool) -> None:
+    shop = Shop(keyed=True)
+    rows = [{"k": 1, "g": 0, "v": 2}, {"k": 4, "g": 1, "v": 0}]
+    shop.put("main", ORDERS, shop.table(rows, SCHEMA, shop.key))
+    shop.build("main", "bag", full=False)
+    # The same rows once more, in another file, so that a revert of the first merges rows.
+    shop.put("main", ORDERS, shop.table(rows[1:], SCHEMA, shop.key))
+    for _ in range(2):
+        shop.build("main", "bag", full=True)
+    head = shop.repository.branch("main").head
+    (first,) = shop.repository.objects.commit(head).parents
+    report = revert(shop.repository, first, branch="main", author="ann")
+    assert _bag(shop.rows("main", RelationName("s", "bag"))) == _bag(mapped(rows))
+    if is_picked:
+        cherry_pick(shop.repository, first, "main", author="ann")
+    assert report.after != head
+    shop.build("main", "bag", full=False)
+    shop.check("main", "bag")
 
 
 @given(st.data(), st.booleans())

@@ -248,6 +248,7 @@ def _merged(
             created_at=repository.clock(),
             operation=work.operation,
             origin=work.origin,
+            is_whole=work.only is None,
         )
         try:
             version = check_merged(

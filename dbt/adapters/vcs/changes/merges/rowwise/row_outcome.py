@@ -111,6 +111,7 @@ class MergeOutcome:
         created_at: Micros,
         operation: str = "merge",
         origin: Origin | None = None,
+        is_whole: bool = True,
     ) -> Snapshot:
         """Write the files and segments of the merged version, and return it; nobody sees it yet.
 
@@ -119,10 +120,11 @@ class MergeOutcome:
 
         Args:
             write: Names the folder of new files; no other write uses it.
-            parents: Ours and theirs; only ours if rows were picked.
+            parents: Ours and theirs; only ours if theirs is no part of its history.
             created_at: The time to record.
             operation: The operation to record.
             origin: Its lineage, if any.
+            is_whole: False if only some of the rows that theirs changed were picked.
 
         Raises:
             ConflictError: The merge is blocked by conflicts.
@@ -163,7 +165,7 @@ class MergeOutcome:
             comment=definition.comment,
             properties=dict(definition.properties),
             origin=origin or Origin(),
-            consumption=self._consumption(is_whole=len(parents) > 1),
+            consumption=self._consumption(is_whole=is_whole),
         )
         verify(self.repository, self.ours, result, self.triple, self.repair, blocks)
         return result

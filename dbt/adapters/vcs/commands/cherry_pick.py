@@ -116,13 +116,15 @@ def commits_of(repository: Repository, revisions: Sequence[str]) -> list[str]:
         NotFoundError: There is no such revision.
         InputError: A range has no commits, or three dots.
     """
-    return [
+    found = [
         commit
         for text in revisions
         for commit in (
             _commits_between(repository, text) if is_range(repository, text) else [text]
         )
     ]
+    # Nothing is picked if one of them is misspelled, and `main~1` is another commit once one is.
+    return [repository.resolve(text)[:12] for text in found] if len(found) > 1 else found
 
 
 def _commits_between(repository: Repository, text: str) -> list[str]:
@@ -176,10 +178,6 @@ def cherry_pick_command(
     conflict waits as that of a merge does.
     """
     revisions = commits_of(session.repository, commits)
-    # Nothing is picked if one of them is misspelled, and `main~1` is another commit once one is.
-    found = [session.repository.resolve(revision)[:12] for revision in revisions]
-    if len(revisions) > 1:
-        revisions = found
     if len(revisions) > 1 and (dry_run or message is not None):
         option = session.spelled("--dry-run" if dry_run else "--message")
         raise click.UsageError(f"{option} can be used with one commit, found {len(revisions)}.")

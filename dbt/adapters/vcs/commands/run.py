@@ -121,7 +121,7 @@ def run_discard(
     session.say([line("Discarded ", Span(gone.branch, "name"), f" ({gone.status}).")])
 
 
-@verb(run_command, prints_json=False)
+@verb(run_command, prints_json=False, hidden=True)
 def run_exec(
     session: CommandSession,
     *,
@@ -169,9 +169,6 @@ def run_exec(
         )
         sys.exit(code)
     publish_run(session, find_run(repository, run.invocation))
-
-
-run_exec.hidden = True
 
 
 def _only(run: RunBranch, token: str, author: str) -> TokenList:

@@ -130,6 +130,7 @@ def verb(
     *,
     prints_json: bool = True,
     pages: bool = False,
+    hidden: bool = False,
     check: Callable[..., None] | None = None,
 ) -> Callable[[Run], click.Command]:
     """Return a decorator that makes a command of a function.
@@ -149,6 +150,7 @@ def verb(
         group: The group that the command is in; None if it stands by itself.
         prints_json: True for the options --json and --jsonl.
         pages: True to show long output in a pager.
+        hidden: True to leave it out of the group's help.
         check: Refuses options that can't be combined; see `Verb`.
     """
 
@@ -178,7 +180,9 @@ def verb(
         # Annotations are texts in modules that import them from the future.
         _, *own = inspect.signature(run, eval_str=True).parameters.values()
         params = _params(own, prints_json)
-        command = Verb(name, callback=callback, params=params, help=run.__doc__, check=check)
+        command = Verb(
+            name, callback=callback, params=params, help=run.__doc__, hidden=hidden, check=check
+        )
         if group is not None:
             group.add_command(command)
         return command

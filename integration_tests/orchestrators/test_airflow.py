@@ -15,7 +15,7 @@ from dbt.adapters.vcs.core.store.opening import open_blobs
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/recipes/orchestrators.md"
-AIRFLOW = ROOT / ".orchestrators/bin"
+AIRFLOW = ROOT / ".orchestrators/airflow/bin"
 FILES = {
     "dbt_project.yml": "name: shop\nversion: '1.0'\nprofile: shop\n",
     "profiles.yml": (

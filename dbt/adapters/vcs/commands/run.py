@@ -153,7 +153,11 @@ def run_exec(
     # The program's output is the command's from here on.
     session.progress.end()
     try:
-        with serving.beside(_only(run, token, author), sys.stderr) as url:
+        # Requests of the command itself are nothing that its user asked to see.
+        with (
+            open(os.devnull, "w", encoding="utf-8") as unseen,
+            serving.beside(_only(run, token, author), unseen) as url,
+        ):
             code = _call(program, words, os.environ | _environment(run, url, token))
     except BaseException:
         fail_run(repository, run, "it was stopped", author=author)

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.changes.diffs.difference import Difference
+from dbt.adapters.vcs.changes.merges.branch_landing import keep_conflicts
 from dbt.adapters.vcs.changes.merges.by_engine import engine_repair
-from dbt.adapters.vcs.changes.merges.conflicts.decisions import keep
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import Clash, OpenMerge, Terms
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice, Mode
 from dbt.adapters.vcs.changes.merges.rowwise.row_policy import Decided, Pick, Seen
@@ -359,7 +359,7 @@ def test_of_very_many_conflicts_the_first_are_shown_and_all_are_counted(
     assert found.rows.schema == there.rows.schema
     assert Counter(map(repr, found.rows.to_pylist())) < told(sides, here)[1]
     with pytest.raises(ConflictError, match=r"20 rows changed differently, too many .*'theirs'"):
-        keep(
+        keep_conflicts(
             place.repository,
             OpenMerge(
                 target="main",

@@ -1,26 +1,45 @@
-"""`dbt-vcs resolve`: decide conflicts of a merge."""
+"""`dbt-vcs resolve`: decide conflicts of a merge, and take decisions back.
+
+Each decision is one commit on the merge's branch, whose parent shows what was before. So to take a
+decision back is to move the branch to that commit, and to the state that it had there.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from shlex import quote
+from typing import Annotated, Any, Final, NamedTuple
 
 import click
 import pyarrow as pa
 
-from dbt.adapters.vcs.changes.merges.conflicts import decisions
-from dbt.adapters.vcs.changes.merges.conflicts.choices import RowChoice
+from dbt.adapters.vcs.changes.merges.conflicts.choices import RowChoice, choose
+from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import ConflictTable
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import (
+    PREFIX,
+    OpenMerge,
+    find_open_merge,
+    is_open_merge,
+    open_merge_of,
+    shown_name,
+    tables_of,
+)
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice, Order, cell_of
 from dbt.adapters.vcs.commands.conflicts import conflicts_left, left_line, relation_of
 from dbt.adapters.vcs.commands.layout import Block, counted, line
 from dbt.adapters.vcs.commands.options import Pair
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, check_only, verb
-from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.branches import Branch
+from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId
-from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.model import RelationName, TableEntry
+from dbt.adapters.vcs.core.repository import BranchMovedError, Proposal, Repository
+from dbt.adapters.vcs.core.retention import hold_commit
+from dbt.adapters.vcs.core.tree_changes import TreeChanges
+from dbt.adapters.vcs.core.turns import attempts
 
 _ORDERS: Final = tuple(item.value for item in Order)
 _WORDS: Final = (*(item.value for item in Choice if item is not Choice.CUSTOM), *_ORDERS)
@@ -54,39 +73,193 @@ def resolve(
 ) -> Resolution:
     """Resolve conflicts of a relation, only those of a key, or all, as one commit.
 
-    Earlier choices for single rows are kept, unless a key or `again` is given.
+    Without a key and rows, the choice is for the open conflicts. With a key, it is for all rows in
+    which any side has these values, including rows resolved before.
 
     Args:
         repository: The repository.
         target: The branch that is merged into.
         relation: The relation; None for all.
         chosen: The choice, and which conflicts it is for.
-        author: The author.
+        author: The author to record.
 
     Raises:
         NotFoundError: No such merge is waiting, or there is no such conflict.
-        ConflictError: A row isn't any more what the caller saw.
-        InputError: Nothing is chosen, the key names no column, or a value can't be stored.
+        ConflictError: A row isn't any more what the caller saw, or another merge waits by now.
+        InputError: Nothing is chosen or left to decide, a column doesn't exist, a value doesn't
+            fit its type, or the relation conflicts as a whole.
+        RetryError: Others were first every time; nothing was changed.
     """
     chosen.check()
     if relation is None and (chosen.key or chosen.rows):
         raise InputError("A key needs its relation; give both.")
     name = None if relation is None else relation_of(relation)
-    merge, count, why = decisions.resolve(repository, target, name, chosen, author=author)
-    if not count and why:
-        raise InputError(why)
-    if relation is not None and not count:
+    made, merge = _decide(repository, target, name, chosen, author)
+    if not made.count and made.why:
+        raise InputError(made.why)
+    if name is not None and not made.count:
         raise InputError(
-            f"Every conflict of {relation} is already resolved. To change the choice for a "
-            "row, use --key column=value; for all of them, use --again."
+            f"Every conflict of {shown_name(name)} is already resolved. To change the choice for "
+            "a row, use --key column=value; for all of them, use --again."
         )
     return Resolution(
         relation=relation or "all",
         choice=str(Choice.CUSTOM if chosen.is_by_column else chosen.choice),
         what=str(chosen),
-        count=count,
+        count=made.count,
         left=conflicts_left(repository, merge),
-        why=why,
+        why=made.why,
+    )
+
+
+def _decide(
+    repository: Repository, target: str, name: RelationName | None, chosen: RowChoice, author: str
+) -> tuple[_Decision, OpenMerge]:
+    """Record a decision if it decides anything; return it, and the merge with it."""
+    first: CommitId | None = None
+    for _ in attempts(f"resolve conflicts of the merge into {target!r}"):
+        branch, merge = _waiting(repository, target)
+        theirs = merge.theirs if first is None else repository.maintenance.current(first)
+        # Begun again with another commit, the merge has conflicts that nobody has looked at.
+        if theirs != merge.theirs:
+            raise ConflictError(
+                f"Another merge into {target!r} was begun meanwhile, of {merge.source!r}. Nothing "
+                f"was changed; look at its conflicts: dbt-vcs conflicts {quote(target)}"
+            )
+        first = theirs
+        made = _Decision.of(repository, merge, name, chosen)
+        if not made.count:
+            return made, merge
+        landed = made.land(repository, branch, author)
+        if landed is not None:
+            return made, landed
+    raise AssertionError("attempts raises when it ends")
+
+
+def _waiting(repository: Repository, target: str) -> tuple[Branch, OpenMerge]:
+    """Return the branch of the merge into a branch, and the merge."""
+    branch = repository.find_branch(PREFIX + target)
+    merge = open_merge_of(branch) if branch is not None else None
+    if branch is None or merge is None:
+        # Raises, and names the next step.
+        merge = find_open_merge(repository, target)
+        branch = repository.branch(merge.branch)
+    return branch, merge
+
+
+@dataclass(frozen=True, slots=True)
+class _Decision:
+    """The tables and choices of a merge that a choice changes.
+
+    Attributes:
+        merge: The merge before it.
+        tables: The conflict tables that it changes.
+        whole: Choices for relations as a whole.
+        count: Number of conflicts that it was made for.
+        why: Why some of them are left open; empty if none are.
+        message: Message of its commit.
+    """
+
+    merge: OpenMerge
+    tables: Mapping[RelationName, ConflictTable]
+    whole: Mapping[RelationName, Choice]
+    count: int
+    why: str
+    message: str
+
+    @classmethod
+    def of(
+        cls,
+        repository: Repository,
+        merge: OpenMerge,
+        name: RelationName | None,
+        chosen: RowChoice,
+    ) -> _Decision:
+        tables = tables_of(repository, merge)
+        # A relation may conflict as a whole, in its columns, and in its rows as well.
+        known = dict.fromkeys([*merge.whole, *tables])
+        if name is not None and name not in known:
+            shown = ", ".join(sorted(map(shown_name, known))) or "none"
+            raise NotFoundError(f"{shown_name(name)} has no conflicts; expected one of: {shown}.")
+        new: dict[RelationName, ConflictTable] = {}
+        whole: dict[RelationName, Choice] = {}
+        count, why = 0, ""
+        for item in known if name is None else [name]:
+            is_named = name is not None
+            if _is_for_whole(merge, item, chosen, is_named=is_named, has_rows=item in tables):
+                choice = _whole_choice(merge, item, chosen, is_named=is_named)
+                if choice is None:
+                    why = why or _whole_text(merge, item)
+                    continue
+                whole[item] = choice
+                count += 1
+            if item in tables:
+                done = choose(tables[item], chosen)
+                count += done.decided
+                why = why or done.why
+                if done.decided:
+                    new[item] = done.table
+        shown = f"{count} of {shown_name(name)}" if name is not None else str(count)
+        return cls(merge, new, whole, count, why, f"Resolve {shown} with {chosen}")
+
+    def land(self, repository: Repository, branch: Branch, author: str) -> OpenMerge | None:
+        """Return the merge with the decision; None if somebody else was first."""
+        merge = replace(self.merge, choices={**self.merge.choices, **self.whole})
+        changes = TreeChanges(
+            relations={
+                name: TableEntry(snapshot=table.put(repository))
+                for name, table in self.tables.items()
+            }
+        )
+        proposal = Proposal(
+            branch=branch.name,
+            base=branch.head,
+            tree=repository.edit(repository.tree(branch.head).id, changes),
+            author=author,
+            message=self.message,
+            state={**branch.state, **merge.state},
+            # A choice for a relation as a whole is in the state alone. It has a commit, too, which
+            # `undo_decision` goes back from.
+            allow_empty=True,
+            # Two people may decide at once: whoever comes second decides on what is left.
+            after=branch.ref,
+        )
+        try:
+            landed = repository.land(proposal)
+        except (BranchMovedError, NotFoundError):
+            return None
+        return replace(merge, head=landed.commit)
+
+
+def _is_for_whole(
+    merge: OpenMerge, name: RelationName, chosen: RowChoice, *, is_named: bool, has_rows: bool
+) -> bool:
+    """Return whether a choice is for a relation as a whole, perhaps besides its rows."""
+    if name not in merge.whole:
+        return False
+    if name not in merge.choices:
+        return True
+    # A relation with only this choice was named to choose again.
+    is_again = chosen.again or (is_named and not has_rows)
+    return is_again and not (chosen.key or chosen.rows)
+
+
+def _whole_choice(
+    merge: OpenMerge, name: RelationName, chosen: RowChoice, *, is_named: bool
+) -> Choice | None:
+    """Return the choice for a relation as a whole; None if all were meant, and it is for rows."""
+    choice = chosen.choice
+    if isinstance(choice, Choice) and not (chosen.is_by_column or chosen.key or chosen.rows):
+        return choice
+    if is_named:
+        raise InputError(_whole_text(merge, name))
+    return None
+
+
+def _whole_text(merge: OpenMerge, name: RelationName) -> str:
+    return (
+        f"{shown_name(name)} conflicts as a whole ({merge.whole[name]}); give no key, column or "
+        "value, but ours, theirs, base or delete."
     )
 
 
@@ -108,23 +281,87 @@ class UndoneDecision:
 def undo_decision(
     repository: Repository, target: str, *, author: str, seen: CommitId | None = None
 ) -> UndoneDecision:
-    """Take back the last decision about conflicts of the merge into a branch.
+    """Take back the last decision about conflicts; the next call takes back the one before.
 
-    The next call takes back the one before, up to where the merge began or was last continued.
+    This goes back to where the merge began, or was last continued in vain. The branch moves back
+    to the commit before the decision, so a decision taken back is as one never made.
 
     Args:
         repository: The repository.
         target: The branch that is merged into.
-        author: The author.
+        author: The author to record.
         seen: The head of the merge's branch that the caller saw; None for its present one.
 
     Raises:
         NotFoundError: No such merge is waiting, or what was before the decision is collected.
         InputError: There is no decision to take back.
-        ConflictError: Somebody else decided meanwhile.
+        ConflictError: Somebody else decided meanwhile; nothing was changed.
     """
-    merge, what, by = decisions.undo(repository, target, author=author, seen=seen)
-    return UndoneDecision(what=what, author=by, left=conflicts_left(repository, merge))
+    branch, merge = _waiting(repository, target)
+    moved = ConflictError(
+        f"Conflicts of the merge into {target!r} were decided by somebody else meanwhile. Nothing "
+        f"was undone; look at them first: dbt-vcs conflicts {quote(target)}"
+    )
+    if seen not in (None, branch.head):
+        raise moved
+    last = last_decision(repository, merge)
+    if last is None:
+        raise InputError(
+            f"Nothing is decided yet of the merge of {merge.source!r} into {target!r}, or it was "
+            "decided before the merge was last continued. To see what is decided: dbt-vcs "
+            f"conflicts {quote(target)}"
+        )
+    # The branch no longer shows it, so a collection may be about to take it.
+    hold_commit(repository, last.before, author=author)
+    now = repository.move_branch(
+        branch, last.before, author=author, action="undo", note=last.what, state=last.state
+    )
+    found = open_merge_of(now) if now is not None else None
+    if found is None:
+        raise moved
+    return UndoneDecision(
+        what=last.what, author=last.author, left=conflicts_left(repository, found)
+    )
+
+
+class LastDecision(NamedTuple):
+    """The decision that `undo_decision` would take back.
+
+    Attributes:
+        what: What it was, the message of its commit.
+        author: Who made it.
+        head: Its commit, the head of the merge's branch.
+        before: The commit to go back to.
+        state: The state of the merge's branch at that time.
+    """
+
+    what: str
+    author: str
+    head: CommitId
+    before: CommitId
+    state: Mapping[str, str]
+
+
+def last_decision(repository: Repository, merge: OpenMerge) -> LastDecision | None:
+    """Return the last decision of a merge; None if there is none that can be taken back."""
+    last = repository.objects.commit(merge.head)
+    before = last.parents[0] if last.parents else None
+    state = None if before is None else _state_at(repository, merge.branch, before)
+    if before is None or state is None:
+        return None
+    what = last.message.partition("\n")[0]
+    return LastDecision(what, last.author, merge.head, before, state)
+
+
+def _state_at(repository: Repository, branch: str, commit: CommitId) -> Mapping[str, str] | None:
+    """Return the last state that a merge's branch had at a commit; None if it held no merge."""
+    for ref in repository.refs.moves("heads", branch):
+        if ref.move.commit == commit:
+            return ref.move.state if is_open_merge(ref.move.state) else None
+        # Below are the moves of an earlier merge.
+        if ref.move.action == "create":
+            return None
+    return None
 
 
 def _resolved_text(resolution: Resolution, target: str) -> Iterator[Block]:
@@ -135,8 +372,12 @@ def _resolved_text(resolution: Resolution, target: str) -> Iterator[Block]:
 
 
 def _undone_text(undone: UndoneDecision, target: str) -> Iterator[Block]:
-    yield line(f"Took back: {undone.what} (by {undone.author}).")
+    yield _took_back(undone)
     yield left_line(undone.left, target)
+
+
+def _took_back(undone: UndoneDecision) -> Block:
+    return line(f"Took back: {undone.what} (by {undone.author}).")
 
 
 def _check_resolve(
@@ -239,13 +480,10 @@ def resolve_command(
     if all:
         relation, target = None, relation or target
     if interactive:
-        # It loads what draws tables, which no other form needs.
-        from dbt.adapters.vcs.commands.resolve_interactive import resolve_interactively
-
         if relation and not target and "." not in relation:
             # All names of relations have a schema.
             relation, target = None, relation
-        resolve_interactively(session, target or session.branch, relation)
+        _ask(session, target or session.branch, relation)
         return
     chosen = RowChoice(
         choice=None if choice is None else _choice(choice),
@@ -258,6 +496,21 @@ def resolve_command(
     into = target or session.branch
     done = resolve(session.repository, into, relation, chosen, author=session.author)
     session.show(done, _resolved_text(done, into))
+
+
+def _ask(session: CommandSession, target: str, relation: str | None) -> None:
+    # It loads what draws tables, which no other form needs.
+    from dbt.adapters.vcs.commands.resolve_interactive import resolve_interactively
+
+    def decide(name: RelationName, chosen: RowChoice) -> str:
+        done = resolve(session.repository, target, str(name), chosen, author=session.author)
+        return done.why
+
+    def undo(seen: CommitId) -> Block:
+        taken = undo_decision(session.repository, target, author=session.author, seen=seen)
+        return _took_back(taken)
+
+    resolve_interactively(session, target, relation, decide=decide, undo=undo)
 
 
 def _choice(word: str) -> Choice | Order:

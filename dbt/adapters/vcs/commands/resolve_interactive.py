@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, Literal, TypeAlias
 
 import click
 import pyarrow as pa
 
-from dbt.adapters.vcs.changes.merges.conflicts import decisions
 from dbt.adapters.vcs.changes.merges.conflicts.choices import RowChoice
 from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import SIDES, ConflictTable
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import (
@@ -57,14 +56,24 @@ _Item: TypeAlias = "tuple[RelationName, ConflictRow | None]"
 
 _Place: TypeAlias = tuple[RelationName, int | None]
 
+_Decide: TypeAlias = Callable[[RelationName, RowChoice], str]
+"""Records a choice; returns why some of the conflicts it is for are left open, or nothing."""
 
-def resolve_interactively(session: CommandSession, target: str, relation: str | None) -> None:
+_Undo: TypeAlias = Callable[[CommitId], Block]
+"""Takes back the last decision of a merge that had this head; returns what it was."""
+
+
+def resolve_interactively(
+    session: CommandSession, target: str, relation: str | None, *, decide: _Decide, undo: _Undo
+) -> None:
     """Ask for a decision about each open conflict, until none is left or the user quits.
 
     Args:
         session: The command's session; its standard input is a terminal.
         target: The branch that is merged into.
         relation: The only relation to ask about; None for all.
+        decide: Records a decision.
+        undo: Takes back the last one.
 
     Raises:
         NotFoundError: No merge waits.
@@ -72,7 +81,8 @@ def resolve_interactively(session: CommandSession, target: str, relation: str | 
     """
     # Its line would be drawn over the questions.
     session.progress.end()
-    walk = Walk(session, target, None if relation is None else relation_of(relation))
+    only = None if relation is None else relation_of(relation)
+    walk = Walk(session, target, only, decide, undo)
     walk.run()
     session.say([left_line(conflicts_left(session.repository, walk.merge()), target)])
 
@@ -80,10 +90,19 @@ def resolve_interactively(session: CommandSession, target: str, relation: str | 
 class Walk:
     """A walk through the conflicts of a merge; what it decides is stored at once."""
 
-    def __init__(self, session: CommandSession, target: str, only: RelationName | None) -> None:
+    def __init__(
+        self,
+        session: CommandSession,
+        target: str,
+        only: RelationName | None,
+        decide: _Decide,
+        undo: _Undo,
+    ) -> None:
         self._session = session
         self._target = target
         self._only = only
+        self._decide = decide
+        self._undo = undo
         self._skipped: set[_Place] = set()
 
     def merge(self) -> OpenMerge:
@@ -165,14 +184,12 @@ class Walk:
         elif answer == "s":
             self._skipped.add((name, row.place if row else None))
         elif answer == "u":
-            done = decisions.undo(
-                self._session.repository, self._target, author=self._session.author, seen=seen
-            )
+            taken = self._undo(seen)
             # What was decided may have been passed over before.
             self._skipped.clear()
-            self._session.say([line(f"Took back: {done.what} (by {done.author}).")])
-        else:
-            self._decide(name, self._choice(row, answer))
+            self._session.say([taken])
+        elif why := self._decide(name, self._choice(row, answer)):
+            self._session.warn([why])
 
     def _choice(self, row: ConflictRow | None, answer: str) -> RowChoice:
         if answer in ("O", "T"):
@@ -244,13 +261,6 @@ class Walk:
             answer = _prompt(f"{cell.column} [{','.join(letters)}]")
             if answer in letters:
                 return answer  # type: ignore[return-value]
-
-    def _decide(self, name: RelationName, chosen: RowChoice) -> None:
-        done = decisions.resolve(
-            self._session.repository, self._target, name, chosen, author=self._session.author
-        )
-        if done.why:
-            self._session.warn([done.why])
 
 
 def _prompt(text: str, *, is_word: bool = True) -> str:

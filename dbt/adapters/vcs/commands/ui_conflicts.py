@@ -16,7 +16,6 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from dbt.adapters.vcs.changes.merges.conflicts import decisions
 from dbt.adapters.vcs.changes.merges.conflicts.choices import RowChoice
 from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import SIDES, ConflictTable
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import (
@@ -36,7 +35,7 @@ from dbt.adapters.vcs.commands.merge import (
     noted_continuation,
     noted_merge,
 )
-from dbt.adapters.vcs.commands.resolve import resolve
+from dbt.adapters.vcs.commands.resolve import last_decision, resolve, undo_decision
 from dbt.adapters.vcs.commands.ui_site import Form, UiSite, asked, asked_number, posting
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId
@@ -97,7 +96,7 @@ class ConflictPages:
             report=report,
             merge=found,
             author=self._site.session().author,
-            last=None if found is None else decisions.last_decision(self._repository, found),
+            last=None if found is None else last_decision(self._repository, found),
             said=said,
             choices=tuple(_SIDES),
         )
@@ -144,7 +143,7 @@ class ConflictPages:
             most=_COLUMNS,
             sides=tuple(SIDES),
             choices=tuple(_SIDES) if table.key else ("ours", "theirs", "base"),
-            last=decisions.last_decision(self._repository, waiting),
+            last=last_decision(self._repository, waiting),
             skip=skip,
             is_all=is_all,
             earlier=max(skip - _ROWS, 0) if skip else None,
@@ -211,7 +210,7 @@ class ConflictPages:
             raise InputError("The page did not say what is taken back. Reload it.")
         try:
             with self._site.writing() as session:
-                decisions.undo(self._repository, into, author=session.author, seen=CommitId(seen))
+                undo_decision(self._repository, into, author=session.author, seen=CommitId(seen))
         except (InputError, ConflictError) as error:
             return self._merge_page(into, str(error), 409)
         if name := form.get("name"):

@@ -2,27 +2,35 @@
 
 Merges, resumed merges, promotions, published runs, picks and reverts differ in what they bring (a
 plan) and in the conditions it must meet (`Terms`). The rest is shared: make a plan, check it, and
-put it on the branch. If another writer was first, plan again.
+put it on the branch. If another writer was first, plan again. If the plan has conflicts, keep them
+on a branch of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from shlex import quote
-from typing import NamedTuple, NoReturn
+from typing import Final, NamedTuple, NoReturn
 
 from dbt.adapters.vcs.changes.merges.approvals import check_approved
-from dbt.adapters.vcs.changes.merges.conflicts.decisions import keep
-from dbt.adapters.vcs.changes.merges.conflicts.open_merges import OpenMerge, Terms
+from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import ConflictTable
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import (
+    Clash,
+    OpenMerge,
+    Terms,
+    open_merge_of,
+    tables_of,
+)
+from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
 from dbt.adapters.vcs.changes.merges.merge_plan import MergePlan, Work, plan_merge, planned_changes
 from dbt.adapters.vcs.changes.merges.stale_by_merge import Validator, check_fresh
 from dbt.adapters.vcs.changes.merges.table_merge import TableMerges
 from dbt.adapters.vcs.core.branches import Branch
 from dbt.adapters.vcs.core.errors import ConflictError
-from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.ids import CommitId, TreeId
 from dbt.adapters.vcs.core.maintenance import ReplacedError
-from dbt.adapters.vcs.core.model import Absent
+from dbt.adapters.vcs.core.model import Absent, RelationName, TableEntry, Tree
 from dbt.adapters.vcs.core.repository import (
     BranchMovedError,
     Proposal,
@@ -30,9 +38,16 @@ from dbt.adapters.vcs.core.repository import (
     TreeConflictError,
 )
 from dbt.adapters.vcs.core.retention import check_present, hold_change, hold_work
+from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges
 from dbt.adapters.vcs.engines.port import Rewriters
+from dbt.adapters.vcs.table.python_values import python_rows
 from dbt.adapters.vcs.workspace.mounts import relation_of
 from dbt.adapters.vcs.workspace.run_branch import Status, check_tested, record_of
+
+# Rows that an error shows.
+_SHOWN: Final = 100
+# Characters of a row that an error shows: a value may have megabytes.
+_LONGEST: Final = 500
 
 
 class LandedWork(NamedTuple):
@@ -122,7 +137,7 @@ def land_plan(
             recorded = replace(terms, metadata={**terms.metadata, **plan.metadata})
             try:
                 if plan.how == "conflict":
-                    _keep(repository, plan, held, author)
+                    _refuse_conflicts(repository, plan, held, author)
                 moved = _put(
                     repository, plan, recorded, author, is_validated=validator is not None
                 )
@@ -167,7 +182,9 @@ def check_terms(repository: Repository, plan: MergePlan, terms: Terms) -> None:
         check_fresh(repository, plan)
 
 
-def _keep(repository: Repository, plan: MergePlan, terms: Terms, author: str) -> NoReturn:
+def _refuse_conflicts(
+    repository: Repository, plan: MergePlan, terms: Terms, author: str
+) -> NoReturn:
     """Store the conflicts of a plan with the terms, and raise the error that says so."""
     source, target = plan.work.source, plan.target.name
     merge = OpenMerge(
@@ -179,7 +196,9 @@ def _keep(repository: Repository, plan: MergePlan, terms: Terms, author: str) ->
         terms=terms,
         head=plan.target.head,
     )
-    keep(repository, merge, plan.clashes, author=author, decided=bool(plan.work.decisions))
+    keep_conflicts(
+        repository, merge, plan.clashes, author=author, decided=bool(plan.work.decisions)
+    )
     seen = " and ".join(item for item in ("tests", "approval") if item in terms.require)
     hint = (
         f" {target!r} requires {seen}, and nothing has seen rows that are chosen by hand: rather "
@@ -195,6 +214,125 @@ def _keep(repository: Repository, plan: MergePlan, terms: Terms, author: str) ->
         f"merge --continue {quote(target)}. To give the merge up: dbt-vcs merge --abort "
         f"{quote(target)}" + (f".{hint}" if hint else "")
     )
+
+
+def keep_conflicts(
+    repository: Repository,
+    merge: OpenMerge,
+    clashes: Iterable[Clash],
+    *,
+    author: str,
+    decided: bool = False,
+) -> OpenMerge:
+    """Store the conflicts of a merge, replacing those of an earlier merge into the same branch.
+
+    Choices made before for the same conflicts of the same commit are kept. `merge.head` is the
+    target's head; the returned merge points to the new branch.
+
+    Args:
+        repository: The repository.
+        merge: The merge.
+        clashes: Its conflicts.
+        author: The author to record.
+        decided: True if choices were made before and these are the conflicts left over; the
+            decided conflicts are then kept as well.
+
+    Raises:
+        ConflictError: There are more conflicts than can be decided one by one.
+    """
+    clashes = tuple(clashes)
+    for item in clashes:
+        _refuse_many(item)
+    whole = {item.name: item.message for item in clashes if item.rows is None}
+    tables = {
+        item.name: ConflictTable.of(
+            item.name, item.rows, item.columns, key=item.key, required=item.required
+        )
+        for item in clashes
+        if item.rows is not None
+    }
+    choices: Mapping[RelationName, Choice] = {}
+    branch = repository.find_branch(merge.branch)
+    earlier = open_merge_of(branch) if branch else None
+    # Choices made when merging another commit were about other rows.
+    if earlier is not None and (earlier.theirs, earlier.base) == (merge.theirs, merge.base):
+        choices = _still_chosen(earlier, whole, decided=decided)
+        whole = {**{name: earlier.whole[name] for name in choices}, **whole}
+        tables = _carried(tables, tables_of(repository, earlier), decided=decided)
+    merge = replace(merge, whole=whole, choices=choices)
+    if branch is not None:
+        repository.delete_branch(merge.branch, author=author, note="begun again")
+    # The tree holds only conflict tables: the branch shows what there is to decide.
+    changes = TreeChanges(
+        schemas={name.schema: SchemaInfo() for name in tables},
+        relations={
+            name: TableEntry(snapshot=table.put(repository)) for name, table in tables.items()
+        },
+    )
+    tree = repository.edit(TreeId(repository.objects.put(Tree())), changes)
+    # Built from an existing branch's name, which may predate the rules for names. It holds a merge
+    # once it shows the conflicts, not before: this process may die in between.
+    branch = repository.create_branch(
+        merge.branch, merge.head, author=author, note=f"merge {merge.source}", check=False
+    )
+    landed = repository.land(
+        Proposal(
+            branch=merge.branch,
+            base=branch.head,
+            tree=tree,
+            author=author,
+            message=f"Conflicts of merging {merge.source} into {merge.target}",
+            state=merge.state,
+            # Relations that conflict as a whole have no conflict table.
+            allow_empty=True,
+            # If a purge has replaced this commit meanwhile, its rows are in new files, and nothing
+            # lands.
+            read=(merge.theirs, *((merge.base,) if merge.base else ())),
+        )
+    )
+    return replace(merge, head=landed.commit)
+
+
+def _refuse_many(clash: Clash) -> None:
+    if clash.rows is None or not clash.more:
+        return
+    shown = "; ".join(str(row)[:_LONGEST] for row in python_rows(clash.rows.slice(0, _SHOWN)))
+    raise ConflictError(
+        f"{clash}, too many to be decided one by one, such as: {shown}. Nothing was changed. "
+        "Merge with a mode for all of them: --on-conflict skip, accept or cell."
+    )
+
+
+def _still_chosen(
+    earlier: OpenMerge, whole: Mapping[RelationName, str], *, decided: bool
+) -> dict[RelationName, Choice]:
+    """Return the choices for relations as a whole that an earlier merge hands on."""
+    return {
+        name: choice
+        for name, choice in earlier.choices.items()
+        # It is the same conflict if both sides did the same as then.
+        if (decided and name not in whole) or earlier.whole[name] == whole.get(name)
+    }
+
+
+def _carried(
+    new: Mapping[RelationName, ConflictTable],
+    old: Mapping[RelationName, ConflictTable],
+    *,
+    decided: bool,
+) -> dict[RelationName, ConflictTable]:
+    """Return conflict tables with earlier choices for the same conflicts carried over."""
+    found = dict(new)
+    for name, before in old.items():
+        chosen = before.having_choice()
+        after = new.get(name)
+        if after is None:
+            if decided and len(chosen.rows):
+                found[name] = chosen
+        # Under other columns or another key, the choices were about other rows.
+        elif after.fields == before.fields and after.key == before.key:
+            found[name] = after.carrying(chosen, others=decided)
+    return found
 
 
 def _put(

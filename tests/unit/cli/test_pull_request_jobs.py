@@ -56,6 +56,8 @@ class Checkout:
         (folder / "profiles.yml").write_text(yaml.safe_dump(profile))
         (folder / "dbt_project.yml").write_text("name: shop\nprofile: shop\n")
         (folder / "orders.txt").write_text("one")
+        (folder / "target").mkdir()
+        (folder / "target/manifest.json").write_text("{}")
         bin = folder.parent / "bin"
         bin.mkdir()
         (bin / "build.py").write_text(BUILD)

@@ -70,6 +70,8 @@ def event(
     """A job for the head of the code that the host has."""
     (folder / "dbt_project.yml").write_text("name: shop\nprofile: shop\n")
     (folder / "profiles.yml").write_text(PROFILE)
+    (folder / "target").mkdir()
+    (folder / "target/manifest.json").write_text("{}")
     prefix = {"github": "pr/", "gitlab": "mr/"}[kind]
     monkeypatch.setenv("WAREHOUSE_BRANCH", f"{prefix}12")
     for name in ("GITHUB_ACTIONS", "GITLAB_CI", "GITHUB_STEP_SUMMARY"):
@@ -262,8 +264,6 @@ def test_a_failed_build_says_which_nodes_and_shows_what_there_is(
         {"unique_id": "model.shop.b", "status": "error", "message": "row 'ann@example.com'"},
         {"unique_id": "test.shop.c@team", "status": "skipped", "message": None},
     ]
-    (folder / "target").mkdir()
-    (folder / "target/manifest.json").write_text("{}")
     file = folder / "target/run_results.json"
     file.write_text(json.dumps({"metadata": {"invocation_id": "run-1"}, "results": results}))
     pr("report", "--outcome", "failure")
@@ -333,6 +333,20 @@ def test_columns_stay_out_also_after_a_build_that_failed(
     assert "has not been reviewed" in pr("promote", code=1).stderr
 
 
+def test_nothing_is_shown_where_it_is_not_known_which_columns_stay_out(
+    pr: Call, warehouse: Warehouse, host: CodeHost, name: str, folder: Path
+) -> None:
+    pr("begin")
+    warehouse.put(name, a="tell-no-one")
+    # As after `dbt build --target-path elsewhere`.
+    (folder / "target/manifest.json").unlink()
+    assert "which columns stay out" in pr("report", code=2).stderr
+    [text] = host.texts("review")
+    assert "The review failed" in text
+    assert "tell" not in text
+    assert not (folder / "review/review.html").exists()
+
+
 def test_a_job_that_is_late_reviews_nothing_for_others(
     pr: Call, event: Event, warehouse: Warehouse, host: CodeHost, name: str
 ) -> None:
@@ -354,8 +368,6 @@ def test_a_comment_has_the_size_that_hosts_take(
     tables: dict[str, Any] = {f"table_{number}": "1" for number in range(150)}
     warehouse.run("run-1", Status.FAILED, target=name, note="`" * 500, **tables)
     results = [{"unique_id": f"test.{'_' * 400}.{n}", "status": "error"} for n in range(90)]
-    (folder / "target").mkdir()
-    (folder / "target/manifest.json").write_text("{}")
     told = {"metadata": {"invocation_id": "run-1"}, "results": results}
     (folder / "target/run_results.json").write_text(json.dumps(told))
     pr("report", "--outcome", "failure")

@@ -308,10 +308,6 @@ def _report(session: CommandSession, pull: _Pull, outcome: str, output: Path) ->
     return f"Reviewed {pull.branch} at {head[:12]}, of the code {pull.code[:12]}."
 
 
-def _has_manifest(session: CommandSession) -> bool:
-    return (target_folder(session.settings, session.target) / "manifest.json").exists()
-
-
 def _is_since(run: RunBranch, began: RefMove | None, newest: RunBranch) -> bool:
     """Return whether a run belongs to a build, and not to one of earlier code."""
     if began is None or run.started_at >= began.at:
@@ -329,9 +325,15 @@ def _review_text(
     from dbt.adapters.vcs.commands.review_markdown import LIMIT, markdown
     from dbt.adapters.vcs.commands.review_page import page
 
-    # Without dbt's manifest it isn't known which columns stay out of reviews.
-    if build.branch is None or (build.outcome != _PASSED and not _has_manifest(session)):
+    manifest = target_folder(session.settings, session.target) / "manifest.json"
+    if build.branch is None or (build.outcome != _PASSED and not manifest.exists()):
         return f"{before}\nNothing was built, so there is no data to review.\n"
+    if not manifest.exists():
+        raise InputError(
+            f"There is no {manifest}, which says which columns stay out of reviews. Run report in "
+            "the job that builds. If dbt writes elsewhere, say so in DBT_TARGET_PATH, not by "
+            "--target-path."
+        )
     head = build.left[0].name if build.left else pull.branch
     made = review(pull.repository, pull.base, head, review_request(session, pull.base))
     ids = [run.invocation for run in build.old]

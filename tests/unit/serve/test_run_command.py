@@ -97,7 +97,9 @@ def test_the_token_opens_the_run_alone(repository: Repository) -> None:
     assert not repository.tree(repository.branch("main").head).schemas()
 
 
-@pytest.mark.parametrize("words", [[], ["--branch", "main"], ["--"], ["begin", "--", "x"]])
+@pytest.mark.parametrize(
+    "words", [[], ["--branch", "main"], ["--"], ["begin", "--", "x"], ["exec"]]
+)
 def test_what_is_missing_is_said(repository: Repository, words: list[str]) -> None:
     done = CliRunner().invoke(main, ["-r", repository.uri, "run", *words])
     assert done.exit_code == 2

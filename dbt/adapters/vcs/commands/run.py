@@ -47,7 +47,7 @@ class RunGroup(VerbGroup):
         ctx.meta[_WORDS] = tuple(args[at + 1 :])
         if ctx.meta[_WORDS] and (not at or args[0].startswith("-")):
             return super().parse_args(ctx, ["exec", *args[:at]])
-        if at < len(args) or args[:1] in ([], ["--branch"]):
+        if at < len(args) or args[:1] in ([], ["--branch"], ["exec"]):
             raise click.UsageError(
                 "Expected begin, publish or discard, or a command after --, such as: "
                 "dbt-vcs run -- dbt build",

@@ -22,6 +22,7 @@ from dbt.adapters.vcs.commands.gc import collect, set_retention
 from dbt.adapters.vcs.commands.merge import continue_merge, merge
 from dbt.adapters.vcs.commands.purge import PurgeReport, PurgeRequest, purge
 from dbt.adapters.vcs.commands.resolve import resolve, undo_decision
+from dbt.adapters.vcs.commands.show import show_commit
 from dbt.adapters.vcs.commands.snapshot import create_snapshot
 from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.errors import (
@@ -51,7 +52,7 @@ from dbt.adapters.vcs.core.store.log_repair import plan_log
 from dbt.adapters.vcs.iceberg.exports import export
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine
-from dbt.adapters.vcs.workspace.run_branch import Status
+from dbt.adapters.vcs.workspace.run_branch import Status, commits_of, runs
 from tests.contract.faulty import Crash
 from tests.unit.shelf import Shelf
 from tests.unit.tables import Tables
@@ -294,6 +295,18 @@ def test_notes_of_runs_are_redacted_in_earlier_moves_too(tables: Tables) -> None
     assert "duplicate key [redacted]" in run.state.values()
     assert report.mentions == ()
     assert holding(again(tables), JANE) == []
+
+
+def test_a_run_begins_where_it_did_also_after_a_purge(tables: Tables) -> None:
+    history(tables)
+    tables.warehouse.run("r1", Status.FAILED, b=tables.entry([tables.block({8: "lea"})]))
+    erase(tables)
+    repository = again(tables)
+    (run,) = runs(repository)
+    assert [commit.message for commit in commits_of(repository, run)] == ["model.shop.b (success)"]
+    detail = show_commit(repository, run.name)
+    assert detail.since == repository.branch("main").head
+    assert [str(change.name) for change in detail.changes] == ["shop.b"]
 
 
 def test_a_redaction_leaves_the_names_that_a_collection_wrote_down(tables: Tables) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from dbt.adapters.vcs.commands.branch import delete_branch, rename_branch
+from dbt.adapters.vcs.commands.merge import merge
+from dbt.adapters.vcs.commands.runs import discard_run
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
 from dbt.adapters.vcs.core.model import NodeRun, Run
 from dbt.adapters.vcs.core.repository import Repository
@@ -24,6 +27,7 @@ from dbt.adapters.vcs.workspace.shared_run import (
     put_results,
     reopen_run,
 )
+from tests.unit.warehouse import Warehouse
 
 DAY = 24 * 60 * 60 * 1_000_000
 
@@ -130,3 +134,33 @@ def test_a_run_lives_as_long_as_something_lands_on_it(
     assert not now(repository, run).is_abandoned(clock.now)  # type: ignore[arg-type]
     clock.now += 2
     assert now(repository, run).is_abandoned(clock.now)  # type: ignore[arg-type]
+
+
+def test_a_run_that_was_published_or_discarded_meanwhile_is_not_reopened(
+    repository: Repository, run: RunBranch
+) -> None:
+    closed = close_run(repository, now(repository, run), author="ann")
+    merge(repository, run.name, "main", author="bob")
+    reopen_run(repository, closed, author="ann")
+    assert now(repository, run).status is Status.PUBLISHED
+    discard_run(repository, run.name, author="bob")
+    reopen_run(repository, closed, author="ann")
+    assert repository.find_branch(run.name) is None
+
+
+def test_an_open_run_follows_its_branch_to_a_new_name(repository: Repository) -> None:
+    repository.create_branch("dev", repository.branch("main").head, author="ann")
+    run = begin_run(repository, "dev", author="ann")
+    rename_branch(repository, "dev", "work", author="ann")
+    found = joined_run(repository, run.invocation)
+    assert (found.target, found.status) == ("work", Status.OPEN)
+
+
+def test_the_branch_of_a_run_is_deleted_with_those_of_its_commands(warehouse: Warehouse) -> None:
+    repository = warehouse.repository
+    run = begin_run(repository, "main", author="ann")
+    part = warehouse.run("part", Status.OPEN, target=run.name, a="1")
+    with pytest.raises(ConflictError, match=r"part is still running \(elsewhere:1\)"):
+        delete_branch(repository, run.name, author="ann")
+    delete_branch(repository, run.name, author="ann", force=True)
+    assert [repository.find_branch(name) for name in (run.name, part.name)] == [None, None]

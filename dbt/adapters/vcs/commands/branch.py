@@ -37,7 +37,7 @@ from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import EXPIRED, hold_commit
 from dbt.adapters.vcs.core.store.blobs import each
-from dbt.adapters.vcs.workspace.run_branch import RunBranch, Status, discard, run_of, runs
+from dbt.adapters.vcs.workspace.run_branch import RunBranch, Status, run_of, runs
 
 _AT_ONCE: Final = 64
 """Number of branches whose histories are read together."""
@@ -149,10 +149,12 @@ def delete_branch(
         ConflictError: It is the branch of a run that is still running, and `force` is not set.
     """
     branch = repository.branch(name)
-    run = run_of(branch)
     # A run's branch goes as `runs discard` lets it go: not while its process is alive.
-    if run is not None:
-        discard(repository, run, author=author, force=force)
+    if run_of(branch) is not None:
+        # Imported here: most branches are no run's.
+        from dbt.adapters.vcs.commands.runs import discard_run
+
+        discard_run(repository, name, author=author, force=force)
     else:
         repository.delete_branch(name, author=author)
     return branch.head
@@ -300,7 +302,8 @@ def _runs_to_follow(repository: Repository, name: str) -> list[RunBranch]:
     now = repository.clock()
     for run in found:
         # A run whose process is gone publishes nothing by itself, so it may follow.
-        if run.status is Status.OPEN and not run.is_abandoned(now):
+        # Only the publication of a shared run reads where it goes, and that is yet to come.
+        if run.status is Status.OPEN and not run.is_shared and not run.is_abandoned(now):
             raise ConflictError(
                 f"The run {run.invocation} for {name!r} is still running ({run.owner}). Wait for "
                 "it, or stop it."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from typing import Final, NamedTuple
 
@@ -248,9 +248,7 @@ def steps_of(repository: Repository, run: RunBranch) -> list[NodeRun]:
 
 def failed_nodes(repository: Repository, run: RunBranch) -> list[NodeRun]:
     """Return the nodes of a shared run whose last result is a failure, by id."""
-    # A purge gives the history new ids, also below where the run began.
-    known = replace(run, fork=repository.maintenance.current(run.fork))
-    last = {node.id: node for node in steps_of(repository, known)}
+    last = {node.id: node for node in steps_of(repository, run)}
     return [last[id] for id in sorted(last) if last[id].status in FAILED]
 
 

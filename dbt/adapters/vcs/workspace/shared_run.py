@@ -183,8 +183,12 @@ def close_run(
 
 
 def reopen_run(repository: Repository, run: RunBranch, *, author: str) -> None:
-    """Let commands join a shared run that could not be published."""
-    _set_status(repository, run, Status.OPEN, author)
+    """Let commands join a shared run that could not be published, if it is still closed."""
+    branch = repository.find_branch(run.name)
+    found = None if branch is None else run_of(branch)
+    # Another process may have published or discarded it meanwhile.
+    if found is not None and found.status is Status.PASSED:
+        _set_status(repository, run, Status.OPEN, author)
 
 
 def parts_of(repository: Repository, run: RunBranch) -> list[RunBranch]:

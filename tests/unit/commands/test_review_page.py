@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.vcs.commands.review_drawings import Box, lineage_drawing, quantile_plot, visible
+from dbt.adapters.vcs.commands.review_drawings import Box, lineage_drawing, quantile_plot
 from dbt.adapters.vcs.commands.review_page import grouped, page, percent
+from dbt.adapters.vcs.table.visible_text import visible
 from tests.unit import reviews
 
 HOSTILE = (

@@ -32,9 +32,9 @@ from dbt.adapters.vcs.commands.review_drawings import (
     lineage_drawing,
     quantile_plot,
     share_bar,
-    visible,
 )
 from dbt.adapters.vcs.commands.review_report import RelationReview, Review
+from dbt.adapters.vcs.table.visible_text import visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment

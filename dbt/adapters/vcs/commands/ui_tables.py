@@ -17,7 +17,7 @@ from dbt.adapters.vcs.client.lazy_table import LazyTable, open_table
 from dbt.adapters.vcs.commands.blame import blame
 from dbt.adapters.vcs.commands.log import LogEntry, read_log
 from dbt.adapters.vcs.commands.output import RowSet, cell_of
-from dbt.adapters.vcs.commands.review_drawings import quantile_plot, visible
+from dbt.adapters.vcs.commands.review_drawings import quantile_plot
 from dbt.adapters.vcs.commands.reviewed_relations import WHOLE_BYTES, WHOLE_ROWS
 from dbt.adapters.vcs.commands.revisions import parse_relation
 from dbt.adapters.vcs.commands.stale import StaleTable, list_stale
@@ -36,6 +36,7 @@ from dbt.adapters.vcs.core.origins.staleness import entries_of, inputs_of
 from dbt.adapters.vcs.core.store.blobs import each
 from dbt.adapters.vcs.sql.syntax.names import names_in
 from dbt.adapters.vcs.table.files.block_reader import is_readable
+from dbt.adapters.vcs.table.visible_text import visible
 from dbt.adapters.vcs.workspace.points import find_version
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from shlex import quote
 from typing import TYPE_CHECKING
 
@@ -10,9 +10,19 @@ import pyarrow as pa
 
 from dbt.adapters.vcs import variables
 from dbt.adapters.vcs.client.frames import rows_of
-from dbt.adapters.vcs.client.lazy_table import LazyTable, open_table, relation_of_text, show_tables
+from dbt.adapters.vcs.client.lazy_table import (
+    LazyTable,
+    TableSummary,
+    list_tables,
+    open_table,
+    relation_of_text,
+    show_tables,
+    tables_html,
+)
+from dbt.adapters.vcs.client.notebook import sentence, shown
 from dbt.adapters.vcs.client.write_rows import WriteMode, WriteReport, WriteRequest, write_rows
 from dbt.adapters.vcs.core.errors import NotFoundError
+from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Origin
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.opening import open_blobs
@@ -29,9 +39,11 @@ from dbt.adapters.vcs.workspace.statement_scope import Outcome
 
 if TYPE_CHECKING:
     import duckdb
+    from markupsafe import Markup
     from pyspark.sql import SparkSession
 
     from dbt.adapters.vcs.client.frames import Frame
+    from dbt.adapters.vcs.commands.branch import BranchSummary
     from dbt.adapters.vcs.commands.diff_report import DiffReport
     from dbt.adapters.vcs.commands.log import LogEntry
     from dbt.adapters.vcs.commands.merge import MergeReport
@@ -179,6 +191,16 @@ class Client:
         warn_caller(*told)
         return rows
 
+    def tables(self) -> list[TableSummary]:
+        """Return the tables, views and functions that the branch shows, by name.
+
+        Rows are those of manifests: no file is opened.
+
+        Raises:
+            NotFoundError: The branch was deleted meanwhile.
+        """
+        return list_tables(self.repository, self._workspace.line.head())
+
     def table(self, name: str, at: str | None = None) -> LazyTable:
         """Return a version of a table, to read in this process: no Spark, no Java.
 
@@ -285,6 +307,52 @@ class Client:
             context=self._workspace.context,
         )
 
+    def branches(self, *, with_runs: bool = False) -> list[BranchSummary]:
+        """Return the branches of the repository by name, as `dbt-vcs branch` lists them.
+
+        Each has its head, `ahead` and `behind`: numbers of commits that it has and the default
+        branch lacks, and the reverse; None if they are too many to count. A damaged branch is
+        left out with a warning.
+
+        Args:
+            with_runs: True to include the branches of dbt runs and of waiting merges.
+        """
+        from dbt.adapters.vcs.commands.branch import list_branches
+
+        damaged: list[str] = []
+        found = list(list_branches(self.repository, damaged.append, with_runs=with_runs))
+        warn_caller(*damaged)
+        return found
+
+    def delete(self, name: str, *, force: bool = False) -> CommitId:
+        """Delete a branch, as `dbt-vcs branch delete --merged` does.
+
+        Its rows stay for the retention period: `dbt-vcs branch undelete NAME` restores it. If the
+        last run for it did not land, a warning says where that run's work is.
+
+        Args:
+            name: The branch.
+            force: True to delete it even if it has commits that both the default branch and this
+                one lack, or if it is the branch of a run that is still running.
+
+        Returns:
+            The commit that it pointed to.
+
+        Raises:
+            NotFoundError: There is no such branch.
+            InputError: It is the default branch.
+            ProtectedError: It is protected.
+            ConflictError: It has commits that the others lack, or its run is still running.
+        """
+        from dbt.adapters.vcs.commands.branch import check_merged, delete_branch
+        from dbt.adapters.vcs.commands.revisions import unpublished_lines
+
+        if not force:
+            check_merged(self.repository, name, self._branch)
+        head = delete_branch(self.repository, name, author=self._author, force=force)
+        warn_caller(*unpublished_lines(self.repository, name))
+        return head
+
     def merge(
         self,
         source: str,
@@ -373,6 +441,40 @@ class Client:
         from dbt.adapters.vcs.commands.log import read_log
 
         return list(read_log(self.repository, self._branch, limit=limit, relation=relation))
+
+    def _repr_html_(self) -> str:
+        """Return the branch and what it shows as a notebook shows them, without Spark.
+
+        It never raises: if the branch is gone, it says so.
+        """
+        return shown(self._branch, self._html)
+
+    def _html(self) -> Iterator[Markup]:
+        from dbt.adapters.vcs.commands.branch import summary_of
+
+        line, repository = self._workspace.line, self.repository
+        if isinstance(line, PinnedLine):
+            head = line.head()
+            yield sentence(f"Commit {head[:12]}, read-only: a revision that is not a branch.")
+            yield from tables_html(repository, head)
+            return
+        found = summary_of(repository, repository.branch(self._branch))
+        yield sentence(
+            f"Head {found.head[:12]} by {found.author}, "
+            f"{found.committed_at:%Y-%m-%d %H:%M} UTC: {found.summary}"
+        )
+        if found.is_default:
+            yield sentence("The default branch.")
+        elif found.ahead is None or found.behind is None:
+            yield sentence(f"Too far from {repository.default_branch} to count commits.")
+        else:
+            yield sentence(
+                f"{found.ahead:,} ahead of {repository.default_branch}, {found.behind:,} behind."
+            )
+        if found.is_protected:
+            what = f" on which {' and '.join(found.require)} passed" if found.require else ""
+            yield sentence(f"Protected: it accepts only promotions{what}.")
+        yield from tables_html(repository, found.head)
 
     def open(self) -> None:
         """Open the session now instead of on the first statement that needs it.

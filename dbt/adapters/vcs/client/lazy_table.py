@@ -6,30 +6,37 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
+from markupsafe import Markup
 from pyarrow import fs
 
 from dbt.adapters.vcs.changes.writes.row_filters import filter_of, named_by
-from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
+from dbt.adapters.vcs.client.notebook import COLUMNS, Cell, grid, sentence, shown
+from dbt.adapters.vcs.core.errors import DamagedError, InputError, UnsupportedError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.model import (
     Block,
     ColumnStats,
+    Entry,
     Field,
     RelationName,
     TableEntry,
     Tombstone,
     ViewEntry,
 )
-from dbt.adapters.vcs.core.model.data_type import INTEGERS, TIMESTAMPS, type_of
+from dbt.adapters.vcs.core.model.data_type import FLOATS, INTEGERS, TIMESTAMPS, type_of
+from dbt.adapters.vcs.core.origins.staleness import entries_of
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.store.blobs import each
 from dbt.adapters.vcs.sql.syntax.lexer import tokenize
 from dbt.adapters.vcs.sql.syntax.names import Name, is_name
 from dbt.adapters.vcs.table.files.block_reader import Files, is_readable
+from dbt.adapters.vcs.table.python_values import python_values
 from dbt.adapters.vcs.table.types import arrow_type
 from dbt.adapters.vcs.workspace.points import find_version
 from dbt.adapters.vcs.workspace.table_version import Version
@@ -38,6 +45,79 @@ if TYPE_CHECKING:
     import duckdb
     import pandas as pd
     import polars as pl
+
+_SHOWN_ROWS: Final = 10
+_LOOKED: Final = 20_000
+"""Rows of a table that a notebook shows, and rows that are read, at most, to find them."""
+
+_OPENING: Final = 1_000
+"""Rows that count as read when a file is opened, as in a bucket that takes longer."""
+
+_NUMBERS: Final = (*INTEGERS, *FLOATS, "decimal")
+
+_LISTED: Final = 50
+"""Relations of a branch that a notebook shows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableSummary:
+    """One table, view or function that a branch shows.
+
+    Attributes:
+        name: `schema.identifier`.
+        kind: `table`, `view` or `function`.
+        rows: Rows of a table; None of anything else, and of a damaged table.
+        is_damaged: True if the table's version can't be read.
+    """
+
+    name: str
+    kind: str
+    rows: int | None = None
+    is_damaged: bool = False
+
+
+def list_tables(repository: Repository, commit: CommitId) -> list[TableSummary]:
+    """Return the tables, views and functions of a commit by name; no file is opened."""
+    return list(each(lambda pair: _summary(repository, *pair), _entries(repository, commit)))
+
+
+def _entries(repository: Repository, commit: CommitId) -> list[tuple[RelationName, Entry]]:
+    return sorted(entries_of(repository.tree(commit)).items(), key=lambda pair: pair[0])
+
+
+def _summary(repository: Repository, name: RelationName, entry: Entry) -> TableSummary:
+    text = str(name)
+    if not isinstance(entry, TableEntry):
+        return TableSummary(name=text, kind=entry.noun)
+    try:
+        rows = repository.objects.snapshot(entry.snapshot).rows
+    except DamagedError:
+        # One damaged table must not hide the others.
+        return TableSummary(name=text, kind=entry.noun, is_damaged=True)
+    return TableSummary(name=text, kind=entry.noun, rows=rows)
+
+
+def tables_html(repository: Repository, commit: CommitId) -> Iterator[Markup]:
+    """Yield the first tables, views and functions of a commit for a notebook."""
+    every = _entries(repository, commit)
+    if not every:
+        yield sentence("No tables.")
+        return
+    found = each(lambda pair: _summary(repository, *pair), every[:_LISTED])
+    yield grid(
+        ("table", "kind", "rows"),
+        [
+            (
+                Cell(item.name),
+                Cell("damaged" if item.is_damaged else item.kind, is_faint=item.is_damaged),
+                Cell("" if item.rows is None else f"{item.rows:,}"),
+            )
+            for item in found
+        ],
+        right={"rows"},
+    )
+    if len(every) > _LISTED:
+        yield sentence(f"{len(every) - _LISTED:,} more: tables() lists them all.")
 
 
 def relation_of_text(text: str, schema: str) -> RelationName:
@@ -230,7 +310,69 @@ class LazyTable:
         """The columns that the filter reads."""
         return () if self.filter is None else named_by(self.filter, self._readable)
 
-    def _batches(self, schema: pa.Schema, batch_rows: int) -> Iterator[pa.RecordBatch]:
+    def _repr_html_(self) -> str:
+        """Return the version, the columns and the first rows as a notebook shows them.
+
+        At most 10 rows and 40 columns, and no more is read than it takes to find these rows. It
+        never raises: if something can't be read, it says what.
+        """
+        return shown(str(self.name), self._html)
+
+    def _html(self) -> Iterator[Markup]:
+        snapshot = self._stored.snapshot
+        key = ", ".join(field.name for field in snapshot.key)
+        yield sentence(
+            f"Version {self.version[:12]}, {_counted(snapshot.rows)}"
+            + (f", primary key: {key}." if key else ".")
+        )
+        if self.filter is not None:
+            yield sentence(f"Only rows that pass {self.filter}.")
+        heads, types = [field.name for field in self.fields], [field.type for field in self.fields]
+        numbers = {field.name for field in self.fields if type_of(field.type).kind in _NUMBERS}
+        try:
+            rows = list(islice(self._first_rows(self.fields[:COLUMNS]), _SHOWN_ROWS))
+        except Exception:
+            # The columns are known, even if no row can be read; why is said below them.
+            yield grid(heads, (), types=types, right=numbers)
+            raise
+        yield grid(heads, rows, types=types, right=numbers)
+        if extent := self._extent(len(rows)):
+            yield sentence(extent)
+
+    def _extent(self, found: int) -> str:
+        """Return which rows these are, if so many were found; nothing if they are all."""
+        total = self._stored.snapshot.rows
+        if self.filter is None and found == total:
+            return ""
+        work = sum(_OPENING + block.rows for block in self.blocks)
+        if found < _SHOWN_ROWS and work > _LOOKED:
+            return (
+                f"Only the beginning was read: at most {_LOOKED:,} rows in {_LOOKED // _OPENING} "
+                "files. to_batches() reads everything."
+            )
+        if self.filter is None:
+            return f"The first {found} of {_counted(total)}."
+        return f"The first {found} that pass." if found == _SHOWN_ROWS else ""
+
+    def _first_rows(self, fields: Sequence[Field]) -> Iterator[tuple[Cell, ...]]:
+        """Yield rows with a cell for each field; one of a type that Arrow lacks says so."""
+        readable = tuple(filter(is_readable, fields))
+        # Rows are counted by a column, even if none of those shown can be read.
+        table = replace(self, fields=readable or self._readable[:1])
+        for batch in table._batches(table.schema, _SHOWN_ROWS, _LOOKED):
+            columns = iter([python_values(column) for column in batch.columns])
+            cells = [
+                [Cell(value) for value in next(columns)]
+                if is_readable(field)
+                else [Cell("only Spark reads it", is_faint=True)] * batch.num_rows
+                for field in fields
+            ]
+            yield from zip(*cells, strict=True)
+
+    def _batches(
+        self, schema: pa.Schema, batch_rows: int, most: int | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the rows in batches; with `most`, stop after so many rows were read."""
         files = Files(self._repository.blobs)
         read = tuple(dict.fromkeys([*self.fields, *self._filtered]))
         names = [field.name for field in read]
@@ -240,8 +382,15 @@ class LazyTable:
             for path in tombstone.targets:
                 by_path.setdefault(path, []).append(tombstone)
         for block in self.blocks:
+            if most is not None:
+                most -= _OPENING
             gone = files.deletions(by_path.get(block.path, ()), [block.path]).get(block.path)
             for batch in files.batches(block, read, gone, batch_rows=batch_rows):
+                if most is not None:
+                    if most < 0:
+                        return
+                    # Deleted rows count too, as they are read.
+                    most -= batch_rows
                 rows = batch.rename_columns(names)
                 # A batch would do, but Arrow fails on one of which no row is left.
                 table = pa.Table.from_batches([rows])
@@ -249,6 +398,10 @@ class LazyTable:
                 for rows in found:
                     if rows.num_rows:
                         yield rows.select(schema.names).cast(schema)
+
+
+def _counted(rows: int) -> str:
+    return "1 row" if rows == 1 else f"{rows:,} rows"
 
 
 def _blocks_for(

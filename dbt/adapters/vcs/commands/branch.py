@@ -102,7 +102,7 @@ def list_branches(
 
     def summary(branch: Branch) -> BranchSummary | DamagedError:
         try:
-            return _summary(repository, branch, trunk)
+            return summary_of(repository, branch, trunk)
         except DamagedError as error:
             # Returned, not raised: one damaged branch must not hide the others.
             return DamagedError(f"The branch {branch.name!r} is damaged. {error}")
@@ -134,7 +134,7 @@ def create_branch(
     if named_branch(repository, start) is None and repository.find_tag(start) is None:
         hold_commit(repository, commit, author=author)
     made = repository.create_branch(name, commit, author=author, note=f"from {start}")
-    return _summary(repository, made)
+    return summary_of(repository, made)
 
 
 def delete_branch(
@@ -160,7 +160,7 @@ def delete_branch(
     return branch.head
 
 
-def _check_merged(repository: Repository, name: str, current: str) -> None:
+def check_merged(repository: Repository, name: str, current: str) -> None:
     """Check that nothing is lost with a branch, as `git branch -d` does.
 
     Raises:
@@ -168,6 +168,9 @@ def _check_merged(repository: Repository, name: str, current: str) -> None:
         ConflictError: It has commits that the default branch and the current one lack.
     """
     head, default = repository.branch(name).head, repository.default_branch
+    if name == default:
+        # It is never deleted, and `delete_branch` says why.
+        return
     for other in {default, current} - {name}:
         found = repository.find_branch(other)
         if found is not None and repository.merge_base(head, found.head) == head:
@@ -191,10 +194,10 @@ def protect_branch(
     """
     if protection is not None and run_of(repository.branch(name)) is not None:
         raise InputError(f"{name!r} is the branch of a dbt run; it can't be protected.")
-    return _summary(repository, repository.protect(name, protection, author=author))
+    return summary_of(repository, repository.protect(name, protection, author=author))
 
 
-def _summary(
+def summary_of(
     repository: Repository, branch: Branch, trunk: CommitId | None = None
 ) -> BranchSummary:
     """Return the summary of a branch; the trunk is the default branch's head, read if None."""
@@ -272,7 +275,7 @@ def rename_branch(repository: Repository, name: str, new: str, *, author: str) -
     repository.rename("heads", name, new, author=author)
     for run in waiting:
         repository.set_state(run.name, replace(run, target=new).state, author=author)
-    return _summary(repository, repository.branch(new))
+    return summary_of(repository, repository.branch(new))
 
 
 def _runs_to_follow(repository: Repository, name: str) -> list[RunBranch]:
@@ -411,7 +414,7 @@ def branch_delete(
     restores a branch. As in git, -d NAME stands for delete --merged, and -D NAME for delete.
     """
     for item in name if merged else ():
-        _check_merged(session.repository, item, session.branch)
+        check_merged(session.repository, item, session.branch)
     for item in name:
         head = delete_branch(
             session.repository, session.bound(item), author=session.author, force=force

@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from shlex import quote
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.changes.diffs.summaries import ChangeSummary, rows_text
-from dbt.adapters.vcs.commands.layout import Block, Grid, Span, Style, counted, entry, line
+from dbt.adapters.vcs.commands.layout import (
+    Block,
+    Grid,
+    Span,
+    Style,
+    counted,
+    entry,
+    line,
+    plain_text,
+)
 from dbt.adapters.vcs.commands.output import RowSet, cell_of, changes_text
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+_SHOWN_ROWS: Final = 20
+_SHOWN_CHANGES: Final = 50
+"""Rows and relations that differ, as many as a notebook shows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +88,18 @@ class DiffReport:
     rows: RowSet = field(default_factory=RowSet.none)
     row_count: int = 0
 
+    def _repr_html_(self) -> str:
+        """Return the counts and the first changed rows as a notebook shows them.
+
+        At most 20 changed rows, changed values marked, and no more are computed. It never raises:
+        if something can't be read, it says what.
+        """
+        # Imported here because commands that print text have no use for it.
+        from dbt.adapters.vcs.client.notebook import shown
+
+        dots = "" if self.before.endswith("...") else ".."
+        return shown(f"{self.before}{dots}{self.after}", lambda: _diff_html(self))
+
 
 _STYLES: Final[dict[str, Style]] = {"added": "good", "removed": "bad", "changed": "warn"}
 _ROW_STYLES: Final[dict[str, Style]] = {
@@ -99,6 +127,50 @@ def diff_text(report: DiffReport) -> Iterator[Block]:
     yield from _rows_text(report)
     if not report.heads:
         yield from _totals_line(report)
+
+
+def _diff_html(report: DiffReport) -> Iterator[Markup]:
+    """Yield the parts of a diff for a notebook: what differs with its counts, then rows."""
+    from dbt.adapters.vcs.client.notebook import Cell, grid, sentence
+
+    if report.is_equal:
+        yield from map(sentence, plain_text(_equal_text(report)))
+        return
+    changes = (*report.schemas, *report.relations)
+    yield grid(
+        ("name", "kind", "change", "rows", "definition"),
+        [
+            (
+                Cell(item.name),
+                Cell(item.kind),
+                Cell(item.how),
+                Cell(rows_text([item]) if item.kind == "table" else ""),
+                Cell("\n".join(_definition(item))),
+            )
+            for item in changes[:_SHOWN_CHANGES]
+        ],
+    )
+    if len(changes) > _SHOWN_CHANGES:
+        yield sentence(f"{len(changes) - _SHOWN_CHANGES:,} more differ.")
+    if not report.rows:
+        return
+    # An update has two images, and both count as one changed row.
+    held = _diff_rows(replace(report, rows=report.rows.first(2 * _SHOWN_ROWS)))
+    rows, changed = list[tuple[Cell, ...]](), 0
+    for row in held.rows:
+        changed += row[0].text != "update_postimage"
+        if changed > _SHOWN_ROWS:
+            break
+        rows.append(tuple(Cell(span.text, span.marked, span.style == "faint") for span in row))
+    yield grid(held.heads, rows, right=held.whole)
+    if report.row_count > len(rows):
+        yield sentence(f"The first {len(rows)} of {counted(report.row_count, 'row')}.")
+
+
+def _definition(item: ChangeSummary) -> Iterator[str]:
+    if isinstance(item, RelationDiff):
+        yield from map(_column_text, item.columns)
+        yield from item.settings
 
 
 def diff_summary_text(report: DiffReport) -> Iterator[Block]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import fields, is_dataclass
 from itertools import islice
 from operator import eq
@@ -226,6 +227,12 @@ class RowSet(Sequence[Mapping[str, Any]]):
     def none(cls) -> RowSet:
         """Return an empty row set without columns."""
         return cls(None, 0, tuple)
+
+    def first(self, count: int) -> RowSet:
+        """Return the first rows, at most `count`."""
+        fewer = copy(self)
+        fewer._count = min(count, self._count)
+        return fewer
 
     def values(self) -> Iterator[tuple[Any, ...]]:
         """Yield the values of each row, in the order of the columns."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dbt.adapters.vcs.commands.options import Settings
-from dbt.adapters.vcs.commands.profile import read_target
+from dbt.adapters.vcs.commands.profile import read_target, target_folder
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.store.blobs import Blobs
@@ -297,3 +297,14 @@ def test_a_profile_whose_branch_is_gone_reads_what_it_would_start_from(
         assert done.stderr == f"The profile's branch 'gone' does not exist: '{shown}' is shown.\n"
         assert done.stdout
     assert "no branch 'gone'" in call("revert", "main", code=1).stderr
+
+
+def test_the_folder_that_dbt_writes_to_may_come_from_a_variable(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "name: shop\nprofile: shop\ntarget-path: \"{{ env_var('SHOP_OUT', 'out') }}\"\n"
+    (project / "dbt_project.yml").write_text(said)
+    settings = Settings(project_dir=str(project))
+    assert target_folder(settings, None) == project / "out"
+    monkeypatch.setenv("SHOP_OUT", "elsewhere")
+    assert target_folder(settings, None) == project / "elsewhere"

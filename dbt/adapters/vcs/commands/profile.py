@@ -76,7 +76,7 @@ def target_folder(settings: Settings, target: ProfileTarget | None) -> Path:
     """Return the folder that dbt writes to, of a target's project, else the one given or here.
 
     Raises:
-        InputError: The project's file can't be read.
+        InputError: The project's file can't be read, or a variable that it names is not set.
     """
     given = settings.project_dir or os.environ.get(variables.PROJECT_DIR) or "."
     project = target.project if target else Path(given)
@@ -84,7 +84,7 @@ def target_folder(settings: Settings, target: ProfileTarget | None) -> Path:
     said = os.environ.get(variables.TARGET_PATH)
     path = project / "dbt_project.yml"
     if said is None and path.exists():
-        said = _load(path).get("target-path")
+        said = _render(_load(path).get("target-path"), f"target-path in {path}")
     return project / str(said or "target")
 
 

@@ -9,6 +9,8 @@ from urllib.parse import urlsplit
 
 import httpx2
 import pytest
+from starlette.testclient import TestClient
+from starlette.types import ASGIApp
 
 from dbt.adapters.vcs.commands import serve, ui
 from tests.unit.cli.conftest import Call
@@ -76,3 +78,23 @@ def test_the_browser_is_opened_only_if_it_is_asked_for(
     assert not opened
     call("-r", "warehouse", "ui", "--open")
     assert len(opened) == 1 and "/?token=" in opened[0]
+
+
+def test_the_command_line_of_the_browser_has_no_token(
+    warehouse: Warehouse, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    answers: list[int] = []
+
+    def visit(app: ASGIApp, *_: object, **__: object) -> None:
+        base, _, path = opened[0].partition("/?")
+        for _ in range(2):
+            browser = TestClient(app, base_url=base)
+            answers.extend(browser.get(each).status_code for each in (f"/?{path}", "/"))
+
+    monkeypatch.setattr(ui.click, "launch", opened.append)
+    monkeypatch.setattr("dbt.adapters.vcs.iceberg.serve.http_server.run", visit)
+    said = call("-r", "warehouse", "ui", "--open").output
+    assert opened[0] not in said
+    # Whoever reads it later is a stranger.
+    assert answers == [200, 200, 403, 403]

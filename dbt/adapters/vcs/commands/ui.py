@@ -22,8 +22,11 @@ if TYPE_CHECKING:
 _HOST: Final = "127.0.0.1"
 
 
-def site_app(session: CommandSession, *, token: str, port: int) -> ASGIApp:
-    """Return the application of all pages, which answers at a port of this machine."""
+def site_app(session: CommandSession, *, token: str, port: int, ticket: str = "") -> ASGIApp:
+    """Return the application of all pages, which answers at a port of this machine.
+
+    Each request needs the token; a ticket, if there is one, gets it once.
+    """
     # Starlette and the templates are slow to import, and help doesn't need them.
     from dbt.adapters.vcs.commands.ui_conflicts import ConflictPages
     from dbt.adapters.vcs.commands.ui_pages import HistoryPages
@@ -31,7 +34,7 @@ def site_app(session: CommandSession, *, token: str, port: int) -> ASGIApp:
     from dbt.adapters.vcs.commands.ui_site import UiSite, ui_app
     from dbt.adapters.vcs.commands.ui_tables import TablePages
 
-    site = UiSite(session, token=token, port=port)
+    site = UiSite(session, token=token, port=port, ticket=ticket)
     kinds = (HistoryPages, TablePages, ReviewPages, ConflictPages)
     return ui_app(site, [route for pages in kinds for route in pages(site).routes()])
 
@@ -66,7 +69,9 @@ def ui_command(
         with listen(_HOST, port) as listener:
             place = listener.getsockname()[1]
             token = secrets.token_urlsafe(32)
-            app = site_app(session, token=token, port=place)
+            # The command line of a browser is for all users of the machine to read.
+            ticket = secrets.token_urlsafe(32) if open else ""
+            app = site_app(session, token=token, port=place, ticket=ticket)
             address = url_of(_HOST, place, is_secure=False)
             log(f"Showing {shown_location(repository.uri)} at {address}/?token={token}")
             if serve:
@@ -74,7 +79,7 @@ def ui_command(
                 log(f"Serving Iceberg's clients at {address}")
             log("Ctrl-C stops it.")
             if open:
-                click.launch(f"{address}/?token={token}")
+                click.launch(f"{address}/?token={ticket}")
             run(app, listener, log=log.stranger)
         log("Stopped.")
     finally:

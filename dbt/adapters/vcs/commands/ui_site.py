@@ -106,8 +106,13 @@ class UiSite:
         measuring: Held by a page that may need much memory, so that only one at a time does.
     """
 
-    def __init__(self, session: CommandSession, *, token: str, port: int) -> None:
-        """Take the command's session; `token` is what each request needs."""
+    def __init__(
+        self, session: CommandSession, *, token: str, port: int, ticket: str = ""
+    ) -> None:
+        """Take the command's session; `token` is what each request needs.
+
+        `ticket` gets it once, in its place in an address; empty if nothing does.
+        """
         self.repository: Repository = session.repository
         self.cookie = f"dbt-vcs-ui-{port}"
         names = ("127.0.0.1", "localhost", "[::1]")
@@ -118,6 +123,7 @@ class UiSite:
         self.measuring = threading.Lock()
         self._settings = session.settings
         self._token = token
+        self._ticket = ticket
 
     def session(self) -> CommandSession:
         """Return a session for one request.
@@ -139,6 +145,15 @@ class UiSite:
     def has(self, token: str) -> bool:
         """Return whether a token is the server's, in a time that says nothing of it."""
         return hmac.compare_digest(token.encode(), self._token.encode())
+
+    def token_for(self, given: str) -> str | None:
+        """Return the token for what an address gives: itself, or the ticket, once; else None."""
+        is_ticket = bool(self._ticket) and hmac.compare_digest(
+            given.encode(), self._ticket.encode()
+        )
+        if is_ticket:
+            self._ticket = ""
+        return self._token if is_ticket or self.has(given) else None
 
     def page(self, template: str, *, status: int = 200, **values: Any) -> Response:
         """Return a page made of a template below `pages/ui`."""
@@ -277,8 +292,9 @@ class _Gate:
             return None
         given = QueryParams(scope["query_string"].decode("latin-1"))
         if _TOKEN in given and scope["method"] in _READING:
-            if site.has(given[_TOKEN]):
-                return self._welcome(scope, given)
+            token = site.token_for(given[_TOKEN])
+            if token is not None:
+                return self._welcome(scope, given, token)
         elif site.has(cookie_parser(headers.get("cookie", "")).get(site.cookie, "")):
             return None
         return site.refusal(
@@ -286,13 +302,13 @@ class _Gate:
             "that it printed. One that was started again has another token."
         )
 
-    def _welcome(self, scope: Scope, given: QueryParams) -> Response:
+    def _welcome(self, scope: Scope, given: QueryParams, token: str) -> Response:
         """Keep the token in a cookie and out of the address, which the history keeps."""
         others = [(name, value) for name, value in given.multi_items() if name != _TOKEN]
         # One slash: an address that begins with two would lead to another host.
         path = "/" + scope["path"].lstrip("/\\")
         found = RedirectResponse(f"{path}?{urlencode(others)}" if others else path, 303)
-        found.set_cookie(self._site.cookie, given[_TOKEN], httponly=True, samesite="lax", path="/")
+        found.set_cookie(self._site.cookie, token, httponly=True, samesite="lax", path="/")
         return found
 
 

@@ -229,3 +229,20 @@ def test_without_a_terminal_it_says_what_to_do(waiting: Warehouse, vcs: Call) ->
     said = " ".join(vcs("resolve", "-i", code=2).stderr.split())
     assert "-i asks about each conflict on a terminal, and standard input is none." in said
     assert "--with can't be used with -i" in vcs("resolve", "-i", "--with", "ours", code=2).stderr
+
+
+def test_the_name_of_a_column_does_not_control_the_terminal(warehouse: Warehouse) -> None:
+    name = "no\x1b[2Jte"
+    warehouse.put(a=table(warehouse, BASE, note=name))
+    warehouse.branch("dev")
+    warehouse.put("dev", a=table(warehouse, THEIRS, note=name))
+    warehouse.put(a=table(warehouse, OURS, note=name))
+    with pytest.raises(ConflictError):
+        merge(warehouse.repository, "dev", "main", author="ann")
+    terminal = Terminal("resolve", "-r", "warehouse", "-i", "main")
+    terminal.type("s", "v", "nix", "v", name, "1", "o", "q")
+    terminal.end()
+    assert r"Value of no\x1b[2Jte" in terminal.shown
+    assert r"one of credit, no\x1b[2Jte" in terminal.shown
+    # The terminal itself repeats what is typed, as ^[.
+    assert "\x1b[2J" not in terminal.shown

@@ -19,7 +19,7 @@ from dbt.adapters.vcs.changes.merges.conflicts.open_merges import (
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
 from dbt.adapters.vcs.commands.conflict_rows import ConflictCell, ConflictRow, conflict_rows
 from dbt.adapters.vcs.commands.conflicts import conflicts_left, left_line, relation_of
-from dbt.adapters.vcs.commands.layout import Block, Grid, Span, line
+from dbt.adapters.vcs.commands.layout import Block, Grid, Span, line, printable
 from dbt.adapters.vcs.commands.output import cell_of as shown_cell
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
@@ -264,7 +264,7 @@ class Walk:
 
 
 def _prompt(text: str, *, is_word: bool = True) -> str:
-    found = click.prompt(text, default="", show_default=False, prompt_suffix=": ")
+    found = click.prompt(printable(text), default="", show_default=False, prompt_suffix=": ")
     return str(found).strip() if is_word else str(found)
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import click
 
 from dbt.adapters.vcs import variables
-from dbt.adapters.vcs.commands.layout import Block, Span, TextLine, counted, line, size
+from dbt.adapters.vcs.commands.layout import Block, Span, TextLine, counted, line, printable, size
 from dbt.adapters.vcs.commands.options import Settings, with_options
 from dbt.adapters.vcs.commands.output import is_listing, print_blocks, print_json, print_jsonl
 from dbt.adapters.vcs.core.branches import Protection
@@ -327,7 +327,9 @@ class CommandSession:
         """Print warnings, separate from the result."""
         self.progress.clear()
         for text in lines:
-            click.echo(with_options(text, self.settings), err=True)
+            # Names of columns and the last words of a hook must not control the terminal.
+            shown = map(printable, with_options(text, self.settings).split("\n"))
+            click.echo("\n".join(shown), err=True)
 
     def typed(self, blocks: Iterable[Block]) -> Iterator[Block]:
         """Yield blocks, with the options of this call in the commands that sentences name."""

@@ -474,10 +474,6 @@ Place: TypeAlias = tuple[str, str]
 """A file that writes a message, and words of the message."""
 
 ELSEWHERE: Mapping[Place, tuple[str, str]] = {
-    ("commands/run.py", "a command after --"): (
-        "tests/unit/serve/test_run_command.py",
-        "a command after --",
-    ),
     ("commands/run.py", "Not published"): (
         "tests/unit/serve/test_run_command.py",
         "diff main {run.name}",

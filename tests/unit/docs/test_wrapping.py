@@ -40,3 +40,10 @@ def test_a_long_line_is_found_unless_it_can_not_be_wrapped() -> None:
     row, picture, link = f"| {prose} |", f"![{prose}](a.svg)", "- " + "x" * 130
     page = f"# {prose}\n{prose}\n{row}\n{picture}\n{link}\n```sh\n{prose}\n```\n- {prose}\n"
     assert list(long_lines(page)) == [prose, f"- {prose}"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_marker_of_a_conflict_is_left(page: Path) -> None:
+    starts = tuple(7 * character + " " for character in "<>|")
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    assert [line for line in text.splitlines() if line.startswith(starts)] == []

@@ -6,8 +6,6 @@ import sys
 import warnings
 from typing import Annotated
 
-import click
-
 from dbt.adapters.vcs.api import Client
 from dbt.adapters.vcs.commands.output import RowSet, rows_text
 from dbt.adapters.vcs.commands.session import CommandSession
@@ -60,6 +58,6 @@ def sql_command(
                 warnings.simplefilter("always", UserWarning)
                 rows = client.sql(text)
             for item in told:
-                session.warn([f"{click.style('Warning:', fg='yellow')} {item.message}"])
+                session.warn([f"Warning: {item.message}"])
     shown = RowSet.of(rows, limit or None)
     session.show(shown, rows_text(shown, rows.num_rows))

@@ -163,10 +163,14 @@ $(BIN)/python:
 	}
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
+# dbt-core 1.12 requires a package that downloads a binary when pip builds it, and pip doesn't go back
+# to 1.11 where that fails: what is installed here comes from PyPI alone.
+DBT_CORE ?= dbt-core<1.12
+
 # Reinstalled only when pyproject.toml is newer than the last installation.
 $(VENV)/.%: pyproject.toml | $(BIN)/python
 	@echo "Installing. Spark alone is 450 MB, so this takes a few minutes the first time."
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]' $(patsubst %,'%',$(DBT_CORE))
 	@touch $@
 
 $(DATA): integration_tests/prepare_data.py

@@ -76,9 +76,16 @@ class TableSummary:
     is_damaged: bool = False
 
 
-def list_tables(repository: Repository, commit: CommitId) -> list[TableSummary]:
-    """Return the tables, views and functions of a commit by name; no file is opened."""
-    return list(each(lambda pair: _summary(repository, *pair), _entries(repository, commit)))
+def list_tables(repository: Repository, commit: CommitId, part: str = "") -> list[TableSummary]:
+    """Return the tables, views and functions of a commit by name; no file is opened.
+
+    Args:
+        repository: The repository.
+        commit: Its commit.
+        part: Only those with this in their name, in any case.
+    """
+    found = [pair for pair in _entries(repository, commit) if part.lower() in str(pair[0])]
+    return list(each(lambda pair: _summary(repository, *pair), found))
 
 
 def _entries(repository: Repository, commit: CommitId) -> list[tuple[RelationName, Entry]]:
@@ -248,14 +255,14 @@ class LazyTable:
     def blocks(self) -> tuple[Block, ...]:
         """The files that are read: those in which a row may pass the filter."""
         every = self._stored.blocks
-        return every if self.filter is None else _blocks_for(every, self._filtered, self.filter)
+        return every if self.filter is None else _blocks_for(every, self.filtered, self.filter)
 
     def count(self) -> int:
         """Return the number of rows: from manifests alone, unless there is a filter."""
         if self.filter is None:
             return self._stored.snapshot.rows
         # A filter without columns, such as a constant, needs one all the same to have rows.
-        named = self._filtered or self._readable[:1]
+        named = self.filtered or self._readable[:1]
         return sum(batch.num_rows for batch in replace(self, fields=named).to_batches())
 
     def to_batches(self, batch_rows: int = 65_536) -> Iterator[pa.RecordBatch]:
@@ -306,7 +313,7 @@ class LazyTable:
         return tuple(f for f in self._stored.snapshot.schema.fields if is_readable(f))
 
     @cached_property
-    def _filtered(self) -> tuple[Field, ...]:
+    def filtered(self) -> tuple[Field, ...]:
         """The columns that the filter reads."""
         return () if self.filter is None else named_by(self.filter, self._readable)
 
@@ -374,7 +381,7 @@ class LazyTable:
     ) -> Iterator[pa.RecordBatch]:
         """Yield the rows in batches; with `most`, stop after so many rows were read."""
         files = Files(self._repository.blobs)
-        read = tuple(dict.fromkeys([*self.fields, *self._filtered]))
+        read = tuple(dict.fromkeys([*self.fields, *self.filtered]))
         names = [field.name for field in read]
         # Of the tombstones, each block opens those that delete from it.
         by_path: dict[str, list[Tombstone]] = {}

@@ -50,6 +50,7 @@ GROUPS: Final = {
     },
     "Other engines": {
         "serve": "Serve the repository as an Iceberg REST catalog.",
+        "mcp": "Let AI assistants read the repository, by the Model Context Protocol.",
         "export": "Let other engines read a branch's tables, without a server.",
     },
     "Maintain": {

@@ -156,9 +156,14 @@ def _json_text(value: Any, indent: str) -> str:
 
 
 def _json_bytes(value: Any) -> bytes:
+    return msgspec.json.encode(json_value(value))
+
+
+def json_value(value: Any) -> Any:
+    """Return a value as `print_json` prints it, of what JSON has: objects, lists, texts, ..."""
     # Bytes stay bytes: msgspec would make them base64, and `--key` and `--set` take hex.
     plain = msgspec.to_builtins(value, builtin_types=(bytes,), str_keys=True, enc_hook=_plain)
-    return msgspec.json.encode(_json_value(plain))
+    return _json_value(plain)
 
 
 def _json_value(value: Any) -> Any:

@@ -307,7 +307,7 @@ def review_request(session: CommandSession, base: str) -> ReviewRequest:
             on_stale=session.rules.on_stale,
             contracts=session.rules.contracts_on(session.repository, base),
         ),
-        patterns=_patterns(session),
+        patterns=column_patterns(session),
         options=f" {options}" if (options := chosen_options(session.settings)) else "",
     )
 
@@ -366,8 +366,14 @@ def written_text(found: Review, output: str) -> Iterator[Block]:
         yield line(f"  {reason}")
 
 
-def _patterns(session: CommandSession) -> ColumnPatterns:
-    """Return what the project's rules and its columns' meta keep out of reviews."""
+def column_patterns(session: CommandSession) -> ColumnPatterns:
+    """Return what the project's rules and its columns' meta keep out of reviews.
+
+    Nothing if only the repository was given.
+
+    Raises:
+        InputError: A file of the project can't be read, or says something else.
+    """
     from dbt.adapters.vcs.commands.profile import target_folder
 
     said = session.rules.review

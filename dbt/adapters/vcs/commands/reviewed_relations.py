@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from shlex import quote
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from dbt.adapters.vcs.changes.diffs.matched_columns import column_changes
 from dbt.adapters.vcs.changes.diffs.row_facts import MASK, ColumnPatterns, RowFacts, Secrets
 from dbt.adapters.vcs.commands.diff import TablePair
 from dbt.adapters.vcs.commands.diff_report import ColumnDiff, RelationDiff
@@ -193,7 +194,12 @@ class RelationReader:
     ) -> RelationReview | None:
         versions = _Versions(*(self._snapshot(entry) for entry in (item.old, item.new)))
         columns = [name for side in versions.sides for name in side.schema.names]
-        secrets = self.patterns.of({item.old_name, item.name}, columns)
+        renamed = [
+            (change.before or "", change.after or "")
+            for change in column_changes(*versions)
+            if change.kind == "renamed"
+        ]
+        secrets = self.patterns.of({item.old_name, item.name}, columns, renamed)
         found, facts, note = self._measured(item, versions, secrets, whole=whole)
         if found.how == "equal" and draft.change == "modified":
             return None
@@ -210,7 +216,7 @@ class RelationReader:
             modified=found.rows_modified,
             is_exact=found.is_exact,
             share=min(1.0, touched / versions.rows) if versions.rows else None,
-            schema=tuple(_without_secrets(found.columns, secrets)),
+            schema=tuple(without_secrets(found.columns, secrets)),
             settings=found.settings,
             facts=facts,
             note=note,
@@ -354,7 +360,7 @@ def _view_columns(before: Mapping[str, str], after: Mapping[str, str]) -> Iterat
             yield ColumnDiff(kind=kind, column=name, before=old, after=new)
 
 
-def _without_secrets(columns: Iterable[ColumnDiff], secrets: Secrets) -> Iterator[ColumnDiff]:
+def without_secrets(columns: Iterable[ColumnDiff], secrets: Secrets) -> Iterator[ColumnDiff]:
     """Yield how columns differ, without what may hold a value that stays out."""
     for item in columns:
         name = item.column.lower()

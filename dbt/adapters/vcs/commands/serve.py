@@ -20,8 +20,13 @@ SERVING: Final = ("fastavro", "prometheus_client", "pyroaring", "starlette", "uv
 """Modules that the server needs, as Python imports them, not as pip installs them."""
 
 
-def check_installed(command: str, *modules: str) -> None:
+def check_installed(command: str, *modules: str, extra: str = "serve") -> None:
     """Check that a server's modules are there, before an import fails that says only their names.
+
+    Args:
+        command: Who needs them, for the message.
+        modules: Their names, as Python imports them.
+        extra: The extra of this package that installs them.
 
     Raises:
         InputError: Some are not installed.
@@ -30,7 +35,7 @@ def check_installed(command: str, *modules: str) -> None:
     if missing:
         raise InputError(
             f"{command} needs packages that are not installed: {', '.join(missing)}. Install "
-            "them: pip install 'dbt-vcs[serve]'"
+            f"them: pip install 'dbt-vcs[{extra}]'"
         )
 
 

@@ -33,7 +33,7 @@ from dbt.adapters.vcs.table.exact_values import Given
 # dbt, and rows or a review on standard output would be mixed with dbt's log.
 _NOT_IN_DBT: Final = (
     *("init", "sql", "copy", "pr", "prepare", "completion"),
-    *("run", "serve", "cat", "docs", "review", "ui", "upgrade"),
+    *("run", "serve", "cat", "docs", "review", "ui", "mcp", "upgrade"),
 )
 
 

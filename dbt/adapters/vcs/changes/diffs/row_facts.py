@@ -179,17 +179,31 @@ class ColumnPatterns:
     hide: tuple[str, ...] = ()
     mask: tuple[str, ...] = ()
 
-    def of(self, names: Iterable[RelationName], columns: Iterable[str]) -> Secrets:
-        """Return which columns of a relation stay out, by lower-case name."""
+    def of(
+        self,
+        names: Iterable[RelationName],
+        columns: Iterable[str],
+        renamed: Iterable[tuple[str, str]] = (),
+    ) -> Secrets:
+        """Return which columns of a relation stay out, by lower-case name.
+
+        Args:
+            names: Names of the relation.
+            columns: Its columns.
+            renamed: Pairs of names of one column. What fits one of them holds for both: a branch
+                that renames a column must not show its values.
+        """
         relations, lower = tuple(names), {column.lower() for column in columns}
+        pairs = [{name.lower() for name in pair} for pair in renamed]
 
         def fits(patterns: Sequence[str]) -> frozenset[str]:
-            return frozenset(
+            found = {
                 column
-                for column in lower
+                for column in lower.union(*pairs)
                 for name in relations
                 if any(fnmatchcase(f"{name}.{column}", item.lower()) for item in patterns)
-            )
+            }
+            return frozenset(found.union(*(pair for pair in pairs if pair & found)))
 
         hidden = fits(self.hide)
         return Secrets(hidden, fits(self.mask) - hidden)

@@ -1,0 +1,330 @@
+"""The tools of `dbt-vcs mcp`: what commands that look at a repository find, as JSON."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Annotated, Any, Final, TypeAlias
+
+import click
+import msgspec
+from mcp.server import MCPServer
+from mcp_types import CallToolResult, TextContent, ToolAnnotations
+from pydantic import Field
+
+from dbt.adapters.vcs.__version__ import version
+from dbt.adapters.vcs.changes.diffs.row_facts import MASK, ColumnPatterns, Secrets
+from dbt.adapters.vcs.client.lazy_table import (
+    LazyTable,
+    list_tables,
+    open_table,
+    relation_of_text,
+)
+from dbt.adapters.vcs.commands.branch import list_branches
+from dbt.adapters.vcs.commands.diff import read_diff, read_ends
+from dbt.adapters.vcs.commands.diff_report import DiffReport, RelationDiff
+from dbt.adapters.vcs.commands.failure import failing_plainly
+from dbt.adapters.vcs.commands.log import read_log
+from dbt.adapters.vcs.commands.options import Settings, with_options
+from dbt.adapters.vcs.commands.output import RowSet, json_value
+from dbt.adapters.vcs.commands.review import column_patterns, review_of
+from dbt.adapters.vcs.commands.reviewed_relations import without_secrets
+from dbt.adapters.vcs.commands.session import CommandSession
+from dbt.adapters.vcs.commands.status import read_status
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.repository import Repository
+
+MOST: Final = 1_000
+"""Items of one answer, at most."""
+
+BYTES: Final = 256 * 1024
+"""Bytes of the items of one answer as JSON, at most; the first item may have more."""
+
+_ABOUT: Final = (
+    "Reads a dbt-vcs repository: version control for the tables that dbt builds on Spark. A "
+    "revision is a branch, a tag, a commit id or its first digits, or relative to one of these: "
+    "main~2, main@{1}, main@{2026-11-20 12:00}. Nothing here changes the repository. Values that "
+    f"the project keeps out of reviews are left out, or are {MASK}."
+)
+
+Limit: TypeAlias = Annotated[int, Field(ge=1, le=MOST, description="Items at most.")]
+At: TypeAlias = Annotated[
+    str | None, Field(description="A revision; the profile's branch without it.")
+]
+
+
+def mcp_server(settings: Settings, repository: Repository) -> MCPServer[Any]:
+    """Return a server whose tools read the repository, one call after another."""
+    server: MCPServer[Any] = MCPServer("dbt-vcs", version=version, instructions=_ABOUT)
+    tools = McpTools(settings, repository)
+    hints = ToolAnnotations(
+        read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+    )
+    for tool in (
+        tools.status,
+        tools.branches,
+        tools.log,
+        tools.diff,
+        tools.review,
+        tools.tables,
+        tools.rows,
+    ):
+        about = " ".join(inspect.cleandoc(tool.__doc__ or "").split())
+        server.add_tool(tool, description=about, annotations=hints)
+    return server
+
+
+class McpTools:
+    """Tools by name. Each returns an object, or says what went wrong as the commands do."""
+
+    def __init__(self, settings: Settings, repository: Repository) -> None:
+        self._settings = settings
+        self._repository = repository
+        # One call at a time, as each may need much memory.
+        self._working = threading.Lock()
+
+    def status(self, branch: At = None) -> CallToolResult:
+        """Show the status of the repository and a branch.
+
+        Counts of its contents, what protects it, stale tables, merges that wait, and dbt runs that
+        failed or wait.
+        """
+        return self._answer(
+            lambda session: read_status(
+                session.repository,
+                branch or session.branch,
+                (lambda: session.rules) if session.target else None,
+            )
+        )
+
+    def branches(self, with_runs: bool = False, limit: Limit = 100) -> CallToolResult:
+        """List the branches with their heads, and the commits ahead of and behind the default one.
+
+        Those of dbt runs only with `with_runs`.
+        """
+
+        def read(session: CommandSession) -> Mapping[str, Any]:
+            damaged: list[str] = []
+            found = list_branches(session.repository, damaged.append, with_runs=with_runs)
+            return {**_first("branches", found, limit), "damaged": damaged}
+
+        return self._answer(read)
+
+    def log(
+        self,
+        revision: Annotated[
+            str | None, Field(description="A revision, or a range A..B; else the profile's branch")
+        ] = None,
+        table: Annotated[
+            str | None, Field(description="Only commits that changed it: schema.table")
+        ] = None,
+        stat: Annotated[bool, Field(description="With what each commit changed.")] = False,
+        limit: Limit = 20,
+    ) -> CallToolResult:
+        """List the commits of a revision, newest first."""
+        return self._answer(
+            lambda session: _first(
+                "commits",
+                read_log(session.repository, revision or session.shown, relation=table, stat=stat),
+                limit,
+            )
+        )
+
+    def diff(
+        self,
+        revisions: Annotated[
+            str | None,
+            Field(
+                description="A..B compares B with A, A...B with where it forked from A, A with "
+                "the profile's branch; else that branch with where it forked."
+            ),
+        ] = None,
+        table: Annotated[
+            str | None, Field(description="Also the rows of it that differ: schema.table")
+        ] = None,
+        limit: Limit = 50,
+    ) -> CallToolResult:
+        """Show how two commits differ: relations, numbers of rows, columns, rows of one table."""
+
+        def read(session: CommandSession) -> Mapping[str, Any]:
+            words = [word for word in (revisions, table) if word is not None]
+            if read_ends(session.repository, words, session.shown).tables:
+                raise InputError(
+                    f"Expected revisions, such as main...dev, found {revisions!r}. Give the "
+                    "name of a table as table."
+                )
+            report = read_diff(session.repository, words, branch=session.shown, limit=limit)
+            return _shown_diff(report, column_patterns(session), limit)
+
+        return self._answer(read)
+
+    def review(
+        self,
+        revisions: Annotated[
+            str, Field(description="BASE...HEAD: what HEAD changed since it forked from BASE.")
+        ],
+        limit: Limit = 20,
+    ) -> CallToolResult:
+        """Review what a branch changes before it is merged.
+
+        Whether it can be merged, how each relation differs and why, figures by column, a sample of
+        rows and at most `limit` more for each relation, SQL, lineage, commands to type next.
+        """
+        return self._answer(lambda session: review_of(session, revisions, limit))
+
+    def tables(
+        self,
+        at: At = None,
+        part: Annotated[str, Field(description="Only those with this in their name.")] = "",
+        limit: Limit = 200,
+    ) -> CallToolResult:
+        """List the tables, views and functions of a revision, with numbers of rows."""
+        return self._answer(
+            lambda session: _first(
+                "tables",
+                list_tables(
+                    session.repository, session.repository.resolve(at or session.shown), part
+                ),
+                limit,
+            )
+        )
+
+    def rows(
+        self,
+        table: Annotated[str, Field(description="schema.table; a view has no rows here.")],
+        at: Annotated[
+            str | None, Field(description="A revision, or a named snapshot of the table.")
+        ] = None,
+        columns: Annotated[
+            list[str] | None, Field(description="Only these columns, in this order.")
+        ] = None,
+        where: Annotated[
+            str | None,
+            Field(description="Comparisons with constants: id = 7 and day > '2026-01-01'"),
+        ] = None,
+        limit: Limit = 50,
+    ) -> CallToolResult:
+        """Return rows of a version of a table, in the order of its files."""
+
+        def read(session: CommandSession) -> Mapping[str, Any]:
+            repository = session.repository
+            found = open_table(
+                repository,
+                relation_of_text(table, session.schema),
+                repository.resolve(session.shown),
+                at,
+            )
+            return _shown_rows(found, column_patterns(session), columns, where, limit)
+
+        return self._answer(read)
+
+    def _answer(self, read: Callable[[CommandSession], Any]) -> CallToolResult:
+        with self._working:
+            # It reads the profile and vcs.yml again, so that rules hold once they are written.
+            session = CommandSession(self._settings)
+            session.repository = self._repository
+            try:
+                with failing_plainly():
+                    found = json_value(read(session))
+            except click.ClickException as failure:
+                if self._settings.debug and failure.__cause__ is not None:
+                    traceback.print_exception(failure.__cause__, file=sys.stderr)
+                said = with_options(failure.format_message(), self._settings)
+                return CallToolResult(content=[_text(said)], is_error=True)
+        # As text, too, for clients that know nothing else.
+        text = msgspec.json.encode(found).decode()
+        return CallToolResult(content=[_text(text)], structured_content=found)
+
+
+def _text(text: str) -> TextContent:
+    return TextContent(type="text", text=text)
+
+
+def _first(name: str, items: Iterable[Any], limit: int) -> dict[str, Any]:
+    """Return the first items under a name, and whether they are all: `is_complete`."""
+    found: list[Any] = []
+    size, is_complete = 0, True
+    for item in items:
+        value = json_value(item)
+        size += len(msgspec.json.encode(value))
+        if len(found) == limit or (found and size > BYTES):
+            is_complete = False
+            break
+        found.append(value)
+    return {name: found, "is_complete": is_complete}
+
+
+def _shown_diff(report: DiffReport, patterns: ColumnPatterns, limit: int) -> dict[str, Any]:
+    """Return a diff without the values that stay out."""
+    relations, secrets = [], Secrets()
+    for relation in report.relations:
+        secrets = _secrets_of(relation, report.heads, patterns)
+        columns = tuple(without_secrets(relation.columns, secrets))
+        relations.append(replace(relation, columns=columns))
+    # There are rows only of a single relation.
+    rows = _first("rows", (_kept(row, secrets) for row in report.rows), limit)
+    rows["is_complete"] = len(rows["rows"]) == report.row_count
+    heads, key = (
+        tuple(name for name in names if name.lower() not in secrets.hidden)
+        for names in (report.heads, report.key)
+    )
+    shown = replace(report, relations=tuple(relations), heads=heads, key=key, rows=RowSet.none())
+    return {**json_value(shown), **rows}
+
+
+def _secrets_of(relation: RelationDiff, heads: Iterable[str], patterns: ColumnPatterns) -> Secrets:
+    """Return which columns of a diff stay out."""
+    return patterns.of(
+        [RelationName.of(relation.name)],
+        [*heads, *(item.column for item in relation.columns)],
+        [
+            (str(item.before), str(item.after))
+            for item in relation.columns
+            if item.kind == "renamed"
+        ],
+    )
+
+
+def _shown_rows(
+    table: LazyTable,
+    patterns: ColumnPatterns,
+    columns: list[str] | None,
+    where: str | None,
+    limit: int,
+) -> dict[str, Any]:
+    """Return rows without the values that stay out, which no condition can find out either."""
+    secrets = patterns.of([table.name], [field.name for field in table.fields])
+    refusal = (
+        "The project keeps {} out of reviews (vcs.yml, or the column's meta), and so out of {}. "
+        "Leave it out."
+    )
+    if columns is None:
+        columns = [f.name for f in table.fields if f.name.lower() not in secrets.hidden]
+    for name in columns:
+        if name.lower() in secrets.hidden:
+            raise InputError(refusal.format(f"{table.name}.{name}", "columns"))
+    found = table.scan(columns, where)
+    for field in found.filtered:
+        if field.name.lower() in {*secrets.hidden, *secrets.masked}:
+            raise InputError(refusal.format(f"{table.name}.{field.name}", "conditions"))
+    # One more shows that there are others.
+    rows = RowSet(found.schema, limit + 1, lambda: found.to_batches(limit + 1))
+    return {
+        "table": str(table.name),
+        "columns": [{"name": field.name, "type": field.type} for field in found.fields],
+        **_first("rows", (_kept(row, secrets) for row in rows), limit),
+    }
+
+
+def _kept(row: Mapping[str, Any], secrets: Secrets) -> dict[str, Any]:
+    """Return a row without what is hidden, and with a mask for what is masked."""
+    return {
+        name: MASK if name.lower() in secrets.masked else value
+        for name, value in row.items()
+        if name.lower() not in secrets.hidden
+    }

@@ -1,17 +1,26 @@
-"""Names in the repository that a parameter of a command may have, for shells to complete."""
+"""Names in the repository that a parameter may have, for shells to complete, and bare names.
+
+A table's name without a schema gets the schema of the profile, in every verb. A word that can
+also be a revision is completed only if it is no revision and the schema has such a relation.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from contextlib import contextmanager
+from typing import Any, Final
 
 import click
 from click.shell_completion import CompletionItem
 
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import open_merges
+from dbt.adapters.vcs.commands.failure import Failure
 from dbt.adapters.vcs.commands.options import current_settings
 from dbt.adapters.vcs.commands.session import CommandSession
-from dbt.adapters.vcs.core.errors import DamagedError
+from dbt.adapters.vcs.core.errors import DamagedError, InputError
+from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.tree_changes import TreeReader
 from dbt.adapters.vcs.sql.syntax.lexer import quote_name
 from dbt.adapters.vcs.workspace.run_branch import PREFIX as RUNS
 
@@ -36,6 +45,8 @@ _KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "clone source": ("tables",),
     "clone target": ("tables",),
     "copy target": (),
+    "log revision": (*_REVISIONS, "tables"),
+    "log table": ("tables",),
     "merge source": _REVISIONS,
     "promote source": ("branches",),
     "reflog name": _REVISIONS,
@@ -56,10 +67,7 @@ def known_names(
 
     For a parameter of which none is known to be a name, return what its type offers.
     """
-    words = ctx.command_path.split()[1:]
-    name = str(param.name)
-    keys = (" ".join([*words, name]), f"{words[0]} {name}", name)
-    kinds = next((_KINDS[key] for key in keys if key in _KINDS), ())
+    kinds = _kinds_of(_words(ctx), param)
     if not kinds:
         return param.type.shell_complete(ctx, param, incomplete)
     before, begun = _at_end(incomplete, kinds)
@@ -72,6 +80,20 @@ def known_names(
         for item in _names(session, kind, begun)
         if item.startswith(begun)
     ]
+
+
+def _words(ctx: click.Context) -> list[str]:
+    """Return the words of a verb, such as `snapshot create`."""
+    words = ctx.command_path.split()
+    # An operation of dbt is called by no program of a name.
+    return words[1:] if ctx.find_root().info_name else words
+
+
+def _kinds_of(words: Sequence[str], param: click.Parameter) -> tuple[str, ...]:
+    """Return what a parameter names, of the command that these words call; none if no names."""
+    name = str(param.name)
+    keys = (" ".join([*words, name]), f"{words[0]} {name}", name)
+    return next((_KINDS[key] for key in keys if key in _KINDS), ())
 
 
 def _at_end(text: str, kinds: Sequence[str]) -> tuple[str, str]:
@@ -113,3 +135,157 @@ def _overlook(damage: DamagedError) -> None:
 
 def _quoted(name: str) -> str:
     return name if re.fullmatch(r"\w+", name) else quote_name(name)
+
+
+def with_schemas(
+    session: CommandSession, ctx: click.Context, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the parameters that name tables, with the profile's schema where a name has none.
+
+    A name with a dot stays as it is, and so does every name without a profile.
+
+    Args:
+        session: The command's session.
+        ctx: The context of the command, whose parameters are looked at.
+        given: The parameters' values, by name.
+    """
+    naming = _Naming(session, ctx, given)
+    if not naming.bare or session.own_schema is None:
+        return {}
+    return {name: naming.completed(name, kinds) for name, kinds in naming.bare.items()}
+
+
+@contextmanager
+def naming_other_schemas(
+    session: CommandSession, ctx: click.Context, given: Mapping[str, Any]
+) -> Iterator[None]:
+    """Add to an error about a table that was named without a schema which schema has it.
+
+    Only if the profile's schema lacks it, and exactly one other schema has it.
+
+    Args:
+        session: The command's session.
+        ctx: The context of the command.
+        given: The parameters' values as they were typed, by name.
+    """
+    try:
+        yield
+    except (InputError, Failure) as error:
+        cause = error.__cause__ if isinstance(error, Failure) else error
+        hint = _Naming(session, ctx, given).hint(str(error))
+        if not hint:
+            raise
+        if isinstance(cause, InputError):
+            cause.args = (f"{cause} {hint}", *cause.args[1:])
+        if isinstance(error, Failure):
+            raise type(error)(f"{error.message} {hint}") from cause
+        raise
+
+
+_BARE: Final = re.compile(r"(`[^`.]+`|[^`.:@\s]+)(@(?!\{).*)?", re.DOTALL)
+"""A name of one part, perhaps with a version; `main@{1}` is a revision."""
+
+
+class _Naming:
+    """Names without a schema among the parameters of one call.
+
+    Attributes:
+        bare: The parameters that have some, and what each of them may name.
+    """
+
+    def __init__(
+        self, session: CommandSession, ctx: click.Context, given: Mapping[str, Any]
+    ) -> None:
+        self._session = session
+        self._given = given
+        words = _words(ctx)
+        self._resolves = words[:1] == ["resolve"]
+        self._settles = words[:1] in (["resolve"], ["conflicts"])
+        kinds = {str(param.name): _kinds_of(words, param) for param in ctx.command.params}
+        self.bare = {
+            name: found
+            for name, found in kinds.items()
+            if "tables" in found and any(map(_BARE.fullmatch, _texts(given.get(name))))
+        }
+
+    def completed(self, name: str, kinds: Sequence[str]) -> Any:
+        """Return the value of a parameter with the profile's schema in each bare name."""
+        return self._with_schema(self._given[name], is_table=kinds == ("tables",))
+
+    def hint(self, message: str) -> str:
+        """Return a sentence that names the one schema which has a table of a message, or none."""
+        own, session = self._session.own_schema, self._session
+        names = {
+            found[1].strip("`").lower()
+            for name in self.bare
+            for text in _texts(self._given[name])
+            if own and (found := _BARE.fullmatch(text)) and _mentions(message, found[1])
+        }
+        trees = self._trees(session.branch, session.repository.default_branch) if names else []
+        for name in sorted(names):
+            where = {
+                schema
+                for tree in trees
+                for schema in tree.schemas()
+                if tree.entry(RelationName(schema, name)) is not None
+            }
+            if len(where) == 1 and own not in where:
+                return f"Did you mean {_quoted(where.pop())}.{_quoted(name)}?"
+        return ""
+
+    def _with_schema(self, value: Any, *, is_table: bool) -> Any:
+        if isinstance(value, tuple):
+            return tuple(self._with_schema(item, is_table=is_table) for item in value)
+        found = _BARE.fullmatch(value) if isinstance(value, str) else None
+        if found is None or not self._is_table(found[1].strip("`").lower(), value, is_table):
+            return value
+        return f"{_quoted(str(self._session.own_schema))}.{value}"
+
+    def _is_table(self, name: str, text: str, is_table: bool) -> bool:
+        """Return whether a bare name is a table's, and not a branch's or a schema's."""
+        if self._settles and self._is_no_table(name, text):
+            return False
+        if is_table:
+            return True
+        if self._session.repository.is_known(text):
+            return False
+        relation = RelationName(str(self._session.own_schema).lower(), name)
+        return "@" in text or any(
+            tree.entry(relation) is not None for tree in self._trees(self._session.shown)
+        )
+
+    def _is_no_table(self, name: str, text: str) -> bool:
+        given, repository = self._given, self._session.repository
+        # With these, the only name is that of the target.
+        if self._resolves and (given["all"] or given["undo"]):
+            return True
+        if self._resolves and given["interactive"] and repository.find_branch(text):
+            return not given["target"]
+        # A schema by itself may be in conflict, in its own properties.
+        target = given["target"] or self._session.branch
+        merges = (merge for merge in open_merges(repository) if merge.target == target)
+        return any(RelationName(name, "") in merge.whole for merge in merges)
+
+    def _trees(self, *revisions: str) -> list[TreeReader]:
+        """Return what these revisions show, and those among the parameters."""
+        repository, found = self._session.repository, []
+        texts = (*revisions, *_texts(tuple(self._given.values())))
+        for text in dict.fromkeys(end for each in texts for end in re.split(r"\.{2,3}", each)):
+            try:
+                found.append(repository.tree(repository.resolve(text)))
+            except InputError:
+                # No revision: the name of a table, a value, or what the verb will refuse.
+                continue
+        return found
+
+
+def _mentions(message: str, name: str) -> bool:
+    return bool(re.search(rf"(?<!\w){re.escape(name.strip('`'))}(?!\w)", message, re.IGNORECASE))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _texts(item)

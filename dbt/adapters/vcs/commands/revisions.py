@@ -186,5 +186,8 @@ def parse_relation(text: str) -> RelationName:
     """
     parts = text.lower().replace("`", "").split(".")
     if len(parts) != 2 or not all(parts):
-        raise InputError(f"Expected schema.table, found {text!r}.")
+        raise InputError(
+            f"Expected schema.table, found {text!r}. Name the table with its schema; only a dbt "
+            "profile gives one."
+        )
     return RelationName(*parts)

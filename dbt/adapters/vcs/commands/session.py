@@ -126,9 +126,14 @@ class CommandSession:
         return base
 
     @cached_property
+    def own_schema(self) -> str | None:
+        """The profile's schema, which completes names of tables; None without a profile."""
+        return self.target.schema if self.target else None
+
+    @property
     def schema(self) -> str:
-        """The schema of names without one."""
-        return self.target.schema if self.target else "default"
+        """The schema of names without one in SQL."""
+        return self.own_schema or "default"
 
     @cached_property
     def rules(self) -> Rules:

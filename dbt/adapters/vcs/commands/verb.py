@@ -163,17 +163,19 @@ def verb(
 
         def callback(**given: Any) -> None:
             # Opening a repository is not loaded for help.
+            from dbt.adapters.vcs.commands.known_names import naming_other_schemas, with_schemas
             from dbt.adapters.vcs.commands.session import CommandSession
 
             ctx = click.get_current_context()
             # An operation of dbt brings a session of its own, which collects the output.
             session = ctx.find_object(CommandSession) or CommandSession(current_settings(ctx))
             given |= _without_head(session, command, given)
+            whole = given | with_schemas(session, ctx, given)
             session.pages = pages
             session.progress.begin()
             try:
-                with session.finishing():
-                    run(session, **given)
+                with session.finishing(), naming_other_schemas(session, ctx, given):
+                    run(session, **whole)
             finally:
                 session.progress.end()
 

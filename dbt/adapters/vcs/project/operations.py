@@ -83,7 +83,7 @@ class OperationSession(CommandSession):
         self.target = None
         self.repository = caller.repository
         self.branch = caller.branch
-        self.schema = caller.schema
+        self.own_schema = caller.schema
         self.author = caller.author
         self.rules = caller.rules
         self.lines: list[str] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,15 @@ def test_the_results_that_dbt_hands_it_are_kept(shop):
     invocation = shop.rows("select invocation from analytics_audit.invocations")[0][0]
     assert nodes(shop, "status", invocation).items() <= statuses.items()
     assert set(nodes(shop, "status", invocation)) >= {"orders", "totals", "inventory"}
+
+
+def test_the_adapters_response_is_kept_as_packages_do(shop):
+    invocation = shop.rows("select invocation from analytics_audit.invocations")[0][0]
+    told = nodes(shop, "response", invocation)
+    orders = json.loads(told["orders"])
+    names = ("rows_affected", "rows_inserted", "rows_updated", "rows_deleted")
+    assert [orders[name] for name in names] == [4, 4, 0, 0]
+    assert json.loads(told["totals"]).keys().isdisjoint(names)
 
 
 def test_the_graph_is_kept(shop):

@@ -8,10 +8,10 @@
     ) %}
     {% set query %}
       insert into {{ audit.audit_relation('results') }}
-        (invocation, node, status, seconds{{ ', message' if messages }})
+        (invocation, node, status, seconds, response{{ ', message' if messages }})
       {% for result in results %}
         select '{{ invocation_id }}', '{{ result.node.unique_id }}', '{{ result.status }}',
-          cast({{ result.execution_time }} as double)
+          cast({{ result.execution_time }} as double), '{{ audit.text(tojson(result.adapter_response)) }}'
           {%- if messages %}, '{{ audit.text(result.message) }}'{% endif %}
         {{ 'union all' if not loop.last }}
       {% endfor %}

@@ -18,7 +18,7 @@
 {% endmacro %}
 
 {% macro columns_of_tables() %}
-  {% set results = {'invocation': 'string', 'node': 'string', 'status': 'string', 'seconds': 'double'} %}
+  {% set results = {'invocation': 'string', 'node': 'string', 'status': 'string', 'seconds': 'double', 'response': 'string'} %}
   {% if var('audit_messages', false) %}{% do results.update({'message': 'string'}) %}{% endif %}
   {{ return({
     'invocations': {'invocation': 'string', 'command': 'string', 'at': 'timestamp'},

@@ -10,7 +10,7 @@
     'diff_only_columns', 'diff_expression_is_true'
   ] %}
   {% set where = config.get('where', '') %}
-  {% if test.get('name') in on_diffs and test.get('namespace') in (none, 'dbt') %}
+  {% if test.get('name') in on_diffs and test.get('namespace') in (none, 'dbt', 'dbt_vcs_diff') %}
     {% do return(relation) %}
   {% elif vcs_scope() == 'diff' and adapter.vcs_is_table(relation) %}
     {% set changed = vcs_changed_rows(relation) ~ (' and (' ~ where ~ ')' if where else '') %}

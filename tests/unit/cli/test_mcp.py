@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -231,6 +233,21 @@ def test_a_client_starts_the_command_as_the_guide_configures_it(project: Path) -
 
     (commit,) = found(anyio.run(call))["commits"]
     assert commit["message"] == "Change orders"
+
+
+def test_ctrl_c_ends_it_while_it_waits(tables: Tables) -> None:
+    words = ["-c", "from dbt.adapters.vcs.cli import main; main()", "-r", "warehouse", "mcp"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, *words], stdin=pipe, stdout=pipe, text=True) as server:
+        assert server.stdin is not None and server.stdout is not None
+        try:
+            server.stdin.write('{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n')
+            server.stdin.flush()
+            assert json.loads(server.stdout.readline())["id"] == 1
+            server.send_signal(signal.SIGINT)
+            assert server.wait(30) == -signal.SIGINT
+        finally:
+            server.kill()
 
 
 def test_without_the_library_it_says_what_to_install(

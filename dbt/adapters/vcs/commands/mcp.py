@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Final
 
 from dbt.adapters.vcs.commands.serve import check_installed
@@ -28,4 +29,7 @@ def mcp_command(session: CommandSession) -> None:
     server = mcp_server(session.settings, session.repository)
     # Standard error is the client's log from here on.
     session.progress.end()
+    # The library's own thread waits for input, and would keep Ctrl-C waiting, too. Whatever a tool
+    # is doing then, it writes nothing.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     server.run("stdio")

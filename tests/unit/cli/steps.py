@@ -10,12 +10,13 @@ from functools import cache
 from typing import TypeAlias
 
 from dbt.adapters.vcs.commands import COMMANDS
+from tests.unit.cli import faults
 from tests.unit.cli import scenes as at
 from tests.unit.cli.scenes import Scene
 from tests.unit.docs.test_printed_commands import BEGINS, HOLE, PACKAGE, command_of, texts
 
-NAMED = re.compile(rf"(?!dbt-vcs serve )(?:{BEGINS.pattern})|\bdbt-vcs {HOLE} \S")
-"""Begins a command that is there to be typed; the server says its name of itself."""
+NAMED = re.compile(rf"(?!dbt-vcs serve )(?:{BEGINS.pattern})|\bdbt-vcs {HOLE} (?!-->)\S")
+"""Begins a command that is there to be typed; not the server's name, or a mark in a comment."""
 
 OPTIONS = r"(?:--?[a-z-]+ (?:'[^']*'|\S+) )*"
 """What a call's options add to a command that it prints."""
@@ -468,6 +469,77 @@ CASES = [
     Case("api.py", "is not a branch", at.on_a_tag, fill=NAMES),
     Case("sql/conflict_edits.py", "keeps the conflicts", at.on_conflicts),
     Case("workspace/run_branch.py", "There is no run", "runs publish never", 1, at.history),
+    Case(
+        "changes/merges/approvals.py",
+        "moved while it was approved",
+        faults.approved_while_it_moves,
+    ),
+    Case("commands/resolve.py", "by somebody else", faults.undone_by_two),
+    Case("commands/tag.py", "There is no tag", faults.renamed_and_deleted),
+    Case("core/retention.py", "is needed and not in", faults.file_is_gone, then=2),
+    Case("iceberg/shown_history.py", "lists what", faults.shown_as_another_kind),
+    Case("iceberg/serve/client_help.py", "is protected", faults.protected_warehouse, fill=NAMES),
+    Case(
+        "iceberg/serve/writing/branch_writer.py",
+        "is not a branch",
+        faults.made_on_a_tag,
+        fill=NAMES,
+    ),
+    Case(
+        "iceberg/serve/writing/branch_writer.py",
+        "belongs to a run",
+        faults.made_on_a_run,
+        fill=NAMES,
+    ),
+    Case(
+        "iceberg/serve/writing/table_commits.py",
+        "go back to another",
+        faults.shown_by_a_client,
+        fill=NAMES,
+    ),
+    Case(
+        "iceberg/serve/writing/table_commits.py",
+        "can't be kept",
+        faults.kept_from_main,
+        fill=NAMES,
+    ),
+    Case("iceberg/serve/writing/table_definitions.py", "stays", faults.ref_removed),
+    Case(
+        "commands/bisect.py",
+        "have no common ancestor",
+        BISECT.format("other main"),
+        2,
+        faults.two_roots,
+    ),
+    Case(
+        "commands/bisect.py",
+        "^dbt-vcs show",
+        BISECT.format("dev~1 dev").replace(
+            "shop.a", "shop.b where id < 0 union all select * from shop.a"
+        ),
+        0,
+        faults.two_broken,
+    ),
+    Case(
+        "commands/cherry_pick.py",
+        "Afterwards, for the rest",
+        "cherry-pick dev~1 dev --branch main",
+        1,
+        faults.to_pick,
+    ),
+    Case("commands/cherry_pick.py", "became stale", "cherry-pick dev", 0, at.stale),
+    Case("commands/garbage.py", "The listing of refs", "gc", 2, faults.lost_branch, then=2),
+    Case("table/row_numbers.py", "A tombstone", faults.beyond_the_end, then=2),
+    Case("iceberg/export_folder.py", "can't be read", "gc", 2, faults.cut_export),
+    Case(
+        "commands/pr_hosts.py",
+        "Expected to run in a job",
+        "pr begin",
+        2,
+        at.history,
+        {**NAMES, "BASE": "main"},
+        (0, 1),
+    ),
 ]
 
 Place: TypeAlias = tuple[str, str]
@@ -539,40 +611,21 @@ SHARED = "Of a run of several dbt commands, which Spark carries out."
 LARGE = "Only if a version is too large, or too long ago, to be looked at here."
 
 LEFT: Mapping[Place, str] = {
-    ("changes/merges/approvals.py", "moved while it was approved"): RACE,
     ("changes/merges/branch_landing.py", "Give this merge up"): RACE,
     ("changes/merges/stale_by_merge.py", "Run dbt build again"): RACE,
     ("changes/merges/stale_by_merge.py", "Stale on"): RACE,
     ("project/publication.py", "was not published to"): RACE,
     ("changes/merges/by_engine/engine_repair.py", "holds other rows"): STORE,
-    ("commands/garbage.py", "The listing of refs"): STORE,
     ("commands/garbage.py", "is not among the branches"): STORE,
-    ("core/retention.py", "is needed and not in"): STORE,
     ("core/store/objects.py", "is not in {} any more".replace("{}", HOLE)): STORE,
     ("engines/dataframes/statement_jobs.py", "its version was collected"): STORE,
     ("engines/dataframes/statement_jobs.py", "it is damaged"): STORE,
-    ("iceberg/export_folder.py", "can't be read"): STORE,
-    ("table/row_numbers.py", "A tombstone deletes row"): STORE,
-    ("commands/bisect.py", "^dbt-vcs show"): "Only if the bad commit changed several tables.",
-    ("commands/bisect.py", "have no common ancestor"): "Only of a repository with two roots.",
-    ("commands/tag.py", "There is no tag"): RACE,
     ("commands/merge.py", "was not checked"): LARGE,
     ("commands/review_verdict.py", "isn't known without Spark"): LARGE,
     ("iceberg/adopt.py", "brings deleted rows back"): REMOTE,
-    ("iceberg/serve/client_help.py", "is protected"): REMOTE,
     ("iceberg/serve/documents.py", "was named by its id"): REMOTE,
-    ("iceberg/serve/writing/branch_writer.py", "is not a branch"): REMOTE,
-    ("iceberg/serve/writing/branch_writer.py", "belongs to a run"): REMOTE,
-    ("iceberg/serve/writing/table_commits.py", "go back to another one"): REMOTE,
-    ("iceberg/serve/writing/table_commits.py", "can't be kept"): REMOTE,
-    ("iceberg/serve/writing/table_definitions.py", "stays"): REMOTE,
-    ("iceberg/shown_history.py", "lists what"): REMOTE,
-    ("commands/resolve.py", "by somebody else"): RACE,
     ("commands/resolve.py", "Another merge into"): RACE,
-    ("commands/cherry_pick.py", "Afterwards, for the rest"): "Only of a pick of several commits.",
-    ("commands/cherry_pick.py", "became stale"): "Only where a pick changes what others read.",
     ("commands/pr.py", ""): PULL,
-    ("commands/pr_hosts.py", ""): PULL,
     ("hooks/branch_event.py", ""): HOOK,
     ("commands/run.py", "keeps what was done"): SHARED,
     ("workspace/shared_run.py", ""): SHARED,

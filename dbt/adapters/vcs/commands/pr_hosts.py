@@ -385,5 +385,5 @@ def host_of(env: Mapping[str, str] = os.environ) -> Host:
     raise InputError(
         "Expected to run in a job of GitHub Actions or GitLab CI, which says what the pull "
         "request is: neither GITHUB_ACTIONS nor GITLAB_CI is true. By hand: dbt-vcs review "
-        "BASE...BRANCH, then dbt-vcs promote BRANCH BASE"
+        "BASE...BRANCH; then: dbt-vcs promote BRANCH BASE"
     )

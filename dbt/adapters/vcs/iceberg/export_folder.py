@@ -288,5 +288,5 @@ def _decoded(data: bytes, path: str, type_: type[T]) -> T:
 def _unreadable(path: str, error: ValueError) -> DamagedError:
     return DamagedError(
         f"The exported file {path} can't be read: {error}. Nothing of the repository needs "
-        f"it: delete the folder {EXPORTS} and run dbt-vcs export again."
+        f"it. Delete the folder {EXPORTS}, then: dbt-vcs export"
     )

@@ -329,8 +329,9 @@ def _check_refs(request: CommitRequest, snapshots: list[Mapping[str, Any]]) -> N
     refs = request.of_action("set-snapshot-ref")
     if any(item.get("ref-name") != MAIN or item.get("snapshot-id") not in ids for item in refs):
         raise bad_request(
-            "Which version of a table a branch shows is the repository's: go back to another "
-            "one with dbt-vcs restore. Branches and tags are made with dbt-vcs branch and tag."
+            "Which version of a table a branch shows is the repository's. To go back to another "
+            "one: dbt-vcs restore RELATION --to REVISION. Branches and tags are made with "
+            "dbt-vcs branch and dbt-vcs tag."
         )
     if snapshots and (not refs or refs[-1].get("snapshot-id") != ids[-1]):
         raise bad_request(

@@ -8,6 +8,7 @@ was, though a server analyses a query again whenever its rows are fetched.
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
@@ -92,6 +93,7 @@ class SessionViews:
         self._relations = relations or ViewRelations
         self.changes = 0
         self._made: set[str] = set()
+        self._versions: dict[str, threading.Lock] = {}
         self._types: dict[tuple[str, ...], Any] = {}
         self._footers = FooterChecks(blobs)
 
@@ -110,15 +112,17 @@ class SessionViews:
         relations = self._relations(self, mount, located=located)
         # With `_metadata` it is another view.
         made = relations.own_name(name)
-        if made not in self._made:
-            self._footers.check(mount, self.root())
-            base = RelationName(PRIVATE, f"s_{mount.id}")
-            mounting = Mounting(base, mount, blobs=self._blobs, relations=relations)
-            if end.startswith("l_"):
-                mounting.create_located(name)
-            else:
-                mounting.create()
-            self._made.add(made)
+        # The forms of a version share views and lists of files; a list is written by one thread.
+        with self._versions.setdefault(mount.id, threading.Lock()):
+            if made not in self._made:
+                self._footers.check(mount, self.root())
+                base = RelationName(PRIVATE, f"s_{mount.id}")
+                mounting = Mounting(base, mount, blobs=self._blobs, relations=relations)
+                if end.startswith("l_"):
+                    mounting.create_located(name)
+                else:
+                    mounting.create()
+                self._made.add(made)
         return quoted(made)
 
     def named(self, mount: TableMount) -> str:

@@ -474,7 +474,7 @@ CASES = [
         "moved while it was approved",
         faults.approved_while_it_moves,
     ),
-    Case("commands/resolve.py", "by somebody else", faults.undone_by_two),
+    Case("changes/merges/conflicts/open_merges.py", "by somebody else", faults.undone_by_two),
     Case("commands/tag.py", "There is no tag", faults.renamed_and_deleted),
     Case("core/retention.py", "is needed and not in", faults.file_is_gone, then=2),
     Case("iceberg/shown_history.py", "lists what", faults.shown_as_another_kind),

@@ -80,6 +80,11 @@ def left(warehouse: Warehouse) -> int:
 HERE = {"into": "main", "name": "shop.a"}
 
 
+def about(warehouse: Warehouse) -> dict[str, str]:
+    """Return what a form of the waiting merge says that its page showed."""
+    return {"into": "main", "seen": warehouse.head("merges/main")}
+
+
 def test_a_new_user_s_session_from_two_branches_to_what_main_holds(
     forked: Warehouse, get: Get, post: Post
 ) -> None:
@@ -115,7 +120,13 @@ def test_a_new_user_s_session_from_two_branches_to_what_main_holds(
     post("/conflicts/decide", **three, **typed, take="cells")
     # Row 4 is gone in ours, so no rule by value decides it.
     said = post(
-        "/conflicts/decide", 200, **HERE, skip="0", take="order", order="larger", by="credit"
+        "/conflicts/decide",
+        200,
+        **{**about(forked), **HERE},
+        skip="0",
+        take="order",
+        order="larger",
+        by="credit",
     )
     assert "Decided 1. Some are left open." in said.text and "id=4" in said.text
     assert left(forked) == 1
@@ -174,7 +185,7 @@ def test_what_is_refused_is_said_where_it_was_typed(
     ):
         bare = {name: one[name] for name in ("into", "name", "skip", "place", "mark")}
         assert words in post("/conflicts/decide", 400, **{**bare, **fields}).text
-    rule = {**HERE, "skip": "0"}
+    rule = {**about(waiting), **HERE, "skip": "0"}
     for fields, words in (
         ({"take": "order", "order": "newest", "by": "credit"}, "expected one of larger"),
         ({"take": "order", "order": "larger", "by": "x"}, "has no column x"),
@@ -182,7 +193,7 @@ def test_what_is_refused_is_said_where_it_was_typed(
     ):
         assert words in post("/conflicts/decide", 400, **rule, **fields).text
     assert left(waiting) == 6
-    post("/conflicts/decide", 400, **HERE, skip="-1", take="ours")
+    post("/conflicts/decide", 400, **about(waiting), name="shop.a", skip="-1", take="ours")
     post("/conflicts/decide", 400, take="ours")
     assert "no rows in conflict" in get("/conflicts", 404, into="main", name="shop.v").text
 
@@ -201,12 +212,12 @@ def test_a_row_that_somebody_else_decided_is_shown_again(
     [undo] = forms(get("/merge", into="main").text, "/conflicts/undo")
     resolve(waiting.repository, "main", None, RowChoice(choice=Choice.OURS), author="ann")
     assert "Nothing was undone" in post("/conflicts/undo", 409, **undo).text
-    post("/merge/abort", into="main")
+    post("/merge/abort", **about(waiting))
     assert "No merge into" in post("/conflicts/decide", 404, **two, take="ours").text
 
 
 def test_decided_rows_can_be_decided_again(waiting: Warehouse, get: Get, post: Post) -> None:
-    post("/conflicts/decide", into="main", name="", take="side", side="ours")
+    post("/conflicts/decide", **about(waiting), name="", take="side", side="ours")
     assert rows_of(get("/conflicts", **HERE).text) == []
     page = get("/conflicts", **HERE, all="1").text
     assert page.count('<span class="tag good">ours</span>') == 5
@@ -217,21 +228,22 @@ def test_decided_rows_can_be_decided_again(waiting: Warehouse, get: Get, post: P
 
 def test_the_same_rules_hold_as_for_the_command(waiting: Warehouse, get: Get, post: Post) -> None:
     head = waiting.head()
-    post("/conflicts/decide", into="main", name="", take="side", side="ours")
+    post("/conflicts/decide", **about(waiting), name="", take="side", side="ours")
     waiting.repository.protect("main", Protection(), author="ann")
-    assert "protected" in post("/merge/continue", 409, into="main").text
+    assert "protected" in post("/merge/continue", 409, **about(waiting)).text
     waiting.repository.protect("main", None, author="ann")
     [undo] = forms(get("/merge", into="main").text, "/conflicts/undo")
     post("/conflicts/undo", **undo)
-    assert "Not resolved yet: shop.v" in post("/merge/continue", 409, into="main").text
+    assert "Not resolved yet: shop.v" in post("/merge/continue", 409, **about(waiting)).text
     assert waiting.head() == head
 
 
 def test_a_protected_branch_is_promoted_to(forked: Warehouse, get: Get, post: Post) -> None:
     forked.repository.protect("main", Protection(("approval",)), author="ann")
     page = get("/review", head="dev").text
-    [begin] = forms(page, "/merge/begin")
-    assert "promote" in begin and "Promote" in page
+    # It could never be finished, so the page leads to the other direction.
+    assert not forms(page, "/merge/begin") and 'href="/review?base=dev&amp;head=main"' in page
+    begin = {"base": "main", "head": "dev", "at": forked.head("dev"), "promote": "1"}
     assert "requires an approval" in post("/merge/begin", 409, **begin).text
     assert list_conflicts(forked.repository, "main").source is None
     [approve] = forms(page, "/approve")
@@ -240,6 +252,25 @@ def test_a_protected_branch_is_promoted_to(forked: Warehouse, get: Get, post: Po
     # Refused, it doesn't hide behind the merge that waits by now.
     post("/approve", **approve, withdraw="1")
     assert "requires an approval" in post("/merge/begin", 409, **begin).text
+
+
+@pytest.mark.parametrize("path", ["/conflicts/decide", "/merge/continue", "/merge/abort"])
+@pytest.mark.parametrize("is_other", [False, True])
+def test_what_a_page_did_not_show_is_not_decided(
+    waiting: Warehouse, get: Get, post: Post, path: str, is_other: bool
+) -> None:
+    """Somebody decides after the page was made, or has another merge by then."""
+    shown = next(form for form in forms(get("/merge", into="main").text, path))
+    if is_other:
+        waiting.put("dev", b="1")
+        with pytest.raises(ConflictError):
+            merge(waiting.repository, "dev", "main", author="ann")
+    resolve(waiting.repository, "main", None, RowChoice(choice=Choice.OURS), author="ann")
+    head, kept = waiting.head(), waiting.head("merges/main")
+    found = post(path, 409, **shown, take="side", side="theirs")
+    assert "by somebody else meanwhile" in found.text
+    assert (waiting.head(), waiting.head("merges/main")) == (head, kept)
+    post(path, 400, into="main", name="")
 
 
 def test_what_moved_since_the_review_is_not_merged(
@@ -298,7 +329,7 @@ def test_copies_are_taken_from_a_side(warehouse: Warehouse, get: Get, post: Post
     assert "ours +1, theirs -1" in page
     assert "Take the chosen cells" not in page and "Delete the row" not in page
     post("/conflicts/decide", **rows_of(page)[0], take="theirs")
-    post("/merge/continue", into="main")
+    post("/merge/continue", **about(warehouse))
     assert warehouse.rows("a") == []
 
 
@@ -326,16 +357,16 @@ def test_hostile_values_are_shown_and_sent_back_as_they_are(
     typed = {**row, "cell-1": "own", "value-1": f"{HOSTILE}\r\nnext"}
     post("/conflicts/decide", **typed, take="cells")
     assert "<img" not in get("/conflicts", **HERE, all="1").text
-    post("/merge/continue", into="main")
+    post("/merge/continue", **about(warehouse))
     assert [item["name"] for item in warehouse.rows("a")] == [f"{HOSTILE}\nnext"]
 
 
 def test_nobody_else_decides(waiting: Warehouse, stranger: TestClient, browser: Any) -> None:
     for path, fields in (
-        ("/conflicts/decide", {**HERE, "skip": "0", "take": "ours"}),
-        ("/conflicts/undo", {"into": "main", "seen": waiting.head("merges/main")}),
-        ("/merge/abort", {"into": "main"}),
-        ("/merge/continue", {"into": "main"}),
+        ("/conflicts/decide", {**about(waiting), **HERE, "skip": "0", "take": "ours"}),
+        ("/conflicts/undo", about(waiting)),
+        ("/merge/abort", about(waiting)),
+        ("/merge/continue", about(waiting)),
     ):
         found = browser.post(path, data=fields, headers={"origin": "http://evil.test"})
         assert found.status_code == 403

@@ -21,6 +21,7 @@ from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import Decisions,
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import (
     OpenMerge,
     Terms,
+    check_seen,
     find_open_merge,
     open_merge_of,
     shown_name,
@@ -386,22 +387,25 @@ def continue_merge(
     author: str,
     engine: Callable[[], Engine] | None = None,
     contracts: tuple[Contract, ...] = (),
+    seen: CommitId | None = None,
 ) -> MergeReport:
     """Finish a merge whose conflicts are resolved, and delete its conflict branch.
 
     The merge is planned again with the choices made, so the target may have moved in the meantime;
     new conflicts are kept as conflicts. The requirements from when the merge started apply, and so
     do the target's current ones. The engine is as for `merge`, and the contracts are the target's.
+    `seen` is the head of the merge's branch that the caller saw; None for its present one.
 
     Raises:
         NotFoundError: No such merge is waiting.
         ProtectedError: The target now accepts only promotions, and the merge isn't one.
-        ConflictError: Some conflicts are not resolved yet, or there are new ones; or tests are
-            required, and none can have seen the chosen rows; or a contract is broken. The merge
-            keeps waiting.
+        ConflictError: Some conflicts are not resolved yet, or there are new ones; or somebody else
+            decided since `seen`; or tests are required, and none can have seen the chosen rows; or
+            a contract is broken. The merge keeps waiting.
     """
     # Decision 13: planned again, since the target may have moved while people decided.
     merge = find_open_merge(repository, target)
+    check_seen(merge, seen, "merged")
     # The merged branch may be deleted by now: the record of the merge has its commit.
     source = repository.find_branch(merge.source) if merge.base is None else None
     work = Work(
@@ -428,13 +432,17 @@ def continue_merge(
     return report
 
 
-def abort_merge(repository: Repository, target: str, *, author: str) -> OpenMerge:
+def abort_merge(
+    repository: Repository, target: str, *, author: str, seen: CommitId | None = None
+) -> OpenMerge:
     """Abort a merge; the target is not changed.
 
     Raises:
         NotFoundError: No such merge is waiting.
+        ConflictError: Its branch is not at `seen`, where the caller saw it.
     """
     merge = find_open_merge(repository, target)
+    check_seen(merge, seen, "aborted")
     repository.delete_branch(merge.branch, author=author)
     return merge
 
@@ -595,7 +603,9 @@ def noted_merge(
     return noted(session, source, target, _action(session, source, request.terms), made)
 
 
-def noted_continuation(session: CommandSession, target: str) -> MergeReport:
+def noted_continuation(
+    session: CommandSession, target: str, seen: CommitId | None = None
+) -> MergeReport:
     """Continue a merge as `continue_merge` does, and note it for the project's hooks."""
     waiting = find_open_merge(session.repository, target)
     made = partial(
@@ -605,6 +615,7 @@ def noted_continuation(session: CommandSession, target: str) -> MergeReport:
         author=session.author,
         engine=session.engine,
         contracts=session.rules.contracts_on(session.repository, target),
+        seen=seen,
     )
     is_pick = waiting.base is not None
     action = "cherry-pick" if is_pick else _action(session, waiting.source, waiting.terms)

@@ -20,8 +20,10 @@ from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import ConflictTa
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import (
     PREFIX,
     OpenMerge,
+    check_seen,
     find_open_merge,
     is_open_merge,
+    moved_meanwhile,
     open_merge_of,
     shown_name,
     tables_of,
@@ -69,7 +71,13 @@ class Resolution:
 
 
 def resolve(
-    repository: Repository, target: str, relation: str | None, chosen: RowChoice, *, author: str
+    repository: Repository,
+    target: str,
+    relation: str | None,
+    chosen: RowChoice,
+    *,
+    author: str,
+    seen: CommitId | None = None,
 ) -> Resolution:
     """Resolve conflicts of a relation, only those of a key, or all, as one commit.
 
@@ -82,10 +90,12 @@ def resolve(
         relation: The relation; None for all.
         chosen: The choice, and which conflicts it is for.
         author: The author to record.
+        seen: The head of the merge's branch that the caller saw; None for its present one.
 
     Raises:
         NotFoundError: No such merge is waiting, or there is no such conflict.
-        ConflictError: A row isn't any more what the caller saw, or another merge waits by now.
+        ConflictError: A row or the merge isn't any more what the caller saw, or another merge
+            waits by now.
         InputError: Nothing is chosen or left to decide, a column doesn't exist, a value doesn't
             fit its type, or the relation conflicts as a whole.
         RetryError: Others were first every time; nothing was changed.
@@ -94,7 +104,7 @@ def resolve(
     if relation is None and (chosen.key or chosen.rows):
         raise InputError("A key needs its relation; give both.")
     name = None if relation is None else relation_of(relation)
-    made, merge = _decide(repository, target, name, chosen, author)
+    made, merge = _decide(repository, target, name, chosen, author, seen)
     if not made.count and made.why:
         raise InputError(made.why)
     if name is not None and not made.count:
@@ -113,12 +123,18 @@ def resolve(
 
 
 def _decide(
-    repository: Repository, target: str, name: RelationName | None, chosen: RowChoice, author: str
+    repository: Repository,
+    target: str,
+    name: RelationName | None,
+    chosen: RowChoice,
+    author: str,
+    seen: CommitId | None,
 ) -> tuple[_Decision, OpenMerge]:
     """Record a decision if it decides anything; return it, and the merge with it."""
     first: CommitId | None = None
     for _ in attempts(f"resolve conflicts of the merge into {target!r}"):
         branch, merge = _waiting(repository, target)
+        check_seen(merge, seen, "decided")
         theirs = merge.theirs if first is None else repository.maintenance.current(first)
         # Begun again with another commit, the merge has conflicts that nobody has looked at.
         if theirs != merge.theirs:
@@ -298,12 +314,7 @@ def undo_decision(
         ConflictError: Somebody else decided meanwhile; nothing was changed.
     """
     branch, merge = _waiting(repository, target)
-    moved = ConflictError(
-        f"Conflicts of the merge into {target!r} were decided by somebody else meanwhile. Nothing "
-        f"was undone; look at them first: dbt-vcs conflicts {quote(target)}"
-    )
-    if seen not in (None, branch.head):
-        raise moved
+    check_seen(merge, seen, "undone")
     last = last_decision(repository, merge)
     if last is None:
         raise InputError(
@@ -318,7 +329,7 @@ def undo_decision(
     )
     found = open_merge_of(now) if now is not None else None
     if found is None:
-        raise moved
+        raise moved_meanwhile(target, "undone")
     return UndoneDecision(
         what=last.what, author=last.author, left=conflicts_left(repository, found)
     )
@@ -330,14 +341,12 @@ class LastDecision(NamedTuple):
     Attributes:
         what: What it was, the message of its commit.
         author: Who made it.
-        head: Its commit, the head of the merge's branch.
         before: The commit to go back to.
         state: The state of the merge's branch at that time.
     """
 
     what: str
     author: str
-    head: CommitId
     before: CommitId
     state: Mapping[str, str]
 
@@ -350,7 +359,7 @@ def last_decision(repository: Repository, merge: OpenMerge) -> LastDecision | No
     if before is None or state is None:
         return None
     what = last.message.partition("\n")[0]
-    return LastDecision(what, last.author, merge.head, before, state)
+    return LastDecision(what, last.author, before, state)
 
 
 def _state_at(repository: Repository, branch: str, commit: CommitId) -> Mapping[str, str] | None:

@@ -8,6 +8,7 @@ meanwhile is shown again instead.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -36,6 +37,7 @@ from dbt.adapters.vcs.commands.merge import (
     noted_merge,
 )
 from dbt.adapters.vcs.commands.resolve import last_decision, resolve, undo_decision
+from dbt.adapters.vcs.commands.revisions import resolve_source
 from dbt.adapters.vcs.commands.ui_site import Form, UiSite, asked, asked_number, posting
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId
@@ -164,15 +166,24 @@ class ConflictPages:
 
     def decide(self, request: Request, form: Form) -> Response:
         """Record a decision about a row, a relation, or all of a merge; then show what is left."""
-        into, name = form.get("into"), form.get("name")
-        if not into or name is None:
+        into, name = _into(form), form.get("name")
+        if name is None:
             raise InputError("The page did not say what is decided. Reload it.")
         is_all, skip = "all" in form, asked_number(form, "skip", 0, _MOST)
         has_rows = "skip" in form
         try:
             chosen = self._chosen(into, name, form)
+            # A row has its own mark, so that two people can decide about one table at once.
+            seen = None if chosen.rows else _seen(form)
             with self._site.writing() as session:
-                done = resolve(self._repository, into, name or None, chosen, author=session.author)
+                done = resolve(
+                    self._repository,
+                    into,
+                    name or None,
+                    chosen,
+                    author=session.author,
+                    seen=seen,
+                )
             said = f"Decided {done.count:,}. Some are left open. {done.why}" if done.why else ""
             status = 200
         except (InputError, ConflictError) as error:
@@ -205,12 +216,10 @@ class ConflictPages:
 
     def undo(self, request: Request, form: Form) -> Response:
         """Take back the last decision that the page showed."""
-        into, seen = form.get("into"), form.get("seen")
-        if not into or not seen:
-            raise InputError("The page did not say what is taken back. Reload it.")
+        into, seen = _into(form), _seen(form)
         try:
             with self._site.writing() as session:
-                undo_decision(self._repository, into, author=session.author, seen=CommitId(seen))
+                undo_decision(self._repository, into, author=session.author, seen=seen)
         except (InputError, ConflictError) as error:
             return self._merge_page(into, str(error), 409)
         if name := form.get("name"):
@@ -222,7 +231,8 @@ class ConflictPages:
         base, head, at = form.get("base"), form.get("head"), form.get("at")
         if not base or not head or not at:
             raise InputError("The page did not say what is merged. Reload the review.")
-        if self._repository.resolve(head) != self._repository.resolve(at):
+        commit = resolve_source(self._repository, head)
+        if commit != self._repository.resolve(at):
             raise ConflictError(
                 f"{head!r} moved after the review was made. Nothing was changed. Look at it again."
             )
@@ -230,7 +240,9 @@ class ConflictPages:
             terms = Terms(promotes="promote" in form)
             before = self._repository.find_branch(PREFIX + base)
             try:
-                done = noted_merge(session, head, base, merge_request(session, base, terms))
+                # It may move again until it is merged, and nobody has looked at that.
+                request = replace(merge_request(session, base, terms), commit=commit)
+                done = noted_merge(session, head, base, request)
             except ConflictError:
                 kept = self._repository.find_branch(PREFIX + base)
                 # Refused for another reason, it leaves an earlier merge that waits as it was.
@@ -241,12 +253,10 @@ class ConflictPages:
 
     def go_on(self, request: Request, form: Form) -> Response:
         """Continue a merge, as `dbt-vcs merge --continue` does."""
-        into = form.get("into")
-        if not into:
-            raise InputError("The page did not say which merge to continue. Reload it.")
+        into, seen = _into(form), _seen(form)
         try:
             with self._site.writing() as session:
-                done = noted_continuation(session, into)
+                done = noted_continuation(session, into, seen)
         except (InputError, ConflictError) as error:
             # New conflicts are kept with the others, and tests may be missing.
             return self._merge_page(into, str(error), 409)
@@ -254,12 +264,29 @@ class ConflictPages:
 
     def abort(self, request: Request, form: Form) -> Response:
         """Abort a merge; its target is not changed."""
-        into = form.get("into")
-        if not into:
-            raise InputError("The page did not say which merge to abort. Reload it.")
-        with self._site.writing() as session:
-            abort_merge(self._repository, into, author=session.author)
+        into, seen = _into(form), _seen(form)
+        try:
+            with self._site.writing() as session:
+                abort_merge(self._repository, into, author=session.author, seen=seen)
+        except ConflictError as error:
+            return self._merge_page(into, str(error), 409)
         return _back("/merge", into=into)
+
+
+def _into(form: Form) -> str:
+    """Return the target of the merge that a page is about."""
+    into = form.get("into")
+    if not into:
+        raise InputError("The page did not say which merge it is about. Reload it.")
+    return into
+
+
+def _seen(form: Form) -> CommitId:
+    """Return the head of the merge's branch that the page showed."""
+    seen = form.get("seen")
+    if not seen:
+        raise InputError("The page did not say what it showed of the merge. Reload it.")
+    return CommitId(seen)
 
 
 def _back(path: str, **values: str | int | None) -> Response:

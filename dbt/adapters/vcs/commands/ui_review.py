@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Final
 from urllib.parse import urlencode
 
 from starlette.requests import Request
@@ -14,6 +15,10 @@ from dbt.adapters.vcs.commands.review_page import page_values
 from dbt.adapters.vcs.commands.revisions import named_branch
 from dbt.adapters.vcs.commands.ui_site import Form, UiSite, asked, posting
 from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.workspace.run_branch import run_of
+
+SEEN: Final = frozenset({"tests", "approval"})
+"""What a branch can require that has to see the very versions that are published."""
 
 
 class ReviewPages:
@@ -48,6 +53,16 @@ class ReviewPages:
         # Of two commits by their ids, nothing would move.
         is_whole = "direct" not in request.query_params
         into = named_branch(repository, base) if is_whole else None
+        verdict = found.verdict
+        # Nothing has tested or approved what a merge makes of rows. So where the base asks for
+        # that, they are merged on the branch first.
+        turns = (
+            into is not None
+            and branch is not None
+            and run_of(branch) is None
+            and verdict.how in ("merge", "conflict")
+            and bool(SEEN.intersection(verdict.requires))
+        )
         mine = branch is not None and any(
             item.author == session.author
             for item in approvals_of(repository, branch.name, found.head.commit)
@@ -60,6 +75,8 @@ class ReviewPages:
             author=session.author,
             is_mine=mine,
             into=into.name if into is not None else None,
+            turns=turns,
+            is_stuck=turns and verdict.how == "conflict",
             promotes=into is not None
             and (into.protection or session.rules.protection_of(into.name)) is not None,
         )

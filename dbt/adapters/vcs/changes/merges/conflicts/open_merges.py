@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice, Mode
 from dbt.adapters.vcs.core.branches import Branch
-from dbt.adapters.vcs.core.errors import NotFoundError
+from dbt.adapters.vcs.core.errors import ConflictError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Field, RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
@@ -213,6 +213,24 @@ def find_open_merge(repository: Repository, target: str) -> OpenMerge:
             f"Begin one: dbt-vcs merge SOURCE {quote(target)}"
         )
     return found
+
+
+def check_seen(merge: OpenMerge, seen: CommitId | None, done: str) -> None:
+    """Raise unless a merge's branch is where its caller saw it; `seen` is None for anywhere.
+
+    Raises:
+        ConflictError: It moved, and nothing was `done`, as the message says.
+    """
+    if seen not in (None, merge.head):
+        raise moved_meanwhile(merge.target, done)
+
+
+def moved_meanwhile(target: str, done: str) -> ConflictError:
+    """Return the error for a caller who saw another state of the merge into a branch."""
+    return ConflictError(
+        f"Conflicts of the merge into {target!r} were decided by somebody else meanwhile. Nothing "
+        f"was {done}; look at them first: dbt-vcs conflicts {quote(target)}"
+    )
 
 
 def open_merges(repository: Repository) -> list[OpenMerge]:

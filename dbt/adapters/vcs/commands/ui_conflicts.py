@@ -241,8 +241,8 @@ class ConflictPages:
             before = self._repository.find_branch(PREFIX + base)
             try:
                 # It may move again until it is merged, and nobody has looked at that.
-                request = replace(merge_request(session, base, terms), commit=commit)
-                done = noted_merge(session, head, base, request)
+                wanted = replace(merge_request(session, base, terms), commit=commit)
+                done = noted_merge(session, head, base, wanted)
             except ConflictError:
                 kept = self._repository.find_branch(PREFIX + base)
                 # Refused for another reason, it leaves an earlier merge that waits as it was.

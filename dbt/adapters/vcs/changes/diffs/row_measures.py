@@ -131,7 +131,7 @@ def row_facts(
     ordered = sorted(shown, key=lambda item: not item.is_key)
     # The key that is shown may be a part of the table's: of that alone the heads tell.
     key = sum(item.is_key for item in ordered)
-    listed = _all_rows(session, ordered, rows.num_rows, wishes)
+    listed = _all_rows(session, rows, ordered, wishes)
     return found.counts, RowFacts(
         columns=measured,
         heads=tuple(item.field.name for item in ordered),
@@ -497,29 +497,24 @@ def _sample(
         f"{''.join(f', {item}' for item in far)}) far from {_ROWS}) ways) places "
         f"order by ceil(place / {_ALIKE}.0), alike, far desc, n limit {count}"
     )
-    chosen = session.query(text).arrow().column(0)
-    session.mount_arrow(_SOME, rows.take(chosen).set_column(0, "n", _numbers(len(chosen))))
-    return tuple(_rows_of(session, _SOME, ordered, "n", count))
-
-
-def _numbers(count: int) -> pa.Array:
-    return pa.array(np.arange(count))
+    return tuple(_rows_of(session, rows, ordered, session.query(text).arrow().column(0)))
 
 
 def _all_rows(
-    session: LocalSession, ordered: Sequence[_Shown], count: int, wishes: Wishes
+    session: LocalSession, rows: pa.Table, ordered: Sequence[_Shown], wishes: Wishes
 ) -> tuple[ChangedRow, ...]:
     """Return the rows by key, as far as they fit."""
     # The order of values that are masked would tell of them.
     key = [item for item in ordered if item.is_key and item.has_values]
     by = [canonical(f"if(how = 2, b{k.place}, a{k.place})", k.field.type) for k in key]
     # No more fit, however short the values are.
-    bound = min(count, max(1, wishes.bytes // (2 * _CELL * len(ordered))))
+    bound = min(rows.num_rows, max(1, wishes.bytes // (2 * _CELL * len(ordered))))
     if wishes.rows is not None:
         bound = min(bound, wishes.rows)
     listed: list[ChangedRow] = []
     size = 0
-    for row in _rows_of(session, _ROWS, ordered, ", ".join([*by, "n"]), bound):
+    text = f"select n from {_ROWS} order by {', '.join([*by, 'n'])} limit {bound}"
+    for row in _rows_of(session, rows, ordered, session.query(text).arrow().column(0)):
         cells = (*(row.before or ()), *(row.after or ()))
         size += sum(_CELL + len((cell or "").encode()) for cell in cells)
         if size > wishes.bytes:
@@ -532,9 +527,9 @@ _TOLD_AT_ONCE: Final = 1_000
 
 
 def _rows_of(
-    session: LocalSession, relation: str, ordered: Sequence[_Shown], order: str, count: int
+    session: LocalSession, rows: pa.Table, ordered: Sequence[_Shown], chosen: pa.ChunkedArray
 ) -> Iterator[ChangedRow]:
-    """Yield rows of a mounted relation, in an order."""
+    """Yield the rows with the chosen numbers, in their order."""
     texts = ["how"]
     for item in ordered:
         n = item.place
@@ -542,12 +537,13 @@ def _rows_of(
         values = [f"'{MASK}'"] * 2 if item.is_masked else [_text(f"{s}{n}", item) for s in "ba"]
         texts += [f"how in (0, 3) and {different}", *values]
     # A part at a time: the texts of all may be far longer than what is shown in the end.
-    chosen = f"select * from {relation} order by {order} limit {count}"
-    for start in range(0, count, _TOLD_AT_ONCE):
-        part = f"select * from ({chosen}) chosen order by {order} limit {_TOLD_AT_ONCE}"
-        if start:
-            part = f"{part} offset {start}"
-        for how, *cells in session.query(f"select {_listed(texts)} from ({part}) part").fetch():
+    for start in range(0, len(chosen), _TOLD_AT_ONCE):
+        part = rows.take(chosen.slice(start, _TOLD_AT_ONCE))
+        # Numbered again, as the order is that of the choice.
+        session.mount_arrow(_SOME, part.set_column(0, "n", pa.array(np.arange(len(part)))))
+        for how, *cells in session.query(
+            f"select {_listed(texts)} from {_SOME} order by n"
+        ).fetch():
             kind = HOW[how]
             is_pair = kind in ("modified", "rekeyed")
             yield ChangedRow(

@@ -23,7 +23,7 @@ from dbt.adapters.vcs.commands.revisions import (
     unpublished_lines,
 )
 from dbt.adapters.vcs.commands.session import CommandSession
-from dbt.adapters.vcs.commands.verb import Option, verb, verbs
+from dbt.adapters.vcs.commands.verb import Option, rows_limit, verb, verbs
 from dbt.adapters.vcs.core.branches import DEMANDS, Branch, Protection
 from dbt.adapters.vcs.core.errors import (
     ConflictError,
@@ -81,7 +81,7 @@ def list_branches(
 ) -> Iterator[BranchSummary]:
     """Yield the branches by name; those of runs and waiting merges only if requested.
 
-    Few commits are read before the first is yielded.
+    Few branches and commits are read before the first is yielded.
 
     Raises:
         DamagedError: A branch is damaged. With `tell`, it is told instead and left out.
@@ -92,11 +92,6 @@ def list_branches(
             raise error
         tell(str(error))
 
-    branches = [
-        branch
-        for branch in repository.branches(damaged)
-        if with_runs or (run_of(branch) is None and open_merge_of(branch) is None)
-    ]
     # Read once for all branches.
     trunk = repository.branch(repository.default_branch).head
 
@@ -107,10 +102,15 @@ def list_branches(
             # Returned, not raised: one damaged branch must not hide the others.
             return DamagedError(f"The branch {branch.name!r} is damaged. {error}")
 
-    reader = iter(branches)
+    reader = iter(repository.branch_names())
     # In lots: a remote store answers many reads at once, and the first lines are shown early.
     while some := list(islice(reader, _AT_ONCE)):
-        for found in each(summary, some):
+        branches = [
+            branch
+            for branch in repository.branches(damaged, some)
+            if with_runs or (run_of(branch) is None and open_merge_of(branch) is None)
+        ]
+        for found in each(summary, branches):
             if isinstance(found, DamagedError):
                 damaged(found)
             else:
@@ -314,6 +314,7 @@ def _runs_to_follow(repository: Repository, name: str) -> list[RunBranch]:
     return found
 
 
+Limit: TypeAlias = Annotated[int, rows_limit("Branches to list")]
 WithRuns: TypeAlias = Annotated[bool, Option("Include the branches of dbt runs.", "--all", "-a")]
 
 
@@ -331,6 +332,7 @@ _FLAGS: Final = {
 @verbs(fallback="create", flags=_FLAGS)
 def branch_command(
     *,
+    limit: Limit = 0,
     with_runs: WithRuns = False,
 ) -> None:
     """List, create, rename and delete branches.
@@ -343,6 +345,7 @@ def branch_command(
 def branch_list(
     session: CommandSession,
     *,
+    limit: Limit = 0,
     with_runs: WithRuns = False,
 ) -> None:
     """List branches by name, with a star at that of the dbt profile, else the default branch.
@@ -351,7 +354,11 @@ def branch_list(
     """
     damaged: list[str] = []
     found = list_branches(session.repository, damaged.append, with_runs=with_runs)
-    session.show(found, _branches_text(found, session.branch, session.now))
+
+    def text(items: Iterator[BranchSummary]) -> Iterator[Block]:
+        return _branches_text(items, session.branch, session.now)
+
+    session.show_first(found, limit, text, "There are more branches")
     # Known only now: branches are read while they are printed.
     session.warn(damaged)
     if damaged:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
@@ -79,6 +79,7 @@ def read_log(
     relation: str | None = None,
     first_parent: bool = False,
     stat: bool = False,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> Iterator[LogEntry]:
     """Yield a revision and its ancestors, newest first, or those of `a..b`: in b and not in a.
 
@@ -86,7 +87,8 @@ def read_log(
 
     A commit is read when it is yielded. With `relation`, `schema.identifier`, yields only the
     commits that changed it relative to their first parent. With `first_parent`, follows only the
-    first parent of a merge. With `stat`, entries have their changes.
+    first parent of a merge. With `stat`, entries have their changes. `tell` is told if most names
+    are left out, as there are too many (`names_by_commit`).
 
     Raises:
         NotFoundError: There is no such revision, or no commit in its history changed the relation.
@@ -102,7 +104,7 @@ def read_log(
     for id, commit in islice(found, limit):
         # Only once there is an entry: names take a listing of the store.
         if names is None:
-            names = names_by_commit(repository)
+            names = names_by_commit(repository, revision, tell)
         item = _entry(id, commit, names.get(id, ()))
         yield replace(item, changes=_changes(repository, id, commit, wanted)) if stat else item
     if wanted is not None and names is None:
@@ -338,6 +340,7 @@ def log_command(
     source = click.get_current_context().get_parameter_source("limit")
     # One more than is shown tells whether there are older ones; who gave a limit knows.
     more = 1 if source is ParameterSource.DEFAULT else 0
+    told: list[str] = []
     found = read_log(
         repository,
         wanted,
@@ -345,6 +348,7 @@ def log_command(
         relation=relation,
         first_parent=first_parent,
         stat=stat,
+        tell=told.append,
     )
 
     def text(items: Iterator[LogEntry]) -> Iterator[Block]:
@@ -353,3 +357,4 @@ def log_command(
         return _log_text(drawn if graph else items, session.now, oneline=oneline, lanes=lanes)
 
     session.show_first(found, limit, text, "There are older commits")
+    session.warn(told)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from shlex import quote
 from typing import Final, Literal
 
@@ -18,17 +19,40 @@ from dbt.adapters.vcs.core.store.branch_names import is_name
 from dbt.adapters.vcs.workspace.run_branch import PREFIX as RUNS
 from dbt.adapters.vcs.workspace.run_branch import RunBranch, Status, check_mergeable, run_of, runs
 
+_BETWEEN: Final = re.compile(r"\.{2,3}")
 _RESERVED: Final = ((RUNS, "dbt runs"), (MERGES, "merges with conflicts"))
 
 
-def names_by_commit(repository: Repository) -> Mapping[CommitId, tuple[str, ...]]:
-    """Return the names of each commit that has some: branches, then tags as `tag: <name>`."""
-    found: dict[CommitId, tuple[str, ...]] = {}
-    for branch in repository.branches():
-        found[branch.head] = (*found.get(branch.head, ()), branch.name)
-    for tag in repository.tags():
-        found[tag.commit] = (*found.get(tag.commit, ()), f"tag: {tag.name}")
-    return found
+MOST_NAMES: Final = 1_000
+"""Branches and tags up to which all of them are read to show their names beside commits."""
+
+
+def names_by_commit(
+    repository: Repository,
+    revision: str | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Mapping[CommitId, tuple[str, ...]]:
+    """Return the names of each commit that has some: branches, then tags as `tag: <name>`.
+
+    To read a name takes requests. So with more than `MOST_NAMES`, they are those of the default
+    branch and of the revision only, and `tell` is told.
+    """
+    found: dict[CommitId, list[str]] = {}
+    if repository.count_names() > MOST_NAMES:
+        tell(
+            f"There are more than {MOST_NAMES:,} branches and tags, so only the names of the "
+            "default branch and of the revision stand beside commits."
+        )
+        ends = (repository.default_branch, *_BETWEEN.split(revision or ""))
+        named = list(filter(is_name, dict.fromkeys(ends)))
+        branches, tags = repository.branches(names=named), repository.tags(names=named)
+    else:
+        branches, tags = repository.branches(), repository.tags()
+    for branch in branches:
+        found.setdefault(branch.head, []).append(branch.name)
+    for tag in tags:
+        found.setdefault(tag.commit, []).append(f"tag: {tag.name}")
+    return {id: tuple(names) for id, names in found.items()}
 
 
 def named_branch(repository: Repository, revision: str) -> Branch | None:

@@ -106,7 +106,7 @@ def show_commit(repository: Repository, revision: str) -> CommitDetail:
     return CommitDetail(
         id=id,
         parents=commit.parents,
-        names=names_by_commit(repository).get(id, ()),
+        names=names_by_commit(repository, revision).get(id, ()),
         author=commit.author,
         committed_at=datetime_of(commit.committed_at),
         message=commit.message,

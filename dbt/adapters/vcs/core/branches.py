@@ -6,7 +6,7 @@ import difflib
 import os
 import shlex
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from typing import Final, NamedTuple, Protocol
@@ -162,13 +162,15 @@ class Names:
         self._gate = gate
 
     def all(
-        self, on_damage: Callable[[DamagedError], None] = lambda _: None
+        self,
+        on_damage: Callable[[DamagedError], None] = lambda _: None,
+        names: Iterable[str] | None = None,
     ) -> list[tuple[CommitId, Ref]]:
-        """Return all existing refs whose log is whole, sorted by name.
+        """Return all existing refs, or those of some names, whose log is whole, sorted by name.
 
-        `on_damage` is told of the others.
+        `on_damage` is told of the others. With `names`, nothing is listed.
         """
-        refs = self._refs.read_all(self._space, on_damage)
+        refs = self._refs.read_all(self._space, on_damage, names)
         return [(ref.move.commit, ref) for ref in refs if ref.move.commit is not None]
 
     def find(self, name: str) -> tuple[CommitId, Ref] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
@@ -230,12 +230,24 @@ class Repository(CommitGraph):
                 "run: dbt-vcs upgrade"
             )
 
-    def branches(self, on_damage: Callable[[DamagedError], None] = lambda _: None) -> list[Branch]:
-        """Return all branches whose log is whole, sorted by name.
+    def branches(
+        self,
+        on_damage: Callable[[DamagedError], None] = lambda _: None,
+        names: Iterable[str] | None = None,
+    ) -> list[Branch]:
+        """Return all branches, or those of some names, whose log is whole, sorted by name.
 
-        `on_damage` is told of the others, so that one of them stops no work on the rest.
+        `on_damage` is told of the others, so that one of them stops no work on the rest. Each
+        branch takes requests of its own; with `names`, nothing is listed.
         """
-        return [Branch(ref.name, head, ref) for head, ref in self._heads.all(on_damage)]
+        return [Branch(ref.name, head, ref) for head, ref in self._heads.all(on_damage, names)]
+
+    def branch_names(self, prefix: str = "") -> list[str]:
+        """Return the names that begin so, sorted, of all branches that ever existed.
+
+        It is one listing. Those of deleted branches are among them.
+        """
+        return [name for name in self.refs.names("heads") if name.startswith(prefix)]
 
     def find_branch(self, name: str) -> Branch | None:
         """Return a branch, None if it doesn't exist."""
@@ -369,9 +381,17 @@ class Repository(CommitGraph):
         )
         return None if ref is None else Branch(branch.name, to, ref)
 
-    def tags(self, on_damage: Callable[[DamagedError], None] = lambda _: None) -> list[Tag]:
-        """Return all tags whose log is whole, sorted by name; see `branches`."""
-        return [Tag(ref.name, commit, ref) for commit, ref in self._tags.all(on_damage)]
+    def tags(
+        self,
+        on_damage: Callable[[DamagedError], None] = lambda _: None,
+        names: Iterable[str] | None = None,
+    ) -> list[Tag]:
+        """Return all tags, or those of some names, whose log is whole; see `branches`."""
+        return [Tag(ref.name, commit, ref) for commit, ref in self._tags.all(on_damage, names)]
+
+    def count_names(self) -> int:
+        """Return how many branches and tags ever existed, from two listings."""
+        return self.refs.count("heads") + self.refs.count("tags")
 
     def find_tag(self, name: str) -> Tag | None:
         """Return a tag, None if it doesn't exist."""

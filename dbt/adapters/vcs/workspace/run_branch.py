@@ -147,7 +147,9 @@ def run_of(branch: Branch) -> RunBranch | None:
 
 def runs(repository: Repository) -> list[RunBranch]:
     """Return every run whose branch exists, newest first."""
-    found = [run for branch in repository.branches() if (run := run_of(branch))]
+    # Others are not read: there may be many of them.
+    branches = repository.branches(names=repository.branch_names(PREFIX))
+    found = [run for branch in branches if (run := run_of(branch))]
     return sorted(found, key=lambda run: run.started_at, reverse=True)
 
 

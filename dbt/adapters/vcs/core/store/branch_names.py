@@ -25,6 +25,8 @@ MAX_QUOTED: Final = 240
 _ESCAPED: Final = re.compile(rb"[^a-z0-9._-]")
 _ANY: Final = re.compile(rb"(?s:.)")
 _QUOTED: Final = re.compile(r"(?:[a-z0-9._-]|=[0-9A-F]{2})+")
+# Escapes of bytes that have none: a-z, 0-9, dot, dash and underscore.
+_NEEDLESS: Final = re.compile(r"=(?:2[DE]|3[0-9]|5F|6[1-9A-F]|7[0-9A])")
 _REFUSED_CATEGORIES: Final = frozenset({"Cc", "Cs", "Zl", "Zp"})
 
 
@@ -68,16 +70,29 @@ def unquote(quoted: str) -> str:
     try:
         if not _QUOTED.fullmatch(quoted):
             raise ValueError(quoted)
-        name = re.sub(rb"=(..)", lambda hex_: bytes([int(hex_[1], 16)]), quoted.encode()).decode()
-        # A name has one folder: another spelling of it would be a second log.
-        if quote(name) != quoted:
-            raise ValueError(quoted)
+        first, *rest = quoted.split("=")
+        name = first
+        if rest:
+            data = first.encode() + b"".join(_escaped_part(part) for part in rest)
+            name = data.decode()
+        # A name has one folder: another spelling of it would be a second log. Only a needless
+        # escape makes one, so a listing of many names doesn't quote each of them again.
+        if _NEEDLESS.search(quoted) or not name.strip(".") or len(quoted) > MAX_QUOTED:
+            if quote(name) != quoted:
+                raise ValueError(quoted)
+        else:
+            _check(name)
     except (ValueError, InputError) as error:
         raise DamagedError(
             f"The folder {quoted!r} under refs/ is none that a branch or tag makes. "
             "Move it out of the repository."
         ) from error
     return name
+
+
+def _escaped_part(part: str) -> bytes:
+    """Return the bytes of what follows an equals sign: a byte, then text as it is."""
+    return bytes.fromhex(part[:2]) + part[2:].encode()
 
 
 def _check(name: str) -> None:

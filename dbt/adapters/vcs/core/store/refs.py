@@ -259,6 +259,10 @@ class RefStore:
         """
         return sorted(unquote(folder) for folder in self._blobs.folders(f"refs/{space}"))
 
+    def count(self, space: Space) -> int:
+        """Return how many refs ever existed, as `names` lists them."""
+        return len(self._blobs.folders(f"refs/{space}"))
+
     def _check_store(self) -> None:
         # Before the first move of each process, and not once for ever: an upgrade can change it.
         # A process id, not a flag: a fork copies this object, and each process has to ask.

@@ -235,7 +235,8 @@ def moved_meanwhile(target: str, done: str) -> ConflictError:
 
 def open_merges(repository: Repository) -> list[OpenMerge]:
     """Return all open merges, by target."""
-    return [found for b in repository.branches() if (found := open_merge_of(b)) is not None]
+    branches = repository.branches(names=repository.branch_names(PREFIX))
+    return [found for b in branches if (found := open_merge_of(b)) is not None]
 
 
 def tables_of(repository: Repository, merge: OpenMerge) -> dict[RelationName, ConflictTable]:

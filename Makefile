@@ -1,7 +1,7 @@
 # make demo, make test and make test-all are all that a fresh machine with Python and Java needs.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rest test-all check check-tests smoke conformance verify lowest nightly chaos s3 cluster interop orchestrators pictures lint docs bench bench-dbt bench-peers java clean
+.PHONY: help demo test test-rest test-all check check-tests smoke conformance verify lowest nightly chaos s3 cluster interop orchestrators pictures lint docs bench bench-branches bench-dbt bench-peers java clean
 
 PYTHON ?= python3
 VENV   := .venv
@@ -132,6 +132,9 @@ bench: java $(VENV)/.bench ## reproduce the paper, and time branches, rows and r
 	PYTHONPATH=integration_tests $(BIN)/python benchmarks/open_tables.py
 	$(BIN)/python benchmarks/query_readers.py
 	$(BIN)/python benchmarks/long_session.py
+
+bench-branches: $(VENV)/.bench ## measure branches as OlapBranchBench and BranchBench do, on disk and on a real S3 server of this machine; needs Go
+	PYTHONPATH=benchmarks:. $(BIN)/python -m olapbranch --on disk s3
 
 bench-dbt: java $(VENV)/.bench $(DATA) ## time dbt build against plain dbt-spark; MODELS=500 for a larger generated project
 	$(BIN)/python benchmarks/dbt_build.py

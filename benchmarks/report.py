@@ -44,18 +44,18 @@ class Report:
         lines += ["", *[f"- {note}" for note in (*self.notes, _machine())]]
         return "\n".join(lines) + "\n"
 
-    def save(self) -> Path:
-        """Write ``<name>.md``, ``.json`` and, with a chart, ``.png`` into the folder of results.
+    def save(self, folder: Path = RESULTS) -> Path:
+        """Write ``<name>.md``, ``.json`` and, with a chart, ``.png`` into a folder.
 
         Returns:
             The path of the Markdown file.
         """
-        RESULTS.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         content = {**asdict(self), "machine": _machine()}
-        (RESULTS / f"{self.name}.json").write_text(json.dumps(content, indent=2) + "\n")
+        (folder / f"{self.name}.json").write_text(json.dumps(content, indent=2) + "\n")
         if self.chart is not None:
-            self.chart.draw(RESULTS / f"{self.name}.png", self.title)
-        path = RESULTS / f"{self.name}.md"
+            self.chart.draw(folder / f"{self.name}.png", self.title)
+        path = folder / f"{self.name}.md"
         path.write_text(self.markdown(), encoding="utf-8")
         return path
 

@@ -82,6 +82,7 @@ SLOW: Final = (
     "functional/life/test_signals.py::test_two_processes_publish_different_tables_to_one_branch",
     "functional/merges/test_branches.py::test_tables_are_merged_by_operations_and_by_the_command",
     "functional/merges/test_engine.py::test_choices_for_single_rows_are_followed_by_an_engine",
+    "functional/recipes",
     "functional/reuse/test_neighbours.py",
     "functional/reuse/test_reuse.py::test_a_new_branch_and_a_promoted_one_take_what_is_known",
     "functional/reuse/test_without_java.py",

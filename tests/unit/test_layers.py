@@ -151,12 +151,6 @@ def test_a_name_means_one_thing() -> None:
     assert not [name for name, count in twice.items() if count > 1]
 
 
-def test_the_readme_names_every_room() -> None:
-    readme = (CHECKOUT / "README.md").read_text()
-    rooms = {path.parent.name for path in SOURCES if path.parents[1].name == "vcs"}
-    assert not [room for room in rooms - {"adapters"} if f" {room}/" not in readme]
-
-
 def complexity(function: ast.AST) -> int:
     """McCabe's number with the operators `and`, `or` and comprehensions counted, too."""
     total = 1

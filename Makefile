@@ -1,7 +1,7 @@
 # make demo, make test and make test-all are all that a fresh machine with Python and Java needs.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rest test-all check check-tests smoke conformance verify lowest nightly chaos s3 cluster interop orchestrators pictures lint docs bench bench-branches bench-dbt bench-peers java clean
+.PHONY: help demo test test-rest test-all check check-tests dbt-versions smoke conformance verify lowest nightly chaos s3 cluster interop orchestrators pictures lint docs bench bench-branches bench-dbt bench-peers java clean
 
 PYTHON ?= python3
 VENV   := .venv
@@ -18,7 +18,8 @@ PREPARED := XDG_CACHE_HOME=$(CURDIR)/$(VENV)/cache
 demo: java $(VENV)/.demo $(DATA) ## build, branch, break, fix and merge a dbt project on real data
 	cd integration_tests && ../$(BIN)/python -m demo
 
-PYTEST := $(PREPARED) $(BIN)/python -m pytest tests --durations=25 \
+TESTS ?= tests
+PYTEST := $(PREPARED) $(BIN)/python -m pytest $(TESTS) --durations=25 \
     --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 test: java $(VENV)/.test ## run the first tier of tests, in two processes; WORKERS=1 for one
@@ -51,6 +52,23 @@ lowest: ## run `make check` with the lowest versions of all dependencies that py
 	VIRTUAL_ENV=$(LOWEST) $(LOWEST)/bin/uv pip install --quiet --resolution lowest-direct --editable '.[dev]'
 	touch $(LOWEST)/.dev
 	$(MAKE) check VENV=$(LOWEST)
+
+# The first release of each series; the newest one is taken, and pre-releases where the first is one.
+VERSIONS ?= 1.12.0 1.13.0b1
+NEWER := .dbt-versions
+# What depends most on dbt: its events and internals, the life of a run, reuse, its own basic suite.
+OF_DBT := tests/unit/project tests/functional/life/test_events.py tests/functional/life/test_newer_dbt.py \
+    tests/functional/life/test_publish.py tests/functional/life/test_hooks.py tests/functional/reuse/test_reuse.py \
+    tests/functional/daily/test_incremental.py tests/functional/daily/test_state.py \
+    tests/functional/daily/test_python_models.py tests/functional/daily/test_seeds.py tests/functional/adapter/basic
+
+# An empty package stands in for the one that pip can't build where PyPI is all that is reached; dbt
+# uses it with --use-v2-parser alone.
+dbt-versions: java ## run the tests of what depends on dbt with newer series of dbt-core; VERSIONS="1.12.0 1.13.0b1"
+	for version in $(VERSIONS); do \
+	    wheel=$$($(PYTHON) tests/empty_wheel.py $(NEWER) dbt-core-experimental-parser 2.999) && \
+	    $(MAKE) test VENV=$(NEWER)/$$version DBT_CORE="dbt-core~=$$version $$wheel" TESTS="$(OF_DBT)" || exit 1; \
+	done
 
 # Sessions as users have them: tests/spark has settings that make short ones faster.
 USUAL := PYSPARK_SUBMIT_ARGS=pyspark-shell
@@ -147,7 +165,7 @@ bench-peers: java $(VENV)/.bench ## compare with Delta Lake, Iceberg and, if ins
 	$(BIN)/python benchmarks/change_queries.py --scale $(SF)
 
 clean: ## delete what the demo, the benchmarks and campaigns left
-	rm -rf .chaos .cluster .demo .interop .orchestrators .s3 benchmarks/results/*.* benchmarks/data integration_tests/data
+	rm -rf .chaos .cluster .dbt-versions .demo .interop .orchestrators .s3 benchmarks/results/*.* benchmarks/data integration_tests/data
 
 java:
 	@version=$$("$${JAVA_HOME:+$$JAVA_HOME/bin/}java" -version 2>&1 \

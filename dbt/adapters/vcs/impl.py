@@ -116,6 +116,8 @@ class VcsAdapter(SparkAdapter):
                 Capability.GetCatalogForSingleRelation,
                 Capability.SchemaMetadataByRelations,
                 Capability.TableLastModifiedMetadata,
+                # Else dbt says itself that v2 of catalogs.yml is not supported, and to use v1.
+                *([Capability.CatalogsV2] if "CatalogsV2" in Capability.__members__ else []),
             )
         }
     )
@@ -170,6 +172,27 @@ class VcsAdapter(SparkAdapter):
         The database, which has no name, is `None` here as in dbt-spark.
         """
         return quoted(str(identifier))
+
+    def add_catalog_integration(self, catalog_integration: Any) -> Any:
+        """Refuse a catalog of dbt's catalogs.yml.
+
+        Raises:
+            DbtRuntimeError: Always.
+        """
+        raise DbtRuntimeError(
+            f"catalogs.yml names the catalog {catalog_integration.name!r}, but a target of type "
+            "vcs builds in the repository of its profile, and in no other catalog. Remove "
+            "catalogs.yml. To register what is published in an Iceberg catalog, set export in "
+            "vcs.yml (docs/configuration.md)."
+        )
+
+    def bridge_v2_catalog(self, catalog: Any) -> Any:
+        """Refuse a catalog of catalogs.yml in its second version, as of the first.
+
+        Raises:
+            DbtRuntimeError: Always.
+        """
+        return self.add_catalog_integration(catalog)
 
     def valid_incremental_strategies(self) -> list[str]:
         """Return dbt's own strategies: all of them work on every table."""

@@ -222,15 +222,18 @@ class RunLife:
         if not overlay.is_empty:
             self.line.land(overlay, message, run)
 
-    def end_node(self, node: NodeRun) -> None:
-        """Keep or drop a node's changes when it has ended."""
+    def end_node(self, node: NodeRun) -> NodeRun | None:
+        """Keep or drop a node's changes when it has ended; return what is recorded of it.
+
+        Nothing is, once the run is interrupted.
+        """
         step = self._step(node.id)
         with step.lock, self._landing:
             overlay = step.take()
             # Decision 8: dbt's record names this node as skipped, so a retry makes its changes
             # again.
             if self._is_interrupted:
-                return
+                return None
             node = with_savings(node, step.reuse.tally, self.invocation.id)
             # Each batch of a microbatch model ends like a node, and then the model as a whole.
             if (batch := self._ended.get(node.id)) is not None:
@@ -267,6 +270,7 @@ class RunLife:
                 self._remember(step.reuse)
         if overlay is not None and node.status not in UNDONE:
             self._upkeep.look(overlay)
+        return node
 
     def end_hook(self, name: str, status: str) -> None:
         """Record the result of a project hook; its changes have already been committed."""

@@ -1,0 +1,56 @@
+"""The table of supported versions says what the jobs of CI run."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).parents[3]
+TABLE = re.compile(r"^\| `([\w-]+)` \| ([^|]+) \| ([^|]+) \| (\d+) \|", re.MULTILINE)
+
+
+def workflow() -> dict[str, Any]:
+    return yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"]
+
+
+def ran(job: dict[str, Any], action: str, key: str) -> set[str]:
+    """Return the versions that a job gives to an action, over its matrix."""
+    (step,) = [step for step in job["steps"] if action in step.get("uses", "")]
+    asked = step["with"][key]
+    matrix = re.fullmatch(r"\$\{\{ matrix\.(\w+) \}\}", asked)
+    return set(job["strategy"]["matrix"][matrix[1]]) if matrix else {asked}
+
+
+def series(text: str) -> list[str]:
+    return re.findall(r"\d+\.\d+", text)
+
+
+def test_the_table_says_what_each_job_runs() -> None:
+    text = (ROOT / "docs/supported.md").read_text()
+    told = {
+        job: (series(dbt), set(series(python)), {java})
+        for job, dbt, python, java in TABLE.findall(text)
+    }
+    makefile = (ROOT / "Makefile").read_text()
+    below = re.search(r"^DBT_CORE \?= dbt-core<1\.(\d+)$", makefile, re.MULTILINE)
+    assert below
+    usual = [f"1.{int(below[1]) - 1}"]
+    jobs = {name: job for name, job in workflow().items() if name != "lint"}
+    assert told == {
+        name: (
+            [re.match(r"\d+\.\d+", item)[0] for item in job["strategy"]["matrix"]["dbt"]]  # type: ignore[index]
+            if "dbt" in job.get("strategy", {}).get("matrix", {})
+            else usual,
+            ran(job, "setup-python", "python-version"),
+            ran(job, "setup-java", "java-version"),
+        )
+        for name, job in jobs.items()
+    }
+
+
+def test_the_series_of_dbt_are_those_that_make_runs() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    versions = re.search(r"^VERSIONS \?= (.+)$", makefile, re.MULTILINE)
+    assert versions
+    assert versions[1].split() == workflow()["dbt-versions"]["strategy"]["matrix"]["dbt"]

@@ -11,7 +11,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from dbt.adapters.vcs.commands.review import review
+from dbt.adapters.vcs.changes.diffs.row_facts import ColumnPatterns
+from dbt.adapters.vcs.commands.review import ReviewRequest, review
 from dbt.adapters.vcs.commands.review_markdown import LIMIT, markdown
 from dbt.adapters.vcs.commands.review_report import RelationReview, Review
 from dbt.adapters.vcs.core.branches import Protection
@@ -256,6 +257,19 @@ def test_a_run_that_failed_is_named_with_a_command_that_shows_it(
     assert (run.invocation, run.status, run.note) == ("r1", "failed", "model.p.x failed")
     assert "r1" in verdict.warnings[0]
     typed(vcs, run.command)
+
+
+def test_why_a_run_was_not_published_names_no_row_where_columns_stay_out(
+    warehouse: Warehouse, tables: Tables
+) -> None:
+    note = "it could not be published: shop.a loses 1 row (id = 71077345)"
+    run = warehouse.run("r1", Status.FAILED, target="dev", note=note, a="1").name
+    for head in ("dev", run):
+        assert "71077345" in str(review(warehouse.repository, "main", head).verdict)
+        for patterns in (ColumnPatterns(hide=("a.b.c",)), ColumnPatterns(mask=("a.b.c",))):
+            request = ReviewRequest(patterns=patterns)
+            said = str(review(warehouse.repository, "main", head, request).verdict)
+            assert "71077345" not in said and "it could not be published" in said
 
 
 def test_what_is_no_branch_can_not_be_merged_into(warehouse: Warehouse, tables: Tables) -> None:

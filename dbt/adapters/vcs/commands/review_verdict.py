@@ -31,7 +31,7 @@ from dbt.adapters.vcs.commands.review_report import (
     TestState,
 )
 from dbt.adapters.vcs.commands.revisions import named_branch, resolve_source
-from dbt.adapters.vcs.commands.runs import list_runs
+from dbt.adapters.vcs.commands.runs import RunSummary, list_runs
 from dbt.adapters.vcs.commands.status import DONE_WITH
 from dbt.adapters.vcs.core.branches import Branch, Protection
 from dbt.adapters.vcs.core.errors import ConflictError, UnsupportedError, VcsError
@@ -39,7 +39,7 @@ from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.table.limits import TooLargeError
-from dbt.adapters.vcs.workspace.run_branch import evidence, run_of
+from dbt.adapters.vcs.workspace.run_branch import RunBranch, evidence, run_of
 
 _STATES: Final[dict[bool | None, TestState]] = {True: "passed", False: "failed", None: "not_run"}
 _KEPT_OUT: Final = "both sides declared columns differently, some of which stay out of reviews"
@@ -85,7 +85,7 @@ def verdict_of(
         options: What commands take to find the repository, each option after a space.
         patterns: Columns whose values stay out of every text; None for none.
     """
-    runs = tuple(_blocking_runs(repository, head, options))
+    runs = tuple(_blocking_runs(repository, head, options, patterns or ColumnPatterns()))
     branch = named_branch(repository, base)
     commit = repository.resolve(head)
     facts = ReviewVerdict(
@@ -103,7 +103,12 @@ def verdict_of(
     try:
         plan = _plan(repository, branch, head, rules)
     except VcsError as error:
-        return replace(facts, reasons=(_why_not(error, head, base),))
+        why = _why_not(error, head, base)
+        source = named_branch(repository, head)
+        run = run_of(source) if source else None
+        if run is not None and run.note:
+            why = why.replace(run.note, _note_of(run, patterns or ColumnPatterns()))
+        return replace(facts, reasons=(why,))
     plan = _without_values(repository, plan, patterns or ColumnPatterns())
     contracts = sorted(
         # What conflicts will become isn't known yet.
@@ -261,7 +266,9 @@ def _with_tests(
     )
 
 
-def _blocking_runs(repository: Repository, head: str, options: str) -> Iterator[BlockingRun]:
+def _blocking_runs(
+    repository: Repository, head: str, options: str, patterns: ColumnPatterns
+) -> Iterator[BlockingRun]:
     """Yield the runs that belong to a branch, or are it, and have not landed; newest first."""
     branch = named_branch(repository, head)
     if branch is None:
@@ -272,9 +279,15 @@ def _blocking_runs(repository: Repository, head: str, options: str) -> Iterator[
                 invocation=run.id,
                 status=run.status,
                 target=run.target,
-                note=run.note,
+                note=_note_of(run, patterns),
                 command=f"dbt-vcs show {quote(run.branch)}{options}",
             )
+
+
+def _note_of(run: RunSummary | RunBranch, patterns: ColumnPatterns) -> str:
+    """Return how a run ended; why it could not be published may name rows that stay out."""
+    stays_out = bool(patterns.hide or patterns.mask)
+    return run.note.partition(":")[0] if stays_out else run.note
 
 
 def _run_line(run: BlockingRun) -> str:

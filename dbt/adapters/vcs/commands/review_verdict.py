@@ -85,7 +85,7 @@ def verdict_of(
         options: What commands take to find the repository, each option after a space.
         patterns: Columns whose values stay out of every text; None for none.
     """
-    runs = tuple(_blocking_runs(repository, head, options, patterns or ColumnPatterns()))
+    runs = tuple(_blocking_runs(repository, head, options, patterns))
     branch = named_branch(repository, base)
     commit = repository.resolve(head)
     facts = ReviewVerdict(
@@ -104,11 +104,7 @@ def verdict_of(
         plan = _plan(repository, branch, head, rules)
     except VcsError as error:
         why = _why_not(error, head, base)
-        source = named_branch(repository, head)
-        run = run_of(source) if source else None
-        if run is not None and run.note:
-            why = why.replace(run.note, _note_of(run, patterns or ColumnPatterns()))
-        return replace(facts, reasons=(why,))
+        return replace(facts, reasons=(_without_note(repository, head, why, patterns),))
     plan = _without_values(repository, plan, patterns or ColumnPatterns())
     contracts = sorted(
         # What conflicts will become isn't known yet.
@@ -267,7 +263,7 @@ def _with_tests(
 
 
 def _blocking_runs(
-    repository: Repository, head: str, options: str, patterns: ColumnPatterns
+    repository: Repository, head: str, options: str, patterns: ColumnPatterns | None
 ) -> Iterator[BlockingRun]:
     """Yield the runs that belong to a branch, or are it, and have not landed; newest first."""
     branch = named_branch(repository, head)
@@ -284,9 +280,20 @@ def _blocking_runs(
             )
 
 
-def _note_of(run: RunSummary | RunBranch, patterns: ColumnPatterns) -> str:
+def _without_note(
+    repository: Repository, head: str, why: str, patterns: ColumnPatterns | None
+) -> str:
+    """Return why a revision can't be merged; of a run's branch that may be how the run ended."""
+    source = named_branch(repository, head)
+    run = run_of(source) if source is not None else None
+    if run is None or not run.note or patterns is None:
+        return why
+    return why.replace(run.note, _note_of(run, patterns))
+
+
+def _note_of(run: RunSummary | RunBranch, patterns: ColumnPatterns | None) -> str:
     """Return how a run ended; why it could not be published may name rows that stay out."""
-    stays_out = bool(patterns.hide or patterns.mask)
+    stays_out = patterns is not None and bool(patterns.hide or patterns.mask)
     return run.note.partition(":")[0] if stays_out else run.note
 
 

@@ -24,7 +24,7 @@ def test_the_command_picks_a_range_and_names_the_rest_after_a_conflict(
     assert f"Picked before that: {warehouse.repository.resolve('dev~2')[:12]}" in said
     # The next steps, as they are printed.
     vcs("resolve", "--all", "--with", "ours", "main")
-    vcs("merge", "--continue", "main")
+    assert vcs("merge", "--continue", "main").output.startswith("Picked ")
     command = said[said.index("dbt-vcs -r warehouse cherry-pick") :].split("\n")[0]
     vcs(*shlex.split(command)[3:])
     assert shop.rows() == {1: "ours", 2: "two", 3: "three", 4: "four"}

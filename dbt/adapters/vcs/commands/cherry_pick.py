@@ -14,15 +14,13 @@ import click
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import Terms
 from dbt.adapters.vcs.changes.merges.merge_plan import Work
 from dbt.adapters.vcs.commands.failure import ShownFailure
-from dbt.adapters.vcs.commands.layout import Block, Span, line, short
 from dbt.adapters.vcs.commands.merge import (
     MergeReport,
     MergeRequest,
     merge_as,
-    merge_text,
     noted,
+    pick_text,
 )
-from dbt.adapters.vcs.commands.output import changes_text
 from dbt.adapters.vcs.commands.revert import parent_of
 from dbt.adapters.vcs.commands.revisions import is_range, named_branch, resolve_source
 from dbt.adapters.vcs.commands.session import CommandSession
@@ -143,23 +141,6 @@ def _commits_between(repository: Repository, text: str) -> list[str]:
     return [id[:12] for id in reversed(wanted)]
 
 
-def _pick_text(report: MergeReport) -> Iterator[Block]:
-    """Yield what a pick did, or would do."""
-    source, target = Span(report.source, "name"), Span(report.target, "name")
-    if report.how == "conflict":
-        yield from merge_text(report)
-        return
-    if report.how == "up_to_date":
-        yield line("Nothing to pick: ", target, " has all that ", source, " changed.")
-        return
-    after = short(report.after) if report.after else Span("a new commit")
-    word = "Would pick " if report.dry_run else "Picked "
-    yield line(word, source, " on ", target, ": ", short(report.before), " -> ", after)
-    yield from changes_text(report.changes)
-    if report.stale:
-        yield line(f"To see what became stale: dbt-vcs stale {shlex.quote(report.target)}")
-
-
 @verb(check=check_message)
 def cherry_pick_command(
     session: CommandSession,
@@ -209,7 +190,7 @@ def cherry_pick_command(
             for told in _rest(reports, revisions[at + 1 :], target):
                 error.args = (f"{str(error).rstrip('.')}. {told}", *error.args[1:])
             raise
-    session.show(reports, (block for report in reports for block in _pick_text(report)))
+    session.show(reports, (block for report in reports for block in pick_text(report)))
     if any(report.how == "conflict" for report in reports):
         raise ShownFailure(ConflictError)
 

@@ -494,6 +494,23 @@ def merge_text(report: MergeReport) -> Iterator[Block]:
         )
 
 
+def pick_text(report: MergeReport) -> Iterator[Block]:
+    """Yield what a pick did, or would do."""
+    source, target = Span(report.source, "name"), Span(report.target, "name")
+    if report.how == "conflict":
+        yield from merge_text(report)
+        return
+    if report.how == "up_to_date":
+        yield line("Nothing to pick: ", target, " has all that ", source, " changed.")
+        return
+    after = short(report.after) if report.after else Span("a new commit")
+    word = "Would pick " if report.dry_run else "Picked "
+    yield line(word, source, " on ", target, ": ", short(report.before), " -> ", after)
+    yield from changes_text(report.changes)
+    if report.stale:
+        yield line(f"To see what became stale: dbt-vcs stale {quote(report.target)}")
+
+
 def _how_text(report: MergeReport) -> str:
     if report.how == "fast_forward":
         return "fast-forward"
@@ -651,8 +668,9 @@ def _continue_or_abort(session: CommandSession, into: str, *, abort: bool) -> No
         gone = abort_merge(session.repository, into, author=session.author)
         session.show(gone, _aborted_text(gone))
         return
+    is_pick = find_open_merge(session.repository, into).base is not None
     done = noted_continuation(session, into)
-    session.show(done, merge_text(done))
+    session.show(done, pick_text(done) if is_pick else merge_text(done))
 
 
 @verb()

@@ -214,6 +214,9 @@ class _Naming:
 
     def hint(self, message: str) -> str:
         """Return a sentence that names the one schema which has a table of a message, or none."""
+        # Where nothing is named there may be no profile either, as before `init`.
+        if not self.bare:
+            return ""
         own, session = self._session.own_schema, self._session
         names = {
             found[1].strip("`").lower()
@@ -273,8 +276,8 @@ class _Naming:
         for text in dict.fromkeys(end for each in texts for end in re.split(r"\.{2,3}", each)):
             try:
                 found.append(repository.tree(repository.resolve(text)))
-            except InputError:
-                # No revision: the name of a table, a value, or what the verb will refuse.
+            except (InputError, DamagedError):
+                # No revision: the name of a table, a value, or what the verb itself tells of.
                 continue
         return found
 

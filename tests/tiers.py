@@ -15,6 +15,7 @@ import pytest
 
 SLOW: Final = (
     "browser/test_review_in_browser.py",
+    "browser/test_ui_in_browser.py",
     "chaos/test_campaign.py",
     "chaos/test_mends.py",
     "chaos/test_plays.py",
@@ -51,6 +52,7 @@ SLOW: Final = (
     "functional/engine/test_carried_rows.py::test_a_killed_process_leaves_no_file",
     "functional/engine/test_client_files.py::test_spark_writes_into_the_partitions_that_clients_made",
     "functional/engine/test_executors.py",
+    "functional/engine/test_foreign_catalogs.py",
     "functional/engine/test_inside_columns.py::test_old_and_new_files_have_the_same_rows_in_spark_and_in_arrow",
     "functional/engine/test_inside_laws.py",
     "functional/engine/test_mount.py::test_threads_with_one_temporary_name_never_mix_rows",
@@ -75,6 +77,7 @@ SLOW: Final = (
     "functional/life/test_publish.py::test_always_publishes_nothing_where_nothing_succeeded_or_the_branch_is_protected",
     "functional/life/test_publish.py::test_always_publishes_what_succeeded_and_retry_runs_the_rest",
     "functional/life/test_pull_requests.py",
+    "functional/life/test_shared_runs.py::test_processes_side_by_side_are_one_run",
     "functional/life/test_signals.py::test_a_reader_in_another_process_sees_whole_commits_only",
     "functional/life/test_signals.py::test_a_run_whose_record_lacks_nodes_is_not_retried",
     "functional/life/test_signals.py::test_ctrl_c_cancels_spark_and_retry_goes_on",

@@ -14,14 +14,15 @@ from dbt.adapters.vcs.changes.merges import approvals
 from dbt.adapters.vcs.commands.resolve import undo_decision
 from dbt.adapters.vcs.commands.tag import rename_tag
 from dbt.adapters.vcs.core.errors import VcsError
-from dbt.adapters.vcs.core.model import Commit, RelationName, TableEntry
+from dbt.adapters.vcs.core.model import Commit, NodeRun, RelationName, Run, TableEntry
 from dbt.adapters.vcs.core.retention import check_present
 from dbt.adapters.vcs.iceberg.serve.catalog_api import rest_app
 from dbt.adapters.vcs.iceberg.serve.client_help import Served, client_help
 from dbt.adapters.vcs.iceberg.serve.documents import Documents, IcebergDocuments
 from dbt.adapters.vcs.iceberg.shown_history import shown_entry
 from dbt.adapters.vcs.table.row_numbers import FileNumbers, deletion_bitmap
-from dbt.adapters.vcs.workspace.run_branch import Status
+from dbt.adapters.vcs.workspace.run_branch import RunBranch, Status
+from dbt.adapters.vcs.workspace.shared_run import begin_run, close_run, joined_run, put_results
 from tests.unit.cli import scenes as at
 from tests.unit.cli.scenes import Scene
 from tests.unit.tables import Tables
@@ -193,3 +194,38 @@ def beyond_the_end(scene: Scene) -> str:
     at.damaged(scene)
     files = FileNumbers.of({"data/a.parquet": 1})
     return said_by(lambda: deletion_bitmap(files, {"data/a.parquet": np.array([9])}))
+
+
+def shared(scene: Scene) -> RunBranch:
+    at.history(scene)
+    return begin_run(scene.warehouse.repository, "main", author="ann")
+
+
+def begun_for_a_run(scene: Scene) -> str:
+    run = shared(scene)
+    return said_by(lambda: begin_run(scene.warehouse.repository, run.name, author="ann"))
+
+
+def joined_when_gone(scene: Scene) -> str:
+    at.history(scene)
+    return said_by(lambda: joined_run(scene.warehouse.repository, "gone"))
+
+
+def joined_when_closed(scene: Scene) -> str:
+    run, repository = shared(scene), scene.warehouse.repository
+    close_run(repository, run, author="ann")
+    return said_by(lambda: joined_run(repository, run.invocation))
+
+
+def closed_with_a_failure(scene: Scene) -> str:
+    run, repository = shared(scene), scene.warehouse.repository
+    node = NodeRun(id="model.shop.a", status="error")
+    record = Run(invocation="i1", command="build", nodes=(node,))
+    put_results(repository, run.name, record, "dbt build", "ann")
+    return said_by(lambda: close_run(repository, run, author="ann"))
+
+
+def closed_while_a_command_runs(scene: Scene) -> str:
+    run = shared(scene)
+    scene.warehouse.run("p2", Status.OPEN, target=run.name)
+    return said_by(lambda: close_run(scene.warehouse.repository, run, author="ann"))

@@ -527,8 +527,19 @@ CASES = [
         1,
         faults.to_pick,
     ),
-    Case("commands/cherry_pick.py", "became stale", "cherry-pick dev", 0, at.stale),
+    Case("commands/merge.py", "To see what became stale", "cherry-pick dev", 0, at.stale),
     Case("commands/garbage.py", "The listing of refs", "gc", 2, faults.lost_branch, then=2),
+    Case("workspace/shared_run.py", "is the branch of a run", faults.begun_for_a_run),
+    Case("workspace/shared_run.py", "and there is no such run", faults.joined_when_gone),
+    Case("workspace/shared_run.py", "nothing can be added", faults.joined_when_closed),
+    Case("workspace/shared_run.py", "the last result", faults.closed_with_a_failure, then=1),
+    Case(
+        "workspace/shared_run.py",
+        "still running",
+        faults.closed_while_a_command_runs,
+        # The first is what runs, and has ended when the next is typed.
+        steps=(1,),
+    ),
     Case("table/row_numbers.py", "A tombstone", faults.beyond_the_end, then=2),
     Case("iceberg/export_folder.py", "can't be read", "gc", 2, faults.cut_export),
     Case(
@@ -546,6 +557,10 @@ Place: TypeAlias = tuple[str, str]
 """A file that writes a message, and words of the message."""
 
 ELSEWHERE: Mapping[Place, tuple[str, str]] = {
+    ("commands/pr.py", ""): (
+        "tests/unit/cli/test_pull_requests.py",
+        "call(*shlex.split(step)[1:])",
+    ),
     ("commands/run.py", "Not published"): (
         "tests/unit/serve/test_run_command.py",
         "diff main {run.name}",
@@ -605,9 +620,7 @@ ELSEWHERE: Mapping[Place, tuple[str, str]] = {
 RACE = "Only if somebody else moves the branch within the same moment."
 STORE = "Only if the store loses what it listed, or a file that a version needs."
 REMOTE = "Answered to a client of the server, who may have no shell at all."
-PULL = "Written into a pull request, by a job of CI."
 HOOK = "Given to a hook, as a field of its event."
-SHARED = "Of a run of several dbt commands, which Spark carries out."
 LARGE = "Only if a version is too large, or too long ago, to be looked at here."
 
 LEFT: Mapping[Place, str] = {
@@ -625,9 +638,6 @@ LEFT: Mapping[Place, str] = {
     ("iceberg/adopt.py", "brings deleted rows back"): REMOTE,
     ("iceberg/serve/documents.py", "was named by its id"): REMOTE,
     ("commands/resolve.py", "Another merge into"): RACE,
-    ("commands/pr.py", ""): PULL,
     ("hooks/branch_event.py", ""): HOOK,
-    ("commands/run.py", "keeps what was done"): SHARED,
-    ("workspace/shared_run.py", ""): SHARED,
 }
 """Messages that no test produces yet, with the reason: may only become fewer."""

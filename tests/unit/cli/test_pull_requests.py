@@ -22,6 +22,7 @@ from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.workspace.run_branch import Status
 from tests.unit.cli.code_host import CodeHost, code_host
 from tests.unit.cli.conftest import Call
+from tests.unit.cli.steps import steps_in
 from tests.unit.warehouse import SECOND, Clock, Warehouse
 
 SECRET = "ghs_0123456789secret"
@@ -228,7 +229,10 @@ def test_the_same_code_again_keeps_its_approval_and_other_code_starts_again(
     assert "Approved by" in host.texts("review")[0]
     # A push with force: other code, which starts from what main shows.
     event("b" * 40)
-    assert "starts again at main" in pr("begin").output
+    said = pr("begin").output
+    assert "starts again at main" in said
+    [step] = steps_in(said)
+    call(*shlex.split(step)[1:])
     assert warehouse.head(name) == warehouse.head()
     warehouse.put(name, b="2")
     assert "has not been reviewed" in pr("promote", code=1).stderr
@@ -409,7 +413,12 @@ def test_conflicts_are_resolved_by_the_steps_of_the_comment(
     [text] = host.texts("review")
     merge, show, choose, finish = commands_in(text)[-4:]
     call(*shlex.split(merge)[1:], code=1)
-    assert "is waiting for its conflicts" in pr("begin", code=1).stderr
+    said = pr("begin", code=1).stderr
+    assert "is waiting for its conflicts" in said
+    for step in steps_in(said):
+        call(*shlex.split(step)[1:])
+    # The last one gave the merge up.
+    call(*shlex.split(merge)[1:], code=1)
     for step in (show, choose, finish):
         call(*shlex.split(step)[1:])
     # The job again: what was chosen stays.
@@ -424,9 +433,11 @@ def test_data_whose_code_is_not_merged_is_undone_as_it_says(
     pr: Call, call: Call, warehouse: Warehouse, host: CodeHost, name: str, is_protected: bool
 ) -> None:
     if is_protected:
-        protect_branch(warehouse.repository, "main", Protection(), author="ann")
+        protect_branch(warehouse.repository, "main", Protection(("approval",)), author="ann")
     before = warehouse.rows("a")
     built(pr, warehouse, name, a="2")
+    for step in commands_in(host.texts("review")[0], "approve"):
+        call(*shlex.split(step)[1:])
     pr("promote")
     assert warehouse.rows("a") != before
     host.state = "closed"
@@ -434,7 +445,7 @@ def test_data_whose_code_is_not_merged_is_undone_as_it_says(
     assert warehouse.repository.find_branch(name) is None
     [told] = host.texts("data")
     steps = commands_in(told)
-    assert len(steps) == (3 if is_protected else 1)
+    assert len(steps) == (4 if is_protected else 1)
     for step in steps:
         call(*shlex.split(step)[1:])
     assert warehouse.rows("a") == before

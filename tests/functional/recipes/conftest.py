@@ -13,14 +13,8 @@ from dbt.adapters.factory import reset_adapters
 
 from tests.functional.life.shop import SPARK
 from tests.functional.recipes.page import Reader, block
+from tests.unit.cli.conftest import OUTSIDE
 
-OUTSIDE = (
-    "DBT_VCS_REPOSITORY",
-    "DBT_PROJECT_DIR",
-    "DBT_PROFILES_DIR",
-    "DBT_PROFILE",
-    "DBT_TARGET",
-)
 ORDERS = """\
 id,day,customer_id,email,amount
 1,2026-11-01,4711,jane@example.org,10

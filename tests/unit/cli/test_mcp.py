@@ -174,6 +174,29 @@ def test_a_mistake_is_told_as_the_commands_tell_it(
     assert "Traceback" not in said(result)
 
 
+def test_a_server_that_runs_sees_what_others_do_meanwhile(warehouse: Warehouse) -> None:
+    warehouse.put(a="1")
+    warehouse.branch("dev")
+    settings = Settings(repository="warehouse")
+    server = mcp_tools.mcp_server(settings, CommandSession(settings).repository)
+
+    async def calls() -> list[CallToolResult]:
+        async with Client(server) as client:
+            first = await client.call_tool("tables", {"at": "dev"})
+            warehouse.put("dev", b="1")
+            second = await client.call_tool("tables", {"at": "dev"})
+            warehouse.repository.delete_branch("dev", author="ann")
+            gone = await client.call_tool("tables", {"at": "dev"})
+            return [first, second, gone, await client.call_tool("tables", {"at": "main"})]
+
+    first, second, gone, main = anyio.run(calls)
+    assert "shop.b" not in said(first)
+    assert "shop.b" in said(second)
+    assert gone.is_error
+    assert "dev" in said(gone)
+    assert not main.is_error
+
+
 def test_a_fault_of_ours_is_told_and_the_server_goes_on(
     tables: Tables, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.commands.options import NameList
-from dbt.adapters.vcs.core.errors import InputError, UnsupportedError, VcsError
+from dbt.adapters.vcs.core.errors import InputError, NotFoundError, UnsupportedError, VcsError
 from dbt.adapters.vcs.core.model import Origin
 from dbt.adapters.vcs.sql.syntax.lexer import quote_name
 from dbt.adapters.vcs.sql.syntax.names import list_of, names_in
@@ -51,6 +51,28 @@ def test_a_clause_of_a_table_like_another_is_never_dropped(
     shelf.run("create table t (id int)")
     with pytest.raises(error, match=said):
         shelf.run(f"create table u like t {clause}")
+
+
+@pytest.mark.parametrize("name", ["t", "s.t"])
+def test_the_first_table_makes_the_schema_of_names_without_one(name: str) -> None:
+    # Packages make their tables in hooks, maybe before a model makes the profile's schema.
+    shelf = Shelf()
+    shelf.run("drop schema s")
+    with pytest.raises(NotFoundError, match="no schema 'other'.*create schema other"):
+        shelf.run("create table other.t (id int)")
+    shelf.run(f"create table if not exists {name} (id int)")
+    assert shelf.rows("t") == []
+
+
+def test_two_that_make_the_schema_at_once_both_land() -> None:
+    shelf = Shelf()
+    shelf.run("drop schema s")
+    first, second = shelf.begin(), shelf.begin()
+    shelf.run("create table a (id int)", first)
+    shelf.run("create table b (id int)", second)
+    shelf.line.land(first, "a")
+    shelf.line.land(second, "b")
+    assert list(shelf.begin().entries("s")) == ["a", "b"]
 
 
 def test_a_table_like_another_replaces_one_if_told_to() -> None:

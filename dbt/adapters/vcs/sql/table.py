@@ -135,10 +135,16 @@ def may_create(
 ) -> bool:
     """Return whether a table, view or function is to be created; false if it exists, and may.
 
+    The schema of names without one is created with the first relation in it.
+
     Raises:
         NotFoundError: There is no such schema.
         InputError: The name is taken.
     """
+    if name.schema == scope.schema and not scope.overlay.has_schema(name.schema):
+        # In Spark the current schema always exists. dbt creates only those of the selected nodes,
+        # and hooks of packages write to tables without a schema.
+        scope.overlay.put_schema(name.schema, comment=None, properties={})
     scope.overlay.require_schema(name.schema)
     existing = scope.overlay.entry(name)
     if existing is None:

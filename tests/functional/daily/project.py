@@ -21,6 +21,8 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.opening import open_blobs
 
 SPARK = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": 2}
+# From dbt-core 1.12 on, nodes whose results are known have the second status.
+BUILT = {"success", "reused"}
 LEFT_BY_OTHERS = {"metastore_db", "derby.log", "spark-warehouse"}
 
 

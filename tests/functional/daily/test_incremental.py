@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from .models import config, incremental
+from .project import BUILT
 
 pytestmark = pytest.mark.spark
 
@@ -156,7 +157,7 @@ def test_changed_schema_fails_where_asked_and_nothing_is_published(second):
     head, audit = second.head(), second.rows("audit")
     ran = second.dbt("run", "--select", "failing", "appended", ok=False)
     assert "out of sync" in ran.message("failing")
-    assert ran.status("appended") == "success"
+    assert ran.status("appended") in BUILT
     assert second.head() == head
     assert second.column("appended", second.run_branch()) == [1, 2, 3]
     assert second.rows("audit") == audit

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from .models import TABLE, config
+from .project import BUILT
 
 pytestmark = pytest.mark.spark
 
@@ -123,7 +124,7 @@ def test_a_run_adds_to_what_its_hooks_made(shop):
     assert shop.snapshot("analytics_audit.invocations").rows == 2
     shop.dbt("seed")
     invocation = last_invocation(shop)
-    assert nodes(shop, "status", invocation) == {"severities": "success"}
+    assert nodes(shop, "status", invocation)["severities"] in BUILT
 
 
 def test_what_it_keeps_of_a_run_that_fails_stays_with_the_run(shop):
@@ -133,4 +134,5 @@ def test_what_it_keeps_of_a_run_that_fails_stays_with_the_run(shop):
     shop.remove("models/broken.sql")
     assert shop.head() == head
     kept = nodes(shop, "status", last_invocation(shop), shop.run_branch())
-    assert kept == {"broken": "error", "orders": "success"}
+    assert kept.pop("orders") in BUILT
+    assert kept == {"broken": "error"}

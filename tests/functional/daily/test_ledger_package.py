@@ -153,6 +153,20 @@ def test_freshness_is_noted_as_any_other_command(shop):
     assert kept(shop) == graph(shop)
 
 
+def test_it_can_be_the_first_thing_that_is_built(make_project):
+    project = make_project(
+        {
+            "packages.yml": f"packages: [{{local: '{LEDGER}'}}]",
+            "models/orders.sql": TABLE + "select 1 as id",
+        }
+    )
+    project.dbt("deps")
+    project.dbt("run", "--select", "package:ledger")
+    assert kept(project)["dbt_models"] == graph(project)["dbt_models"] > 1
+    # The profile's schema, in which the package's temporary tables were.
+    assert project.kinds() == {}
+
+
 def test_commands_that_run_no_hooks_keep_nothing(shop):
     head = shop.head()
     for command in (["compile"], ["docs", "generate"]):

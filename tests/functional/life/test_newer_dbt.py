@@ -18,9 +18,9 @@ CONTINUED = {
         "{{ config(materialized='table', on_error='continue') }}"
         " select {{ var('n', 1) }} + {{ var('more', '0') }} as n"
     ),
-    "models/b.sql": "{{ config(materialized='table') }} select n from {{ ref('a') }}",
+    "models/b.sql": "{{ config(materialized='incremental') }} select n from {{ ref('a') }}",
     "models/b.yml": "models: [{name: b, columns: [{name: n, data_tests: [not_null]}]}]",
-    "models/c.sql": "{{ config(materialized='table') }} select 1 as n",
+    "models/c.sql": "{{ config(materialized='table') }} select {{ var('n', 1) }} as n",
 }
 CATALOGS = {
     "v1": (
@@ -42,27 +42,30 @@ def recorded(shop: Shop) -> dict[str, str]:
 
 
 @newer
-def test_what_read_a_failed_model_is_built_again_by_retry(tmp_path: Path) -> None:
-    shop = make_shop(tmp_path, CONTINUED)
+@pytest.mark.parametrize("publish", ["on_success", "always"])
+def test_what_follows_from_a_failed_model_is_left_to_retry(tmp_path: Path, publish: str) -> None:
+    shop = make_shop(tmp_path, CONTINUED, publish=publish)
     assert shop.dbt("build").success
     before = shop.head()
-    shop.write({"models/b.sql": CONTINUED["models/b.sql"] + " where n > 0"})
 
     failed = shop.dbt("build", n=2, more="nope")
 
     told = {item.node.name.partition("_")[0]: str(item.status) for item in failed.result}
-    assert told == {"a": "error", "b": "success", "c": "reused", "not": "pass"}
-    assert shop.head() == before
+    assert told == {"a": "error", "b": "skipped", "c": "success", "not": "skipped"}
     assert recorded(shop) == {
         "model.a": "error",
         "model.b": "skipped",
-        "model.c": "reused",
+        "model.c": "success",
         "test.not_null_b_n": "skipped",
     }
+    assert (shop.head() == before) == (publish == "on_success")
+    rows = "select a.n * 100 + count(b.n) * 10 + c.n from a, b, c group by a.n, c.n"
+    assert shop.value(rows) == (111 if publish == "on_success" else 112)
     retried = shop.dbt("retry", n=2)
     assert retried.success
     assert len(retried.result) == 3
-    assert shop.value("select a.n * 10 + b.n from a, b") == 22
+    # The incremental model has the rows of two builds: those built on the old `a` are dropped.
+    assert shop.value(rows) == 222
 
 
 @newer

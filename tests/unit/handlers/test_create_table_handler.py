@@ -58,7 +58,7 @@ def test_the_first_table_makes_the_schema_of_names_without_one(name: str) -> Non
     # Packages make their tables in hooks, maybe before a model makes the profile's schema.
     shelf = Shelf()
     shelf.run("drop schema s")
-    with pytest.raises(NotFoundError, match="no schema 'other'.*create schema other"):
+    with pytest.raises(NotFoundError, match=r"no schema 'other'.*create schema other"):
         shelf.run("create table other.t (id int)")
     shelf.run(f"create table if not exists {name} (id int)")
     assert shelf.rows("t") == []

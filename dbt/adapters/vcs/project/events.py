@@ -16,7 +16,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.model import NodeRun
 from dbt.adapters.vcs.project.run import RunLife, is_node
-from dbt.adapters.vcs.workspace.run_branch import FAILED
+from dbt.adapters.vcs.workspace.run_branch import SKIPPED
 
 _REUSED: Final[Any] = getattr(RunStatus, "Reused", None)
 """dbt's status of nodes that were not computed again, from dbt-core 1.12 on."""
@@ -105,8 +105,13 @@ class RunListener:
                 relation=f"{relation.schema}.{relation.alias}".lower() if named else None,
             )
         )
-        if _REUSED is not None and ended is not None and ended.reused is not None:
-            _report_reused(ended.id)
+        if ended is None:
+            return
+        if ended.status == SKIPPED:
+            # So that `dbt retry` builds it again, and `dbt build` skips what reads it.
+            _report(ended.id, RunStatus.Skipped)
+        elif _REUSED is not None and ended.reused is not None and ended.status == "success":
+            _report(ended.id, _REUSED)
 
     def _hook_ended(self, life: RunLife, data: Any) -> None:
         life.end_hook(data.statement, str(data.status).lower())
@@ -128,8 +133,6 @@ class RunListener:
             # dropped.
             is_complete = _complete_record(life.interrupt())
             life.abandon(can_go_on=is_complete)
-        else:
-            _repeat_readers()
         self._raise()
 
     def _end_of_run_summary(self, life: RunLife, data: Any) -> None:
@@ -187,64 +190,23 @@ def _complete_record(kept: Collection[str]) -> bool:
         return False
     known = {result.node.unique_id for result in task.node_results} | set(kept)
     skipped = [
-        _skipped(node, "Interrupted")
+        RunResult.from_node(node, RunStatus.Skipped, "Interrupted")
         for node in task._flattened_nodes
         if node.unique_id not in known
     ]
-    _write_record(task, [*_with_readers_skipped(task), *skipped])
-    return True
-
-
-def _repeat_readers() -> None:
-    """Let `dbt retry` repeat what read a model that failed; run_results.json has been written.
-
-    With `on_error: continue`, dbt runs the nodes that read a failed model, on the version before
-    it. As they succeed, a retry would build the model only, and publish both as if one followed
-    from the other.
-    """
-    task = _running_task()
-    if task is None:
-        return
-    results = _with_readers_skipped(task)
-    if any(new is not old for new, old in zip(results, task.node_results, strict=True)):
-        _write_record(task, results)
-
-
-def _with_readers_skipped(task: Any) -> list[Any]:
-    """Return dbt's results, as skipped where a node read a model that failed in this run."""
-    readers: dict[str, str] = {}
-    for result in task.node_results:
-        id = result.node.unique_id
-        if id.startswith("model.") and str(result.status) in FAILED:
-            readers |= dict.fromkeys(task.graph.descendants(id), id)
-    return [
-        # A unit test reads no table.
-        result
-        if (model := readers.get(id := result.node.unique_id)) is None
-        or id.startswith("unit_test.")
-        or str(result.status) in FAILED | {"skipped"}
-        else _skipped(result.node, f"It read {model} from before that failed")
-        for result in task.node_results
-    ]
-
-
-def _skipped(node: Any, why: str) -> Any:
-    return RunResult.from_node(node, RunStatus.Skipped, why)
-
-
-def _write_record(task: Any, results: list[Any]) -> None:
     record = task.get_result(
-        results=results,
+        results=[*task.node_results, *skipped],
         elapsed_time=time.time() - task.started_at,
         # As dbt has its times: in UTC, without a zone.
         generated_at=datetime.now(timezone.utc).replace(tzinfo=None),
     )
     # Where dbt wrote its own a moment ago.
     record.write(task.result_path())
+    return True
 
 
-def _report_reused(id: str) -> None:
-    """Give a node's result, of which dbt is just saying that it ended, dbt's status for reuse.
+def _report(id: str, status: RunStatus) -> None:
+    """Give the result of a node, of which dbt is just saying that it ended, another status.
 
     What dbt counts, and run_results.json, have that status; the event that is being fired has not.
     """
@@ -253,8 +215,10 @@ def _report_reused(id: str) -> None:
     while frame is not None:
         result = frame.f_locals.get("result")
         if isinstance(result, RunResult) and result.node.unique_id == id:
-            if result.status == RunStatus.Success:
-                result.status = _REUSED
+            if result.status != status:
+                result.status = status
+                # Of a node that was skipped, dbt takes a message for an error.
+                result.message = None if status == RunStatus.Skipped else result.message
             return
         frame = frame.f_back  # type: ignore[assignment]
 

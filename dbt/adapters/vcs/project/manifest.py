@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -79,6 +79,20 @@ class Project:
             attached = getattr(node, "attached_node", None)
             found.update([attached] if attached else node.depends_on.nodes)
         return tuple(sorted(id for id in found if self.digest(id)))
+
+    def ancestor(self, id: str, among: Collection[str]) -> str | None:
+        """Return one of some nodes that a node reads, itself or by way of others, or None."""
+        waiting, seen = [id], {id}
+        while waiting and among:
+            # Nodes such as seeds depend on macros only.
+            needs = getattr(self._nodes.get(waiting.pop()), "depends_on", None)
+            for parent in getattr(needs, "nodes", ()):
+                if parent in among:
+                    return str(parent)
+                if parent not in seen:
+                    seen.add(parent)
+                    waiting.append(parent)
+        return None
 
     @property
     def _nodes(self) -> Mapping[str, Any]:

@@ -41,7 +41,14 @@ from dbt.adapters.vcs.workspace.lines.line_workspace import Connection, Upkeep, 
 from dbt.adapters.vcs.workspace.lines.lines import RunLine
 from dbt.adapters.vcs.workspace.mounts import relation_of
 from dbt.adapters.vcs.workspace.overlay import Overlay
-from dbt.adapters.vcs.workspace.run_branch import FAILED, PREFIX, UNDONE, Status, steps_of
+from dbt.adapters.vcs.workspace.run_branch import (
+    FAILED,
+    PREFIX,
+    SKIPPED,
+    UNDONE,
+    Status,
+    steps_of,
+)
 from dbt.adapters.vcs.workspace.shared_run import put_results
 from dbt.adapters.vcs.workspace.statement_scope import Outcome
 
@@ -225,7 +232,8 @@ class RunLife:
     def end_node(self, node: NodeRun) -> NodeRun | None:
         """Keep or drop a node's changes when it has ended; return what is recorded of it.
 
-        Nothing is, once the run is interrupted.
+        Nothing is, once the run is interrupted. A node that follows from a model that failed is
+        recorded as skipped, and its changes are dropped.
         """
         step = self._step(node.id)
         with step.lock, self._landing:
@@ -234,6 +242,7 @@ class RunLife:
             # again.
             if self._is_interrupted:
                 return None
+            node = self._unless_outdated(node)
             node = with_savings(node, step.reuse.tally, self.invocation.id)
             # Each batch of a microbatch model ends like a node, and then the model as a whole.
             if (batch := self._ended.get(node.id)) is not None:
@@ -271,6 +280,28 @@ class RunLife:
         if overlay is not None and node.status not in UNDONE:
             self._upkeep.look(overlay)
         return node
+
+    def _unless_outdated(self, node: NodeRun) -> NodeRun:
+        """Return the result of a node, skipped if it was built on a model that failed.
+
+        With dbt's `on_error: continue`, nodes that read such a model run on the version before.
+        Published, they would look as if they followed from what their code says.
+        """
+        if node.status in FAILED | UNDONE or node.id.startswith("unit_test."):
+            # A unit test reads no table.
+            return node
+        failed = {
+            id
+            for id, ended in self._ended.items()
+            if id.startswith("model.") and ended.status in FAILED
+        }
+        cause = self._project.ancestor(node.id, failed)
+        if cause is None:
+            return node
+        # Each batch of a microbatch model ends like a node.
+        if node.id not in self._ended:
+            self._say(f"Left out: {node.id} follows from {cause}, which failed.")
+        return msgspec.structs.replace(node, status=SKIPPED)
 
     def end_hook(self, name: str, status: str) -> None:
         """Record the result of a project hook; its changes have already been committed."""

@@ -24,10 +24,13 @@ PREFIX = "runs/"
 LEASE: Micros = Micros(15 * 60 * 1_000_000)
 """How long a run branch counts as in use after its last lease renewal."""
 
-UNDONE: Final = frozenset({"error", "runtime error"})
+SKIPPED: Final = "skipped"
+"""Status of nodes that follow from one that failed."""
+
+UNDONE: Final = frozenset({"error", "runtime error", SKIPPED})
 """Statuses of nodes whose changes are dropped."""
 
-FAILED: Final = UNDONE | {"fail", "partial success"}
+FAILED: Final = frozenset({"error", "runtime error", "fail", "partial success"})
 """Statuses of nodes that make dbt report a failure."""
 
 

@@ -9,12 +9,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import msgspec
 import pytest
 
 from dbt.adapters.vcs.commands import gc
 from dbt.adapters.vcs.commands.fsck import check_repository
+from dbt.adapters.vcs.commands.garbage import check_listings
 from dbt.adapters.vcs.commands.gc import collect, set_retention
 from dbt.adapters.vcs.commands.snapshot import create_snapshot
 from dbt.adapters.vcs.core.errors import (
@@ -27,7 +29,7 @@ from dbt.adapters.vcs.core.errors import (
 from dbt.adapters.vcs.core.ids import Micros, SegmentId, SnapshotId, ViewId
 from dbt.adapters.vcs.core.model import RelationName, Segment, SegmentRef, TableEntry, View
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.retention import DAY, hold, hold_commit, read_retention
+from dbt.adapters.vcs.core.retention import DAY, SeenRefs, hold, hold_commit, read_retention
 from dbt.adapters.vcs.core.store import lease
 from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.core.store.lease import TERM
@@ -150,6 +152,30 @@ def test_what_became_reachable_after_marking_is_kept(tables: Tables, blobs: Inte
     blobs.after_walk = name_it
     assert collect(repository, author="gc").files == 0
     assert check_repository(repository).problems == ()
+
+
+@pytest.mark.parametrize("branches", [0, 20])
+def test_the_names_are_read_again_in_proportion_to_what_is_deleted(
+    branches: int, tables: Tables, blobs: Interrupted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(branches):
+        tables.warehouse.branch(f"b/{number}")
+    for number in range(20):
+        blobs.create(f"objects/view/ab/{number:02d}{'ab' * 31}", b"garbage")
+    tables.warehouse.clock.now += int(9 * DAY)
+    looks: list[object] = []
+
+    def counted(*of: Any) -> SeenRefs:
+        looks.append(of)
+        return check_listings(*of)
+
+    monkeypatch.setattr(gc, "check_listings", counted)
+    monkeypatch.setattr(gc, "_BATCH", 5)
+    found = collect(tables.warehouse.repository, author="gc")
+    deleted = found.files + found.objects
+    assert deleted >= 20
+    # `main`, and the branches.
+    assert len(looks) == -(-deleted // max(5, 1 + branches))
 
 
 def test_a_writer_that_finds_old_garbage_there_renews_it(

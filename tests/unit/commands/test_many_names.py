@@ -1,14 +1,16 @@
 """What commands ask of the store doesn't grow with the number of branches."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
-from dbt.adapters.vcs.commands import revisions
+from dbt.adapters.vcs.commands import revisions, status
 from dbt.adapters.vcs.commands.branch import list_branches
 from dbt.adapters.vcs.commands.log import read_log
+from dbt.adapters.vcs.commands.status import read_status
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import BlobInfo, MemoryBlobs
+from dbt.adapters.vcs.core.store.refs import RefStore
 from dbt.adapters.vcs.workspace.run_branch import runs
 
 
@@ -35,6 +37,10 @@ class RequestBlobs(MemoryBlobs):
         self.requests += 1
         return super().next_after(path)
 
+    def walk(self, folder: str) -> Iterator[BlobInfo]:
+        self.requests += 1
+        return super().walk(folder)
+
 
 def first_branches(repository: Repository) -> None:
     found = list_branches(repository)
@@ -45,6 +51,7 @@ WORKS: dict[str, Callable[[Repository], object]] = {
     "log": lambda repository: list(read_log(repository, "main", limit=5)),
     "branch list": first_branches,
     "runs": runs,
+    "status": lambda repository: read_status(repository, "main"),
 }
 
 
@@ -65,6 +72,7 @@ def test_ten_times_the_branches_take_no_more_requests(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(revisions, "MOST_NAMES", 50)
+    monkeypatch.setattr(status, "MOST_NAMES", 50)
     assert requests_of(WORKS[name], 1_000) == requests_of(WORKS[name], 100)
 
 
@@ -83,3 +91,29 @@ def test_with_too_many_names_those_that_were_asked_for_stay(
     entry = next(read_log(repository, "dev", tell=told.append))
     assert entry.names == ("dev", "main")
     assert len(told) == 1
+
+
+def test_a_status_counts_many_names_without_reading_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    repository = Repository.create(MemoryBlobs(), author="ann")
+    head = repository.branch("main").head
+    for name in ("dev", "gone", "runs/5f2c"):
+        repository.create_branch(name, head, author="ann")
+    repository.delete_branch("gone", author="ann")
+    repository.create_tag("v1", head, author="ann")
+    found = read_status(repository, "main")
+    assert (found.branches, found.tags, found.with_deleted) == (3, 1, False)
+    monkeypatch.setattr(status, "MOST_NAMES", 4)
+    found = read_status(repository, "main")
+    assert (found.branches, found.tags, found.with_deleted) == (3, 1, True)
+
+
+def test_all_logs_of_a_space_are_checked_with_one_listing() -> None:
+    blobs = RequestBlobs()
+    repository = Repository.create(blobs, author="ann")
+    head = repository.branch("main").head
+    for number in range(30):
+        repository.create_branch(f"b/{number}", head, author="ann")
+    blobs.requests = 0
+    assert list(RefStore(blobs).check("heads")) == []
+    # A read of each move besides.
+    assert blobs.requests == 1 + 31

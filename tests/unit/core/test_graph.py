@@ -1,5 +1,6 @@
 """History algorithms on a plain dict."""
 
+import tracemalloc
 from itertools import chain, combinations
 from string import ascii_lowercase
 
@@ -7,7 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dbt.adapters.vcs.core.graph import all_merge_bases, ancestors, is_ancestor, merge_bases
+from dbt.adapters.vcs.core.graph import (
+    all_merge_bases,
+    ancestors,
+    generations,
+    is_ancestor,
+    merge_bases,
+)
 
 # child: parents, as drawn in the comments; letters grow with time.
 LINE = {"a": "", "b": "a", "c": "b", "d": "c"}
@@ -81,6 +88,32 @@ def test_the_bases_of_many_branches_take_one_walk() -> None:
     found = all_merge_bases(list(map(str, tips)), parents_of, int)
     assert found == {str(9_000 + n) for n in range(499)}
     assert len(visited) == len(set(visited)) < 1_100
+
+
+@pytest.mark.parametrize("forks", [1, 20_000])
+def test_what_many_branches_take_grows_with_their_number(forks: int) -> None:
+    line, tips = 20_000, range(100_000, 120_000)
+    graph = {n: [n - 1] if n else [] for n in range(line)}
+    graph |= {tip: [line - 1 - tip % forks] for tip in tips}
+    tracemalloc.start()
+    try:
+        found = all_merge_bases(tips, graph.__getitem__, int)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # The newest commit of the line has one branch, or all of them.
+    assert found == set(range(line - forks, line - (forks > 1)))
+    assert peak < 1_000 * len(tips)
+
+
+@given(graphs())
+def test_a_generation_is_above_those_of_the_parents(
+    drawn: tuple[dict[str, list[str]], list[str]],
+) -> None:
+    graph, nodes = drawn
+    found = generations(nodes, graph.__getitem__)
+    assert set(found) == set(ancestors(nodes, graph.__getitem__))
+    assert all(found[node] > found[parent] for node in found for parent in graph[node])
 
 
 def test_ancestors_come_once_and_children_first() -> None:

@@ -161,8 +161,7 @@ def _orphans(repository: Repository, kept: Needed, sizes: Mapping[str, int]) -> 
 def _wrong_names(repository: Repository) -> Iterator[str]:
     refs = RefStore(repository.blobs)
     for space in (*SPACES, *refs.spaces(ROOT)):
-        for name in refs.names(space):
-            yield from refs.check(space, name)
+        yield from refs.check(space)
     name = repository.default_branch
     # Nobody can delete it. One whose log is damaged was told with the others.
     with suppress(DamagedError):

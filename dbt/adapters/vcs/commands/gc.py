@@ -42,8 +42,8 @@ from dbt.adapters.vcs.core.store.opening import HEADER_PATH
 from dbt.adapters.vcs.iceberg.metadata_files import FOLDER
 from dbt.adapters.vcs.workspace.run_branch import is_expired, runs
 
-# Deletions between two looks at the lease and the refs: each look lists all refs.
 _BATCH: Final = 500
+"""Deletions between two looks at the lease and the refs, if there are no more refs than that."""
 
 _PAUSES: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Seconds to wait before a file is looked at and deleted again after the store failed."""
@@ -324,7 +324,9 @@ def _sweep(repository: Repository, garbage: Garbage, lease: Lease) -> tuple[list
     seen, names, kept = garbage.seen, garbage.names, garbage.needed
     gone: list[str] = []
     spared: list[str] = []
-    for start in range(0, len(garbage.infos), _BATCH):
+    # A look reads all refs, so in proportion to them it is no more work than the deletions.
+    batch = max(_BATCH, sum(map(len, seen.listed.values())))
+    for start in range(0, len(garbage.infos), batch):
         # Decision 37: once a batch is enough, since whoever brings something back after this look
         # finds it on the list.
         lease.check()
@@ -333,7 +335,7 @@ def _sweep(repository: Repository, garbage: Garbage, lease: Lease) -> tuple[list
         # To follow names is slow, so only if one of them has changed.
         if now != names:
             names, kept = now, find_needed(repository, garbage.horizon, now)
-        for info in garbage.infos[start : start + _BATCH]:
+        for info in garbage.infos[start : start + batch]:
             done = not is_kept(info.path, kept) and _delete(
                 repository, info.path, garbage.before, lease
             )

@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from shlex import quote
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import PREFIX as MERGES
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import open_merge_of
 from dbt.adapters.vcs.commands.conflicts import OpenMergeReport, list_open_merges
 from dbt.adapters.vcs.commands.layout import Block, Span, age, counted, entry, line, short, size
+from dbt.adapters.vcs.commands.revisions import MOST_NAMES
 from dbt.adapters.vcs.commands.runs import RunSummary, list_runs, runs_text
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import verb
@@ -21,6 +23,7 @@ from dbt.adapters.vcs.core.model import Commit, FunctionEntry, Snapshot, TableEn
 from dbt.adapters.vcs.core.origins.staleness import entries_of, stale_tables
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import each
+from dbt.adapters.vcs.workspace.run_branch import PREFIX as RUNS
 from dbt.adapters.vcs.workspace.run_branch import run_of
 
 if TYPE_CHECKING:
@@ -60,6 +63,8 @@ class RepositoryStatus:
         default_branch: The branch that others start from.
         branches: How many, without those of runs and waiting merges.
         tags: How many.
+        with_deleted: True if both numbers count names that were deleted, too: with more than
+            `MOST_NAMES` they come from a listing, and the names aren't read.
         branch: The branch that is shown.
         head: The commit that it points to; None if the branch doesn't exist yet.
         author: Who made that commit.
@@ -95,6 +100,7 @@ class RepositoryStatus:
     requires: tuple[str, ...] | None = None
     rules: tuple[str, ...] = ()
     hooks: tuple[str, ...] = ()
+    with_deleted: bool = False
 
 
 def read_status(
@@ -111,19 +117,17 @@ def read_status(
     def tell(error: DamagedError) -> None:
         damaged.append(str(error))
 
-    others = repository.branches(tell)
-    tags = len(repository.tags(tell))
+    there = _existing_names(repository, tell)
     merges = list_open_merges(repository, tell)
     # Damage is told in the report: a status must come out of a damaged repository, too.
     contents = _count_contents(repository, commit, tell) if commit else None
-    protection, told, hooks = _ruled(repository, found, branch, others, rules)
+    protection, told, hooks = _ruled(repository, found, branch, there.all_branches, rules)
     return RepositoryStatus(
         repository=repository.uri,
         default_branch=repository.default_branch,
-        branches=sum(
-            1 for other in others if run_of(other) is None and open_merge_of(other) is None
-        ),
-        tags=tags,
+        branches=there.branches,
+        tags=there.tags,
+        with_deleted=there.with_deleted,
         branch=branch,
         head=found.head if found else None,
         author=commit.author if commit else None,
@@ -140,11 +144,32 @@ def read_status(
     )
 
 
+class _Names(NamedTuple):
+    """The names of all branches, and what `RepositoryStatus` counts."""
+
+    all_branches: Sequence[str]
+    branches: int
+    tags: int
+    with_deleted: bool
+
+
+def _existing_names(repository: Repository, tell: Callable[[DamagedError], None]) -> _Names:
+    """Return the names that exist; if there are many, as a listing shows them."""
+    listed = repository.branch_names()
+    tags = repository.refs.count("tags")
+    if len(listed) + tags > MOST_NAMES:
+        own = sum(1 for name in listed if not name.startswith((RUNS, MERGES)))
+        return _Names(listed, own, tags, with_deleted=True)
+    found = repository.branches(tell, listed)
+    own = sum(1 for item in found if run_of(item) is None and open_merge_of(item) is None)
+    return _Names([item.name for item in found], own, len(repository.tags(tell)), False)
+
+
 def _ruled(
     repository: Repository,
     found: Branch | None,
     name: str,
-    others: Sequence[Branch],
+    names: Sequence[str],
     rules: Callable[[], Rules] | None,
 ) -> tuple[Protection | None, tuple[str, ...], tuple[str, ...]]:
     """Return a branch's protection, what is wrong with the rules, and the events of its hooks."""
@@ -156,7 +181,7 @@ def _ruled(
     except InputError as error:
         return protection, (str(error),), ()
     tree = entries_of(repository.tree(found.head)) if found else {}
-    vain = known.unmatched([each.name for each in others], [str(name) for name in tree])
+    vain = known.unmatched(names, [str(name) for name in tree])
     return known.protection_of(name) or protection, tuple(vain), known.hooks.events_of(name)
 
 
@@ -214,7 +239,8 @@ def _status_text(status: RepositoryStatus, now: datetime) -> Iterator[Block]:
     yield line(
         Span("            ", "heading"),
         f"{counted(status.branches, 'branch', 'branches')}, "
-        f"{counted(status.tags, 'tag')}, the default branch is {status.default_branch}",
+        f"{counted(status.tags, 'tag')}{' (with deleted ones)' if status.with_deleted else ''}, "
+        f"the default branch is {status.default_branch}",
     )
     if status.head is None or status.contents is None or status.committed_at is None:
         yield line(

@@ -11,9 +11,7 @@ import heapq
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
-from functools import reduce
 from itertools import chain, takewhile
-from operator import or_
 from typing import Final, Generic, TypeAlias, TypeVar
 
 from dbt.adapters.vcs.core.ids import CommitId
@@ -72,6 +70,26 @@ def is_ancestor(
         lambda found: age_of(found) >= age, ancestors([descendant], parents_of, age_of)
     )
     return any(found == node for found in above)
+
+
+def generations(starts: Iterable[N], parents_of: ParentsOf[N]) -> dict[N, int]:
+    """Return how far each ancestor of some nodes is from the first one: an age above its parents'.
+
+    For graphs whose nodes have no time that is later than their parents'. All of them are visited.
+    """
+    found: dict[N, int] = {}
+    stack = list(starts)
+    while stack:
+        node = stack[-1]
+        parents = [] if node in found else list(parents_of(node))
+        missing = [parent for parent in parents if parent not in found]
+        if missing:
+            stack += missing
+            continue
+        if node not in found:
+            found[node] = 1 + max((found[parent] for parent in parents), default=0)
+        stack.pop()
+    return found
 
 
 def merge_bases(left: N, right: N, parents_of: ParentsOf[N], age_of: AgeOf[N] = no_age) -> list[N]:
@@ -168,38 +186,84 @@ def all_merge_bases(nodes: Collection[N], parents_of: ParentsOf[N], age_of: AgeO
 
     Which of the nodes reach a node flows down to its parents. A node is a base of two that reach
     it if no single child is reached by both. The age of each must be above that of its parents.
+
+    Nodes that have met and went down one path since can't be told apart below: they count as one,
+    and as long as that one is in a single place, it needs no name. So n branches of a line take n
+    steps, and only merge commits give names, which are bits of a number.
     """
-    if len(nodes) < 2:
+    waiting = set(nodes)
+    if len(waiting) < 2:
         return set()
-    # A set of nodes is a number with a bit for each, so that a union costs one operation.
-    own = {node: 1 << number for number, node in enumerate(nodes)}
-    whole = (1 << len(own)) - 1
-    below: dict[N, set[int]] = {}
     found: set[N] = set()
     queue: _Queue[N] = _Queue(age_of)
-    for node in own:
+    for node in waiting:
         queue.push(node)
-    # Nodes whose reaching set one child has already are no bases, and neither are those below.
-    live = set(own)
+    sides: dict[N, _Sides] = {}
+    # Nodes that all reach through one child are no bases, and neither are those below.
+    live = set(waiting)
+    places = named = 0
     while live:
         node = queue.pop()
         live.discard(node)
-        sides = below.pop(node, set())
-        if node in own:
-            sides = sides | {own[node]}
-        reached = reduce(or_, sides)
-        # Two nodes meet here for the first time: none of the children had both.
-        if _parts(sides, reached):
+        here = sides.pop(node, None) or _Sides()
+        if node in waiting:
+            waiting.discard(node)
+            here.add(0, True)
+            places += 1
+        if here.has_base():
             found.add(node)
-        for parent in parents_of(node):
+        is_unnamed, bits = here.unnamed > 0, here.bits
+        # They have met, and count as one from here on.
+        places -= max(here.unnamed - 1, 0)
+        is_whole = not waiting and places == is_unnamed and bits == (1 << named) - 1
+        parents = list(parents_of(node))
+        if is_unnamed and len(parents) > 1:
+            # It is going to be in several places.
+            is_unnamed, bits = False, bits | 1 << named
+            places, named = places - 1, named + 1
+        for parent in parents:
             queue.push(parent)
-            below.setdefault(parent, set()).add(reached)
-            # All of them reach this child already, so nothing below it is a base.
-            if reached == whole:
-                live.discard(parent)
-            elif whole not in below[parent]:
-                live.add(parent)
+            below = sides.setdefault(parent, _Sides())
+            below.add(bits, is_unnamed)
+            below.is_settled |= is_whole
+            (live.discard if below.is_settled else live.add)(parent)
     return found
+
+
+class _Sides:
+    """What reaches a node, by the child that it comes through.
+
+    Attributes:
+        unnamed: How many came that are nowhere else; each is another one.
+        bits: The named ones, as bits.
+        is_settled: True if all nodes come through one child.
+    """
+
+    __slots__ = ("_each", "bits", "is_settled", "unnamed")
+
+    def __init__(self) -> None:
+        self.unnamed = 0
+        self.bits = 0
+        self.is_settled = False
+        self._each: set[tuple[int, bool]] = set()
+
+    def add(self, bits: int, is_unnamed: bool) -> None:
+        """Add what comes through one child."""
+        self.bits |= bits
+        self.unnamed += is_unnamed
+        if self.unnamed > 1:
+            # Two that are nowhere else meet here: no more has to be known.
+            self._each.clear()
+        else:
+            self._each.add((bits, is_unnamed))
+
+    def has_base(self) -> bool:
+        """Return whether two of them come through no child together."""
+        if self.unnamed > 1:
+            return True
+        # With the bit of the unnamed one before all others.
+        each = {bits << 1 | is_unnamed for bits, is_unnamed in self._each}
+        return _parts(each, self.bits << 1 | self.unnamed)
 
 
 def _paint_down(left: N, right: N, parents_of: ParentsOf[N], age_of: AgeOf[N]) -> list[N]:

@@ -247,7 +247,7 @@ class Repository(CommitGraph):
 
         It is one listing. Those of deleted branches are among them.
         """
-        return [name for name in self.refs.names("heads") if name.startswith(prefix)]
+        return self.refs.names("heads", prefix)
 
     def find_branch(self, name: str) -> Branch | None:
         """Return a branch, None if it doesn't exist."""

@@ -9,8 +9,7 @@ condemned. Whatever the order, one of them sees the other.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Collection, Mapping
-from itertools import combinations
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 from dbt.adapters.vcs.core.branches import ROOT, Names, snapshot_of
@@ -21,7 +20,7 @@ from dbt.adapters.vcs.core.errors import (
     RetryError,
     VcsError,
 )
-from dbt.adapters.vcs.core.graph import merge_bases
+from dbt.adapters.vcs.core.graph import all_merge_bases, generations
 from dbt.adapters.vcs.core.ids import (
     OBJECT_ID,
     CommitId,
@@ -360,8 +359,7 @@ def roots_of(repository: Repository, cutoff: Micros, named: NamedRoots | None = 
     whole |= repository.all_merge_bases(names.live)
     versions = set(names.versions)
     for lineage in _lineages(repository, names).values():
-        for one, other in combinations(sorted(lineage), 2):
-            versions.update(_version_bases(repository, one, other))
+        versions |= _version_bases(repository, lineage)
     return Roots(commits=commits | names.origins, whole=whole, versions=versions)
 
 
@@ -472,8 +470,8 @@ class _Found:
                     self.names.versions.add(snapshot_of(move))
                     self.names.origins.add(move.move.commit)
 
-    def _last(self, space: Space, names: Collection[str]) -> list[Ref]:
-        return self._repository.refs.read_all(space, self._on_damage, names)
+    def _last(self, space: Space, names: Collection[str]) -> Iterator[Ref]:
+        return self._repository.refs.read_each(space, self._on_damage, names)
 
     def _time(self, space: Space, ref: Ref) -> Micros:
         # A slow clock makes no move older than its file. A fast one only keeps more.
@@ -536,10 +534,23 @@ def _lineages(repository: Repository, names: NamedRoots) -> dict[TableId, set[Sn
 def _shown_versions(repository: Repository, names: NamedRoots) -> set[SnapshotId]:
     """Return the versions of tables that have names, or that commits with a name show."""
     read = repository.objects
-    shown = {version for id in names.live for version in versions_of(read, read.commit(id).tree)}
-    return shown | names.versions
+    # Many branches show one tree.
+    trees = {read.commit(id).tree for id in names.live}
+    return names.versions.union(*(versions_of(read, tree) for tree in trees))
 
 
-def _version_bases(repository: Repository, one: SnapshotId, other: SnapshotId) -> list[SnapshotId]:
-    read = repository.objects.snapshot
-    return merge_bases(one, other, lambda id: read(id).parents, lambda id: read(id).created_at)
+def _version_bases(repository: Repository, lineage: set[SnapshotId]) -> set[SnapshotId]:
+    """Return the merge bases of all pairs of some versions of a table."""
+    if len(lineage) < 2:
+        return set()
+
+    def parents_of(id: SnapshotId) -> tuple[SnapshotId, ...]:
+        # Marking follows every version, too, and stops at a damaged one or reports it.
+        try:
+            return repository.objects.snapshot(id).parents
+        except DamagedError:
+            return ()
+
+    # Not by their times: machines whose clocks differ make versions that are older than their
+    # parents.
+    return all_merge_bases(lineage, parents_of, generations(lineage, parents_of).__getitem__)

@@ -112,8 +112,10 @@ def needed(
     # Their trees and versions are marked by now, and only the files are left.
     for id in roots.whole:
         commit = marking.get(read.commit, id)
-        for relation, version in marking.shown(commit.tree) if commit else ():
-            marking.files(version, relation)
+        # Many commits have one tree.
+        if commit is not None and marking.is_first(f"files of {commit.tree}"):
+            for relation, version in marking.shown(commit.tree):
+                marking.files(version, relation)
     for version in roots.versions:
         marking.version(version)
         marking.files(version)
@@ -186,12 +188,12 @@ class _Marking:
     def tree(self, id: TreeId) -> None:
         """Mark a tree and what it shows."""
         # The empty tree is one object at both levels.
-        if not self._first(f"upper {id}"):
+        if not self.is_first(f"upper {id}"):
             return
         self.is_new("tree", id)
         tree = self.get(self._read.tree, id)
         for schema in tree.schemas.values() if tree else ():
-            if self._first(f"lower {schema.id}"):
+            if self.is_first(f"lower {schema.id}"):
                 self.is_new("tree", schema.id)
                 self._schema(schema.id)
 
@@ -225,7 +227,7 @@ class _Marking:
 
     def files(self, id: SnapshotId, relation: str = "") -> None:
         """Mark the files that hold a version's rows; `relation` shows it, if one is known."""
-        snapshot = self.get(self._read.snapshot, id) if self._first(f"files {id}") else None
+        snapshot = self.get(self._read.snapshot, id) if self.is_first(f"files {id}") else None
         if snapshot is None:
             return
         self.found.whole.update((id, snapshot.table), (ref.id for ref in snapshot.segments))
@@ -234,7 +236,7 @@ class _Marking:
         # A version that no kept commit shows is named by the relation of its table.
         owner = relation or self._relations.get(snapshot.table, "")
         for ref in snapshot.segments:
-            if self._first(f"segment {ref.id}"):
+            if self.is_first(f"segment {ref.id}"):
                 segment = self.get(self._read.segment, ref.id)
                 for path, file in (files_of(segment, owner) if segment else {}).items():
                     self.found.files.setdefault(path, file)
@@ -247,7 +249,8 @@ class _Marking:
             else:
                 self.is_new(entry.noun, entry.version)
 
-    def _first(self, key: str) -> bool:
+    def is_first(self, key: str) -> bool:
+        """Return whether this is asked for the first time."""
         if key in self._done:
             return False
         self._done.add(key)

@@ -20,6 +20,7 @@ import threading
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
+from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -39,6 +40,9 @@ Space: TypeAlias = str
 PURGE: Final = "purge"
 """The action of a move to the same history without some rows."""
 
+_AT_ONCE: Final = 1_000
+"""Refs that are read together."""
+
 # Factor of the gallop: short logs, the usual ones, take few probes.
 _STRIDE = 4
 
@@ -52,11 +56,10 @@ class Ref(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """The last move that this process has seen, and the bytes of its file."""
+    """The number of the last move that this process has seen, and the bytes of its file."""
 
     seq: int
-    move: RefMove
-    # Kept beside the parsed move: the next move carries the digest of these bytes.
+    # Not the move, which takes three times the memory. The next one carries their digest.
     data: bytes
 
 
@@ -84,8 +87,7 @@ class RefStore:
         Raises:
             DamagedError: The last moves are not those that were written, or one is missing.
         """
-        seen = self._last(space, name)
-        return None if seen is None else Ref(name, seen.seq, seen.move)
+        return self._last(space, name)
 
     def at(self, space: Space, name: str, seq: int) -> Ref:
         """Return one move; an earlier one than the last names what a purge replaced by its new id.
@@ -110,29 +112,40 @@ class RefStore:
             )
         return found
 
-    def check(self, space: Space, name: str) -> Iterator[str]:
-        """Yield what is wrong with a log, a sentence each, read from the first file to the last.
+    def check(self, space: Space, name: str | None = None) -> Iterator[str]:
+        """Yield what is wrong with the logs of a space, or with one, a sentence each, by name.
 
-        Nothing that this process remembers counts.
+        Each is read from the first file to the last. Nothing that this process remembers counts.
         """
+        top = f"refs/{space}/"
+        # One listing of all logs. It shows every stray file, where the bisection of a reader meets
+        # only some.
+        logs: dict[str, list[str]] = {}
+        for info in self._blobs.walk(top[:-1] if name is None else _folder(space, name)):
+            folder, is_inside, _ = info.path[len(top) :].partition("/")
+            if is_inside:
+                logs.setdefault(folder, []).append(info.path)
+        names = sorted(map(unquote, logs))
+        for problem in each(lambda name: self._problem(space, name, logs[quote(name)]), names):
+            if problem is not None:
+                yield problem
+
+    def _problem(self, space: Space, name: str, paths: list[str]) -> str | None:
         folder = _folder(space, name)
-        # A listing shows every stray file; the bisection of a reader meets only some.
-        names = sorted(info.path for info in self._blobs.walk(folder))
         before: tuple[str, bytes] | None = None
-        for number, path in enumerate(names, 1):
+        for number, path in enumerate(sorted(paths), 1):
             # Logs have no gaps, so the n-th file has to be move n.
             if path != _move(folder, number):
-                yield _broken_log(folder, number, path)
-                return
+                return _broken_log(folder, number, path)
             try:
                 data = self._blobs.get(path)
                 move = _move_of(opened(data, path), name, path)
                 if before is not None:
                     check_follows(move, path, before[1], before[0], self._forwards.latest)
             except (DamagedError, NotFoundError) as error:
-                yield str(error)
-                return
+                return str(error)
             before = path, data
+        return None
 
     def before(self, space: Space, name: str, moment: Micros) -> Ref | None:
         """Return the last move made at a moment or before it; None if there is none.
@@ -179,7 +192,7 @@ class RefStore:
             created = created or self._blobs.get(path) == data
         if not created:
             return None
-        self._remember(space, move.name, _Seen(after + 1, new, data))
+        self._remember(space, move.name, _Seen(after + 1, data))
         return new
 
     def created(self, space: Space, ref: Ref) -> Ref:
@@ -217,7 +230,16 @@ class RefStore:
         on_damage: Callable[[DamagedError], None] | None = None,
         names: Iterable[str] | None = None,
     ) -> list[Ref]:
-        """Return the last move of every ref that ever existed, sorted by name.
+        """Return the last move of every ref that ever existed, as `read_each` yields them."""
+        return list(self.read_each(space, on_damage, names))
+
+    def read_each(
+        self,
+        space: Space,
+        on_damage: Callable[[DamagedError], None] | None = None,
+        names: Iterable[str] | None = None,
+    ) -> Iterator[Ref]:
+        """Yield the last move of every ref that ever existed, sorted by name.
 
         With `on_damage`, refs whose log is damaged are reported to it and skipped. With `names`,
         these refs are read, and nothing is listed.
@@ -233,15 +255,16 @@ class RefStore:
             except DamagedError as error:
                 return error
 
-        found: list[Ref] = []
-        for ref in each(read, self.names(space) if names is None else sorted(names)):
-            if isinstance(ref, DamagedError):
-                if on_damage is None:
-                    raise ref
-                on_damage(ref)
-            elif ref is not None:
-                found.append(ref)
-        return found
+        reader = iter(self.names(space) if names is None else sorted(names))
+        # In lots: whoever wants little of each of many refs needs little memory.
+        while some := list(islice(reader, _AT_ONCE)):
+            for ref in each(read, some):
+                if isinstance(ref, DamagedError):
+                    if on_damage is None:
+                        raise ref
+                    on_damage(ref)
+                elif ref is not None:
+                    yield ref
 
     def spaces(self, above: Space) -> list[Space]:
         """Return the spaces two levels below one, sorted: one for each relation."""
@@ -252,12 +275,19 @@ class RefStore:
             for identifier in self._blobs.folders(f"refs/{above}/{schema}")
         ]
 
-    def names(self, space: Space) -> list[str]:
+    def names(self, space: Space, prefix: str = "") -> list[str]:
         """Return the names of all refs that ever existed, sorted, including deleted ones.
 
-        This may include one whose creation was not finished: it has no move yet.
+        With a prefix, those that begin so. This may include one whose creation was not finished:
+        it has no move yet.
         """
-        return sorted(unquote(folder) for folder in self._blobs.folders(f"refs/{space}"))
+        folders = self._blobs.folders(f"refs/{space}")
+        if prefix:
+            # Before they are unquoted, which takes longer than the listing. With a letter behind
+            # it, since dots by themselves are escaped, as are names that consist of them.
+            starts = quote(f"{prefix}x")[:-1], quote(".")
+            folders = [folder for folder in folders if folder.startswith(starts)]
+        return sorted(name for name in map(unquote, folders) if name.startswith(prefix))
 
     def count(self, space: Space) -> int:
         """Return how many refs ever existed, as `names` lists them."""
@@ -287,13 +317,14 @@ class RefStore:
                 f"failed too: {second} Read the branch before trying again."
             ) from error
 
-    def _last(self, space: Space, name: str) -> _Seen | None:
+    def _last(self, space: Space, name: str) -> Ref | None:
         """Return the last move, looked for from the one that this process knows."""
         known = self._remembered(space, name)
         start = known.seq if known else 0
         last = self._end(_folder(space, name), start)
         if known is not None and last == start:
-            return known
+            # Its digest was checked before it was remembered.
+            return Ref(name, last, decode_record(RefMove, known.data, _path(space, name, last)))
         if last == 0:
             return None
         move, data = self._opened(space, name, last)
@@ -303,9 +334,8 @@ class RefStore:
             before = known.data if known and is_next else self._bytes_of(space, name, last - 1)
             paths = _path(space, name, last), _path(space, name, last - 1)
             check_follows(move, paths[0], before, paths[1], self._forwards.latest)
-        seen = _Seen(last, move, data)
-        self._remember(space, name, seen)
-        return seen
+        self._remember(space, name, _Seen(last, data))
+        return Ref(name, last, move)
 
     def _end(self, folder: str, known: int) -> int:
         """Return the number of the last move, at or after a known one.

@@ -133,6 +133,7 @@ def test_every_tool_says_that_it_only_reads(tables: Tables) -> None:
     for tool in tools:
         assert tool.annotations.read_only_hint and not tool.annotations.destructive_hint
         assert tool.description and "\n" not in tool.description
+        assert tool.input_schema["additionalProperties"] is False
 
 
 def test_answers_have_limits(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,6 +173,36 @@ def test_a_mistake_is_told_as_the_commands_tell_it(
     result = ask(tool, **given)
     assert result.is_error and text in said(result)
     assert "Traceback" not in said(result)
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "text"),
+    [
+        # It would be answered for the profile's branch.
+        (
+            "tables",
+            {"revision": "dev"},
+            "tables has no argument 'revision'. It takes at, part, limit.",
+        ),
+        (
+            "rows",
+            {"table": "shop.orders", "Column": ["id"]},
+            "rows has no argument 'Column'. It takes table, at, columns, where, limit. "
+            "Did you mean columns?",
+        ),
+        (
+            "review",
+            {"revision": "main...dev"},
+            "review has no argument 'revision'. It takes revisions, limit. Did you mean "
+            "revisions?",
+        ),
+    ],
+)
+def test_an_argument_that_a_tool_does_not_have_is_refused(
+    ask: Ask, tool: str, given: dict[str, Any], text: str
+) -> None:
+    result = ask(tool, **given)
+    assert result.is_error and said(result) == text
 
 
 def test_a_server_that_runs_sees_what_others_do_meanwhile(warehouse: Warehouse) -> None:

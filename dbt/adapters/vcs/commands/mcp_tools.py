@@ -8,11 +8,14 @@ import threading
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import Annotated, Any, Final, TypeAlias
 
 import click
 import msgspec
 from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field
 
@@ -60,11 +63,11 @@ At: TypeAlias = Annotated[
 
 def mcp_server(settings: Settings, repository: Repository) -> MCPServer[Any]:
     """Return a server whose tools read the repository, one call after another."""
-    server: MCPServer[Any] = MCPServer("dbt-vcs", version=version, instructions=_ABOUT)
     tools = McpTools(settings, repository)
     hints = ToolAnnotations(
         read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
     )
+    made: list[Tool] = []
     for tool in (
         tools.status,
         tools.branches,
@@ -75,8 +78,30 @@ def mcp_server(settings: Settings, repository: Repository) -> MCPServer[Any]:
         tools.rows,
     ):
         about = " ".join(inspect.cleandoc(tool.__doc__ or "").split())
-        server.add_tool(tool, description=about, annotations=hints)
-    return server
+        made.append(_ExactTool.from_function(tool, description=about, annotations=hints))
+        made[-1].parameters["additionalProperties"] = False
+    return MCPServer("dbt-vcs", version=version, instructions=_ABOUT, tools=made)
+
+
+class _ExactTool(Tool):
+    """A tool that refuses arguments that it doesn't have, where the library ignores them."""
+
+    async def run(self, arguments: dict[str, Any], *given: Any, **named: Any) -> Any:
+        """Run the tool; see `Tool.run`.
+
+        Raises:
+            ToolError: There is no such argument, or what the library refuses.
+        """
+        known = list(self.parameters["properties"])
+        for name in arguments:
+            if name not in known:
+                # Or `tables` of a revision would be those of the profile's branch.
+                near = get_close_matches(name.lower(), known, n=1)
+                meant = f" Did you mean {near[0]}?" if near else ""
+                raise ToolError(
+                    f"{self.name} has no argument {name!r}. It takes {', '.join(known)}.{meant}"
+                )
+        return await super().run(arguments, *given, **named)
 
 
 class McpTools:

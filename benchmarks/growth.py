@@ -47,10 +47,11 @@ DIMENSIONS = (
     Dimension(
         "tables",
         "number of tables",
-        (10, 100, 1_000, 5_000),
+        (10, 100, 1_000, 10_000, 100_000, 1_000_000),
         lambda size: Shape(tables=size),
         {
             "list the tables": op.tables,
+            "diff of one table": op.diff_one_table,
             "log of 20 commits": op.log,
             "merge base": op.merge_base_far,
             "publish one table": op.publish,

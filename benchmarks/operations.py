@@ -268,10 +268,25 @@ def tables(site: Site) -> Trial:
 
     def work() -> None:
         repository = site.repository()
-        found[:] = [len(repository.tree(repository.branch("main").head).relations(SCHEMA))]
+        shown = repository.tree(repository.branch("main").head).relations(SCHEMA)
+        found[:] = [sum(1 for _ in shown.items())]
 
     expected = len(site.helper().tree(head(site, "main")).relations(SCHEMA))
     return Trial(work, lambda: found == [expected])
+
+
+def diff_one_table(site: Site) -> Trial:
+    """Find the one table that a branch changed."""
+    name = site.new_branch()
+    touch(site.helper(), name, SMALL)
+    found: list[RelationName] = []
+
+    def work() -> None:
+        repository = site.repository()
+        ends = (repository.branch(each).head for each in ("main", name))
+        found[:] = [change.name for change in repository.diff(*ends).relations]
+
+    return Trial(work, lambda: found == [SMALL])
 
 
 def branches(site: Site) -> Trial:

@@ -44,6 +44,8 @@ COLUMNS = Schema.of(
         Field(id="", name="note", type="string"),
     ]
 )
+OWN_VERSIONS = 5_000
+"""Tables with a version of their own; further ones are clones, so that a million fit on a disk."""
 _DAY = 24 * 3_600 * 1_000_000
 
 
@@ -77,7 +79,11 @@ def make_repository(folder: Path, shape: Shape) -> None:
     blobs = open_blobs(str(folder), {"fsync": "false"})
     repository = Repository.create(blobs, author=AUTHOR, clock=lambda: Micros(next(ticks)))
     names = [RelationName(SCHEMA, f"table_{number}") for number in range(shape.tables)]
-    entries = {name: new_table(repository, shape.blocks if name == LARGE else 1) for name in names}
+    own = [
+        new_table(repository, shape.blocks if name == LARGE else 1)
+        for name in names[:OWN_VERSIONS]
+    ]
+    entries = {name: own[number % OWN_VERSIONS] for number, name in enumerate(names)}
     first = put(repository, "main", entries)
     repository.create_tag("first", first, author=AUTHOR)
     repository.create_branch("old", first, author=AUTHOR)

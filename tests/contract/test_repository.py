@@ -79,15 +79,15 @@ def test_a_location_without_a_header_is_no_repository(blobs: Blobs) -> None:
 def test_a_newer_format_names_both_versions(blobs: Blobs) -> None:
     blobs.create("vcs.json", b'{"format": 7, "id": {"changed": "shape"}}')
     for enter in (Repository.open, lambda b: Repository.create(b, author="ann")):
-        with pytest.raises(FormatError, match=r"version 7.*up to version 2.*[Uu]pgrade"):
+        with pytest.raises(FormatError, match=r"version 7.*up to version 3.*[Uu]pgrade"):
             enter(blobs)
 
 
 @pytest.mark.parametrize(
     ("change", "found"),
     [
-        ({"format": 0}, "format version 0; expected 1 to 2"),
-        ({"format": -1}, "format version -1; expected 1 to 2"),
+        ({"format": 0}, "format version 0; expected 1 to 3"),
+        ({"format": -1}, "format version -1; expected 1 to 3"),
         ({"features": ["trees by hash"]}, "needs trees by hash, which this dbt-vcs does not know"),
     ],
 )

@@ -1,7 +1,9 @@
 """Diff and merge of random trees, against an oracle on plain dicts."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from unittest.mock import patch
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +17,7 @@ from dbt.adapters.vcs.core.model import (
     Tree,
     ViewEntry,
 )
+from dbt.adapters.vcs.core.store import relations as schema_relations
 from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.tree_changes import (
@@ -29,7 +32,7 @@ from dbt.adapters.vcs.core.tree_changes import (
 Plain = dict[str, tuple[SchemaInfo, dict[str, Entry]]]
 
 SCHEMAS = ("s", "t")
-TABLES = ("a", "b", "c")
+TABLES = tuple("abcdefgh")
 ENTRIES: tuple[Entry, ...] = (
     TableEntry(snapshot=SnapshotId("1" * 64)),
     TableEntry(snapshot=SnapshotId("2" * 64)),
@@ -40,6 +43,14 @@ INFOS = (SchemaInfo(), SchemaInfo("comment"), SchemaInfo(None, {"k": "v"}))
 
 relations = st.dictionaries(st.sampled_from(TABLES), st.sampled_from(ENTRIES))
 plains = st.dictionaries(st.sampled_from(SCHEMAS), st.tuples(st.sampled_from(INFOS), relations))
+
+
+@pytest.fixture(scope="module", params=[(1_000, 7), (2, 1)], ids=["whole", "pieces"], autouse=True)
+def sizes(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Hold each law for schemas that are one object, and for such as are cut into pieces."""
+    whole, bits = request.param
+    with patch.multiple(schema_relations, WHOLE=whole, BITS=bits):
+        yield
 
 
 class World:
@@ -70,14 +81,14 @@ class World:
         return {
             schema: (
                 SchemaInfo(ref.comment, ref.properties),
-                dict(self.objects.schema_tree(ref.id).relations),
+                dict(self.objects.relations(ref.id).items()),
             )
             for schema, ref in self.objects.tree(id).schemas.items()
         }
 
     def merge(self, base: Plain, ours: Plain, theirs: Plain) -> TreeMerge:
         trees = (self.tree(base), self.tree(ours), self.tree(theirs))
-        return merge_trees(*trees, self.objects.schema_tree)
+        return merge_trees(*trees, self.objects.relations)
 
     def applied(self, ours: Plain, merge: TreeMerge) -> Plain:
         changes = TreeChanges(relations=merge.relations, schemas=merge.schemas)
@@ -174,13 +185,13 @@ def test_sides_swapped_conflict_and_merge_alike(base: Plain, ours: Plain, theirs
 @given(plains, plains)
 def test_applying_a_diff_gives_the_other_tree(old: Plain, new: Plain) -> None:
     world = World()
-    diff = diff_trees(world.tree(old), world.tree(new), world.objects.schema_tree)
+    diff = diff_trees(world.tree(old), world.tree(new), world.objects.relations)
     changes = TreeChanges(
         relations={change.name: change.new for change in diff.relations},
         schemas={change.name: change.new for change in diff.schemas},
     )
     assert edit_tree(world.objects, world.id(old), changes) == world.id(new)
-    back = diff_trees(world.tree(new), world.tree(old), world.objects.schema_tree)
+    back = diff_trees(world.tree(new), world.tree(old), world.objects.relations)
     assert [(c.name, c.new, c.old) for c in back.relations] == [
         (c.name, c.old, c.new) for c in diff.relations
     ]

@@ -6,6 +6,7 @@ import re
 import zipfile
 from pathlib import Path
 
+import msgspec
 import pytest
 from click.testing import CliRunner
 
@@ -25,23 +26,29 @@ from dbt.adapters.vcs.core.errors import FormatError
 from dbt.adapters.vcs.core.ids import Micros, TableId, TreeId
 from dbt.adapters.vcs.core.model import (
     Commit,
+    Entry,
     Function,
     RefMove,
+    RelationName,
     Schema,
     SchemaTree,
     Segment,
     Snapshot,
     Tree,
     View,
+    ViewEntry,
 )
 from dbt.adapters.vcs.core.model.snapshot import MAX_BLOCKS
+from dbt.adapters.vcs.core.model.tree import TreePiece, Value
 from dbt.adapters.vcs.core.origins.results import MAX_ANSWER, Result
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.core.store.branch_names import MAX_LENGTH, MAX_QUOTED, quote
 from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.core.store.objects import Condemned, CondemnedLists, ObjectStore, object_path
-from dbt.adapters.vcs.core.store.opening import FORMAT_VERSION, Header
+from dbt.adapters.vcs.core.store.opening import ADDED, CONDEMNED, FORMAT_VERSION, Header
+from dbt.adapters.vcs.core.store.relations import BITS, WHOLE
+from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges
 
 PAGE = (Path(__file__).parents[3] / "docs" / "format.md").read_text(encoding="utf-8")
 EXAMPLES = dict(re.findall(r"```(?:json|text) ([^\n]+)\n(.*?)\n```", PAGE, re.DOTALL))
@@ -105,13 +112,16 @@ def test_a_repository_of_each_format_is_read_written_and_upgraded(
     assert shown == {"main": {"two", "new"}, "feature": {"two", "three"}}
     if version < FORMAT_VERSION:
         before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-        with pytest.raises(FormatError, match="run: dbt-vcs upgrade"):
-            collect(repository, author="gc")
+        if version < CONDEMNED:
+            with pytest.raises(FormatError, match="run: dbt-vcs upgrade"):
+                collect(repository, author="gc")
         told = CliRunner().invoke(main, ["-r", str(tmp_path), "upgrade", "--dry-run"]).output
         assert before == {path: path.read_bytes() for path in before}
         done = CliRunner().invoke(main, ["-r", str(tmp_path), "upgrade"]).output
         assert done == told.replace("would get", "has got")
-        assert "writes down the names" in " ".join(done.split())
+        words = " ".join(done.split())
+        for number, texts in ADDED.items():
+            assert all((text in words) == (number > version) for text in texts)
         assert [p.name for p in before if p.read_bytes() != before[p]] == ["vcs.json"]
         repository = opened(tmp_path)
     assert repository.header.format == FORMAT_VERSION
@@ -119,6 +129,45 @@ def test_a_repository_of_each_format_is_read_written_and_upgraded(
     assert check_repository(repository, data=DataCheck()).problems == ()
     again = CliRunner().invoke(main, ["-r", str(tmp_path), "upgrade"]).output
     assert again == f"{tmp_path} has the newest format, {FORMAT_VERSION}.\n"
+
+
+def test_a_repository_of_an_older_format_keeps_a_schema_in_one_object(tmp_path: Path) -> None:
+    with zipfile.ZipFile(Path(__file__).parent / "formats" / "2.zip") as stored:
+        stored.extractall(tmp_path)
+    assert wide_schema(opened(tmp_path)).level == 0
+    CliRunner().invoke(main, ["-r", str(tmp_path), "upgrade"], catch_exceptions=False)
+    assert wide_schema(opened(tmp_path)).level == 1
+
+
+def wide_schema(repository: Repository) -> SchemaTree:
+    """Return the top of a schema of many views, made on `main` now."""
+    before = repository.tree(repository.branch("main").head)
+    view = next(
+        entry
+        for schema in before.schemas()
+        for entry in before.relations(schema).values()
+        if isinstance(entry, ViewEntry)
+    )
+    views = {RelationName("wide", f"v_{n}"): view for n in range(1_100)}
+    tree = repository.edit(before.id, TreeChanges(schemas={"wide": SchemaInfo()}, relations=views))
+    top = repository.objects.schema_tree(repository.objects.tree(tree).schemas["wide"].id)
+    assert dict(
+        repository.objects.relations(repository.objects.tree(tree).schemas["wide"].id)
+    ) == {name.identifier: entry for name, entry in views.items()}
+    return top
+
+
+class SchemaBefore(Value, frozen=True, kw_only=True):
+    """What a schema's tree was before pieces."""
+
+    relations: dict[str, Entry]
+
+
+def test_a_reader_from_before_pieces_stops_at_them() -> None:
+    piece = TreePiece(first="a", id=TreeId("1" * 64), relations=1)
+    _, data = encode(SchemaTree(relations=(piece,), level=1))
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.json.decode(data, type=SchemaBefore)
 
 
 def opened(folder: Path) -> Repository:
@@ -147,10 +196,11 @@ def test_names_are_quoted_as_written_there() -> None:
 
 
 def test_the_numbers_on_the_page_are_those_in_the_code() -> None:
-    for number in (COMPRESS_ABOVE, MAX_ANSWER, MAX_BLOCKS):
+    for number in (COMPRESS_ABOVE, MAX_ANSWER, MAX_BLOCKS, WHOLE):
         assert f"{number:,}" in PAGE
     for number in (MAX_LENGTH, MAX_QUOTED):
         assert str(number) in PAGE
+    assert f"begins with {BITS} zero bits" in PAGE
     assert f"Version {FORMAT_VERSION}." in PAGE
 
 

@@ -39,6 +39,7 @@ from dbt.adapters.vcs.core.model.tree import Value
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.store.refs import Ref
+from dbt.adapters.vcs.core.store.relations import pieces_and_entries
 
 CONFLICTS: Final = "conflicts"
 """The operation of versions that hold the rows of a merge that waits."""
@@ -262,7 +263,7 @@ def _shown_entries(
         (schema, ref.id) for tree in trees for schema, ref in objects.tree(tree).schemas.items()
     )
     for schema, id in schemas:
-        for identifier, entry in objects.schema_tree(id).relations.items():
+        for identifier, entry in objects.relations(id).items():
             yield RelationName(schema, identifier), entry
 
 
@@ -400,13 +401,18 @@ class History:
     def _schema(self, id: TreeId) -> TreeId:
         if id not in self.trees:
             old = self.objects.schema_tree(id)
+            pieces, entries = pieces_and_entries(old)
             relations = {
                 name: TableEntry(snapshot=self._snapshot(entry.snapshot))
                 if isinstance(entry, TableEntry)
                 else entry
-                for name, entry in old.relations.items()
+                for name, entry in entries.items()
             }
-            new = SchemaTree(relations=relations)
+            # Names stay, so it is cut where it was.
+            below = tuple(
+                msgspec.structs.replace(piece, id=self._schema(piece.id)) for piece in pieces
+            )
+            new = SchemaTree(relations=below or relations, level=old.level)
             self.trees[id] = id if new == old else TreeId(self.put(new))
         return self.trees[id]
 

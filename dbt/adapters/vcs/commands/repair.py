@@ -273,12 +273,12 @@ def _broken_parts(objects: ObjectStore, commit: CommitId, look_at: FileLook) -> 
     relations: list[tuple[RelationName, Entry]] = []
     for name, ref in sorted(tree.schemas.items()):
         try:
-            schema = objects.schema_tree(ref.id)
+            shown = list(objects.relations(ref.id).items())
         except DamagedError as error:
             # The others are looked at all the same: each damage is to be listed.
             found.append(Broken(None, f"The schema {name} can't be read. {error}"))
             continue
-        relations += ((RelationName(name, each), at) for each, at in schema.relations.items())
+        relations += ((RelationName(name, each), at) for each, at in shown)
 
     def look(item: tuple[RelationName, Entry]) -> Broken | None:
         wrong = _what_is_wrong(objects, item[1], look_at)

@@ -154,7 +154,7 @@ def changes_to(
     """Return how a tree differs from what a commit shows."""
     objects = repository.objects
     old, new = objects.tree(objects.commit(before).tree), objects.tree(tree)
-    found = diff_trees(old, new, objects.schema_tree)
+    found = diff_trees(old, new, objects.relations)
     return summarize(repository, found.schemas, found.relations)
 
 

@@ -198,8 +198,8 @@ def _count_contents(
     """Count the contents of a commit; damaged tables are reported, and have no rows."""
     objects = repository.objects
     refs = objects.tree(commit.tree).schemas.values()
-    schemas = each(lambda ref: objects.schema_tree(ref.id), refs)
-    entries = [entry for schema in schemas for entry in schema.relations.values()]
+    schemas = each(lambda ref: objects.relations(ref.id), refs)
+    entries = [entry for schema in schemas for entry in schema.values()]
     ids = [entry.snapshot for entry in entries if isinstance(entry, TableEntry)]
 
     def read(id: SnapshotId) -> Snapshot | None:

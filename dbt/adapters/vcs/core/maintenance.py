@@ -50,13 +50,14 @@ from dbt.adapters.vcs.core.ids import (
     TreeId,
     datetime_of,
 )
-from dbt.adapters.vcs.core.model import Forwarding, Segment, Snapshot, TableEntry
+from dbt.adapters.vcs.core.model import Forwarding, Segment, Snapshot, TableEntry, Tree
 from dbt.adapters.vcs.core.plan.collect import files_of, missing_file, newly_named
 from dbt.adapters.vcs.core.store.blobs import Blobs, each
 from dbt.adapters.vcs.core.store.lease import Lease, seems_running
 from dbt.adapters.vcs.core.store.log_repair import ASIDE
 from dbt.adapters.vcs.core.store.objects import ObjectStore, has_object, next_name, object_path
 from dbt.adapters.vcs.core.store.refs import PURGE, Forwards, Ref, RefStore, Space
+from dbt.adapters.vcs.core.store.relations import added_pieces
 from dbt.adapters.vcs.core.tree_changes import diff_trees
 
 PINS: Final = "pins"
@@ -471,8 +472,8 @@ class Maintenance:
     def _check_tree(self, old: TreeId, new: TreeId) -> None:
         objects = self._objects
         before, after = objects.tree(old), objects.tree(new)
-        self._require("tree", [new, *(ref.id for ref in after.schemas.values())])
-        changed = diff_trees(before, after, objects.schema_tree).relations
+        self._require("tree", [new, *_new_pieces(objects, before, after)])
+        changed = diff_trees(before, after, objects.relations).relations
         entries = (change.new for change in changed)
         versions = [entry.snapshot for entry in entries if isinstance(entry, TableEntry)]
         self._require("snapshot", versions)
@@ -561,6 +562,15 @@ def _newest_first(ids: Iterable[str], when: Callable[..., int]) -> list[str]:
         with suppress(DamagedError):
             found.append((when(id), id))
     return [id for _, id in sorted(found, reverse=True)]
+
+
+def _new_pieces(objects: ObjectStore, before: Tree, after: Tree) -> Iterator[TreeId]:
+    """Yield the ids of the nodes of the schemas' trees that only the later one has."""
+    for name, ref in after.schemas.items():
+        old = before.schemas.get(name)
+        if old is None or old.id != ref.id:
+            known = objects.relations(None if old is None else old.id)
+            yield from added_pieces(known, objects.relations(ref.id))
 
 
 def _replaced_error(what: str) -> ReplacedError:

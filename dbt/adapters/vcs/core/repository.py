@@ -29,8 +29,9 @@ from dbt.adapters.vcs.core.resolver import Range, Resolver
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.store.opening import (
-    FORMAT_VERSION,
+    CONDEMNED,
     HEADER_PATH,
+    IN_PIECES,
     Header,
     check_vacant,
     new_header,
@@ -216,15 +217,15 @@ class Repository(CommitGraph):
         return cls(blobs, read_header(blobs), clock)
 
     def check_upgraded(self, verb: str) -> None:
-        """Check that the repository has the newest format, before files of it are deleted.
+        """Check that the repository has a format that is safe to collect.
 
         Raises:
             FormatError: It has an older one, whose writers don't see what is being deleted.
         """
         # Decision 41: writers of older formats don't read the lists of condemned names.
-        if self.header.format < FORMAT_VERSION:
+        if self.header.format < CONDEMNED:
             raise FormatError(
-                f"{verb} needs format {FORMAT_VERSION}, and the repository {self.uri} has format "
+                f"{verb} needs format {CONDEMNED}, and the repository {self.uri} has format "
                 f"{self.header.format}: the versions of dbt-vcs that write it don't see what is "
                 "about to be deleted. Nothing was changed. When none of them is in use any more, "
                 "run: dbt-vcs upgrade"
@@ -447,7 +448,7 @@ class Repository(CommitGraph):
     def diff(self, old: CommitId, new: CommitId) -> TreeDiff:
         """Return the relations and schemas that differ between two commits."""
         before, after = (self.objects.tree(self.objects.commit(id).tree) for id in (old, new))
-        return diff_trees(before, after, self.objects.schema_tree)
+        return diff_trees(before, after, self.objects.relations)
 
     def edit(self, base: TreeId, changes: TreeChanges) -> TreeId:
         """Apply changes to a tree and store the result.
@@ -456,7 +457,7 @@ class Repository(CommitGraph):
             InputError: Spark's catalog does not accept a name; nothing was written.
             NotFoundError: A relation is put into a schema that doesn't exist.
         """
-        return edit_tree(self.objects, base, changes)
+        return edit_tree(self.objects, base, changes, in_pieces=self.header.format >= IN_PIECES)
 
     def land(self, proposal: Proposal) -> Landed:
         """Put a tree that was made from another one's on a branch, as one commit.
@@ -517,13 +518,13 @@ class Repository(CommitGraph):
         if proposal.tree == base:
             return ours
         read = self.objects.tree
-        merge = merge_trees(read(base), read(ours), read(proposal.tree), self.objects.schema_tree)
+        merge = merge_trees(read(base), read(ours), read(proposal.tree), self.objects.relations)
         if merge.conflicts or merge.schema_conflicts:
             raise TreeConflictError(
                 _conflict_message(branch.name, merge), head=branch.head, merge=merge
             )
         changes = TreeChanges(relations=merge.relations, schemas=merge.schemas)
-        return edit_tree(self.objects, ours, changes)
+        return self.edit(ours, changes)
 
     def _new_parents(self, proposal: Proposal, branch: Branch) -> tuple[CommitId, ...]:
         """Return the further parents that are not yet ancestors of the head."""

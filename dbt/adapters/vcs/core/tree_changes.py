@@ -22,12 +22,13 @@ from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import TreeId
-from dbt.adapters.vcs.core.model import Absent, Entry, RelationName, SchemaRef, SchemaTree, Tree
+from dbt.adapters.vcs.core.model import Absent, Entry, RelationName, SchemaRef, Tree
 from dbt.adapters.vcs.core.model.tree import AbsentType
 from dbt.adapters.vcs.core.store.branch_names import quoted, unseen
 from dbt.adapters.vcs.core.store.objects import ObjectStore
+from dbt.adapters.vcs.core.store.relations import SchemaRelations, differences, edit_relations
 
-LoadSchema: TypeAlias = Callable[[TreeId], SchemaTree]
+LoadSchema: TypeAlias = Callable[[TreeId | None], SchemaRelations]
 
 T = TypeVar("T")
 
@@ -95,7 +96,7 @@ def info_of(ref: SchemaRef | AbsentType) -> SchemaInfo | AbsentType:
 
 
 def diff_trees(old: Tree, new: Tree, load: LoadSchema) -> TreeDiff:
-    """Return the changes from one tree to another; schemas with equal ids are not loaded."""
+    """Return the changes from one tree to another; what both share is not loaded."""
     names = sorted(old.schemas.keys() | new.schemas.keys())
     schemas = []
     relations: list[Change] = []
@@ -129,21 +130,22 @@ def merge_trees(base: Tree, ours: Tree, theirs: Tree, load: LoadSchema) -> TreeM
 
 
 def _merge_schema(schema: str, refs: Sides[SchemaRef], load: LoadSchema) -> TreeMerge:
-    loaded = [_relations(ref, load) for ref in (refs.base, refs.ours, refs.theirs)]
+    base, ours, theirs = (_relations(ref, load) for ref in (refs.base, refs.ours, refs.theirs))
     relations: dict[RelationName, Entry | AbsentType] = {}
     conflicts: dict[RelationName, Sides[Entry]] = {}
+    by_ours = {item.identifier: item.new for item in differences(base, ours)}
     # What will be in the schema. It isn't dropped with relations that the other side added.
-    left = set(loaded[1])
+    left = len(ours)
     # If theirs equals base, ours is kept: most of a large schema needs no look.
-    for identifier in _differing(loaded[0], loaded[2]):
+    for identifier, old, new in differences(base, theirs):
         name = RelationName(schema, identifier)
-        entries: Sides[Entry] = Sides(*(known.get(identifier, Absent) for known in loaded))
+        entries: Sides[Entry] = Sides(old, by_ours.get(identifier, old), new)
         chosen = _chosen_entry(entries)
         if chosen is None:
             conflicts[name] = entries
         elif chosen != entries.ours:
             relations[name] = chosen
-            (left.discard if chosen is Absent else left.add)(identifier)
+            left += (chosen is not Absent) - (entries.ours is not Absent)
     infos = Sides(info_of(refs.base), info_of(refs.ours), info_of(refs.theirs))
     info = _chosen_entry(infos)
     # One side dropped the schema, and the other one has relations in it.
@@ -164,8 +166,8 @@ def _chosen_entry(triple: Sides[T]) -> T | AbsentType | None:
     return triple.theirs if triple.ours == triple.base else None
 
 
-def _relations(ref: SchemaRef | AbsentType, load: LoadSchema) -> dict[str, Entry]:
-    return load(ref.id).relations if isinstance(ref, SchemaRef) else {}
+def _relations(ref: SchemaRef | AbsentType, load: LoadSchema) -> SchemaRelations:
+    return load(ref.id if isinstance(ref, SchemaRef) else None)
 
 
 def _changed_relations(
@@ -173,16 +175,8 @@ def _changed_relations(
 ) -> Iterator[Change]:
     if isinstance(old, SchemaRef) and isinstance(new, SchemaRef) and old.id == new.id:
         return
-    before, after = _relations(old, load), _relations(new, load)
-    for identifier in _differing(before, after):
-        pair = before.get(identifier, Absent), after.get(identifier, Absent)
-        yield Change(RelationName(schema, identifier), *pair)
-
-
-def _differing(one: Mapping[str, Entry], other: Mapping[str, Entry]) -> list[str]:
-    """Return the names whose entries differ, sorted."""
-    changed = {name for name, entry in one.items() if other.get(name) != entry}
-    return sorted(changed | (other.keys() - one.keys()))
+    for item in differences(_relations(old, load), _relations(new, load)):
+        yield Change(RelationName(schema, item.identifier), item.old, item.new)
 
 
 MAX_NAME_LENGTH: Final = 255
@@ -236,23 +230,23 @@ class TreeReader:
             )
         return found
 
-    def relations(self, schema: str) -> dict[str, Entry]:
+    def relations(self, schema: str) -> SchemaRelations:
         """Return a schema's relations by identifier; empty if there is no such schema."""
         ref = self._tree.schemas.get(schema)
-        return {} if ref is None else dict(self._objects.schema_tree(ref.id).relations)
+        return self._objects.relations(None if ref is None else ref.id)
 
     def entry(self, name: RelationName) -> Entry | None:
         """Return the entry with a name, None if there is none."""
-        ref = self._tree.schemas.get(name.schema)
-        if ref is None:
-            return None
-        return self._objects.schema_tree(ref.id).relations.get(name.identifier)
+        return self.relations(name.schema).get(name.identifier)
 
 
-def edit_tree(objects: ObjectStore, base: TreeId, changes: TreeChanges) -> TreeId:
+def edit_tree(
+    objects: ObjectStore, base: TreeId, changes: TreeChanges, *, in_pieces: bool = True
+) -> TreeId:
     """Apply changes to a tree, store the result, and return its id.
 
-    Schemas are changed first, then relations. Names are checked before anything is written.
+    Schemas are changed first, then relations. Names are checked before anything is written. With
+    `in_pieces` False each schema is one object, as versions before format 3 read it.
 
     Raises:
         InputError: Spark's catalog does not accept a name.
@@ -262,7 +256,7 @@ def edit_tree(objects: ObjectStore, base: TreeId, changes: TreeChanges) -> TreeI
     _check_names(changes)
     before = objects.tree(base).schemas
     infos = _schema_infos(before, changes.schemas)
-    touched = set(changes.schemas)
+    touched: dict[str, dict[str, Entry | AbsentType]] = {name: {} for name in changes.schemas}
     for name, entry in changes.relations.items():
         # To drop what isn't there is no error, as `TreeChanges` says.
         if name.schema not in infos and entry is not Absent:
@@ -270,12 +264,12 @@ def edit_tree(objects: ObjectStore, base: TreeId, changes: TreeChanges) -> TreeI
                 f"There is no schema {name.schema!r} to put {name.identifier!r} into. "
                 f"Create it first: create schema {name.schema}"
             )
-        touched.add(name.schema)
+        touched.setdefault(name.schema, {})[name.identifier] = entry
     after = {}
     for schema, info in infos.items():
         if schema in touched:
-            relations = _edited_relations(objects, before.get(schema), schema, changes)
-            id = TreeId(objects.put(SchemaTree(relations=relations)))
+            relations = _relations(before.get(schema, Absent), objects.relations)
+            id = edit_relations(relations, touched[schema], objects.put, in_pieces=in_pieces)
             after[schema] = SchemaRef(
                 id=id, comment=info.comment, properties=dict(info.properties)
             )
@@ -294,21 +288,6 @@ def _schema_infos(
         else:
             infos.pop(name, None)
     return infos
-
-
-def _edited_relations(
-    objects: ObjectStore, before: SchemaRef | None, schema: str, changes: TreeChanges
-) -> dict[str, Entry]:
-    relations = {} if before is None else dict(objects.schema_tree(before.id).relations)
-    for name, entry in changes.relations.items():
-        if name.schema != schema:
-            continue
-        if isinstance(entry, Entry):
-            relations[name.identifier] = entry
-        else:
-            relations.pop(name.identifier, None)
-    # The encoder sorts too, but takes quadratic time if a name comes after many in order.
-    return {name: relations[name] for name in sorted(relations)}
 
 
 def _check_names(changes: TreeChanges) -> None:

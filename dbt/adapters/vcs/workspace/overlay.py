@@ -103,7 +103,7 @@ class Overlay:
 
     def entries(self, schema: str) -> Mapping[str, Entry]:
         """Return a schema's entries by identifier, sorted; empty if there is no such schema."""
-        found = dict(self.tree.relations(schema))
+        found = dict(self.tree.relations(schema).items())
         for name, entry in self.relations.items():
             if name.schema != schema:
                 continue

@@ -102,7 +102,7 @@ def list_changes(
     objects = repository.objects
     new = objects.tree(objects.commit(after).tree)
     old = Tree() if before is None else objects.tree(objects.commit(before).tree)
-    found = diff_trees(old, new, objects.schema_tree)
+    found = diff_trees(old, new, objects.relations)
     return summarize(repository, found.schemas, found.relations)
 
 

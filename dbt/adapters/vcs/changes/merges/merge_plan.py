@@ -186,7 +186,7 @@ def plan_merge(
     # What the common ancestors show is the base, as in git. Versions of a table that both sides
     # have beside it, since one side picked from the other, don't count.
     with tables.common_base() as common_base:
-        merge = merge_trees(read.tree(common_base.tree(bases)), ours, theirs, read.schema_tree)
+        merge = merge_trees(read.tree(common_base.tree(bases)), ours, theirs, read.relations)
         shown = tuple(map(repository.tree, bases))
         return _Relations(repository, work, merge, tables, shown).plan(target, base)
 

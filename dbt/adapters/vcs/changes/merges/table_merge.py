@@ -457,7 +457,7 @@ class CommonBase:
         theirs = read.commit(other).tree
         bases = self.repository.merge_bases(newest, other)
         old = read.tree(self.tree(bases, depth)) if bases else Tree()
-        found = merge_trees(old, read.tree(ours), read.tree(theirs), read.schema_tree)
+        found = merge_trees(old, read.tree(ours), read.tree(theirs), read.relations)
         relations = dict(found.relations)
         for name, triple in found.conflicts.items():
             if isinstance(triple.ours, TableEntry) and isinstance(triple.theirs, TableEntry):

@@ -130,11 +130,35 @@ Readable: TypeAlias = TableEntry | ViewEntry
 Entry: TypeAlias = Readable | FunctionEntry
 
 
-class SchemaTree(Value, frozen=True, kw_only=True):
-    """The relations of one schema, by identifier."""
+class TreePiece(Value, frozen=True, kw_only=True):
+    """A part of a schema whose relations don't lie in one object.
 
+    Attributes:
+        first: Identifier of its first relation.
+        id: Its tree, a level below.
+        relations: How many it has.
+    """
+
+    first: str
+    id: TreeId
+    relations: int
+
+
+class SchemaTree(Value, frozen=True, kw_only=True):
+    """The relations of one schema by identifier, or the pieces that have them, in order.
+
+    `core.store.relations` reads and makes them.
+
+    Attributes:
+        relations: By identifier at level 0; pieces of the level below at the others.
+        level: How many levels of pieces are below.
+    """
+
+    # One key for both: a reader from before pieces finds a list where it expects an object and
+    # stops, where it would take an unknown key for an empty schema.
     # msgspec copies an empty container, so no two values share a default.
-    relations: dict[str, Entry] = {}
+    relations: dict[str, Entry] | tuple[TreePiece, ...] = {}
+    level: int = 0
 
 
 class SchemaRef(Value, frozen=True, kw_only=True):

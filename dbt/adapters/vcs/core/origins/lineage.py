@@ -79,7 +79,7 @@ def appearances(repository: Repository, head: CommitId) -> Iterator[Appearance]:
         parents = [objects.commit(parent).tree for parent in commit.parents]
         old = objects.tree(parents[0]) if parents else Tree()
         others = [repository.tree(parent) for parent in commit.parents[1:]]
-        for change in diff_trees(old, new, objects.schema_tree).relations:
+        for change in diff_trees(old, new, objects.relations).relations:
             entry = change.new
             if not isinstance(entry, TableEntry):
                 continue
@@ -113,7 +113,7 @@ def introductions(
         own = followed.pop(id, set())
         for parent in commit.parents if own else ():
             old = objects.tree(objects.commit(parent).tree)
-            changes = diff_trees(old, objects.tree(commit.tree), objects.schema_tree)
+            changes = diff_trees(old, objects.tree(commit.tree), objects.relations)
             same = own.difference(change.name for change in changes.relations)
             if same:
                 followed.setdefault(parent, set()).update(same)

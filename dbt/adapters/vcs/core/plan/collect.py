@@ -12,7 +12,7 @@ So history, lineage and merge bases are kept, however old; rows are not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeVar
@@ -29,6 +29,7 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.model.tree import AbsentType
 from dbt.adapters.vcs.core.store.blobs import Blobs, each
 from dbt.adapters.vcs.core.store.objects import ObjectStore
+from dbt.adapters.vcs.core.store.relations import pieces_and_entries
 from dbt.adapters.vcs.core.tree_changes import diff_trees
 
 Id = TypeVar("Id")
@@ -125,7 +126,7 @@ def needed(
 def versions_of(read: ObjectStore, tree: TreeId) -> Iterable[SnapshotId]:
     """Yield the versions of the tables that a tree shows."""
     for schema in read.tree(tree).schemas.values():
-        for entry in read.schema_tree(schema.id).relations.values():
+        for entry in read.relations(schema.id).values():
             if isinstance(entry, TableEntry):
                 yield entry.snapshot
 
@@ -193,21 +194,16 @@ class _Marking:
         self.is_new("tree", id)
         tree = self.get(self._read.tree, id)
         for schema in tree.schemas.values() if tree else ():
-            if self.is_first(f"lower {schema.id}"):
-                self.is_new("tree", schema.id)
-                self._schema(schema.id)
+            self._schema(schema.id)
 
     def shown(self, id: TreeId) -> list[tuple[str, SnapshotId]]:
         """Return the tables of a tree and their versions, as far as it can be read."""
         tree = self.get(self._read.tree, id)
-        lower = [
-            (name, self.get(self._read.schema_tree, schema.id))
-            for name, schema in (tree.schemas.items() if tree else ())
-        ]
         return [
             (f"{name}.{relation}", entry.snapshot)
-            for name, schema in lower
-            for relation, entry in (schema.relations.items() if schema else ())
+            for name, schema in (tree.schemas.items() if tree else ())
+            for entries in self._nodes(schema.id, lambda _: True)
+            for relation, entry in entries.items()
             if isinstance(entry, TableEntry)
         ]
 
@@ -242,12 +238,28 @@ class _Marking:
                     self.found.files.setdefault(path, file)
 
     def _schema(self, id: TreeId) -> None:
-        schema = self.get(self._read.schema_tree, id)
-        for entry in schema.relations.values() if schema else ():
-            if isinstance(entry, TableEntry):
-                self.version(entry.snapshot)
-            else:
-                self.is_new(entry.noun, entry.version)
+        for entries in self._nodes(id, lambda each: self.is_first(f"lower {each}")):
+            for entry in entries.values():
+                if isinstance(entry, TableEntry):
+                    self.version(entry.snapshot)
+                else:
+                    self.is_new(entry.noun, entry.version)
+
+    def _nodes(
+        self, id: TreeId, is_wanted: Callable[[TreeId], bool]
+    ) -> Iterator[Mapping[str, Entry]]:
+        """Mark the nodes of a schema's tree that are wanted, and yield the relations in each."""
+        waiting = [id]
+        while waiting:
+            id = waiting.pop()
+            # What is below a node that isn't wanted was seen with it.
+            if not is_wanted(id):
+                continue
+            self.is_new("tree", id)
+            found = self.get(lambda id: pieces_and_entries(self._read.schema_tree(id)), id)
+            if found is not None:
+                waiting += [piece.id for piece in found[0]]
+                yield found[1]
 
     def is_first(self, key: str) -> bool:
         """Return whether this is asked for the first time."""
@@ -293,7 +305,7 @@ def newly_named(objects: ObjectStore, before: TreeId, after: TreeId) -> set[str]
     Only relations that differ are looked at, and segments that both have are left out. What can't
     be read of the first tree's versions names nothing: a damaged version may be replaced.
     """
-    changed = diff_trees(objects.tree(before), objects.tree(after), objects.schema_tree).relations
+    changed = diff_trees(objects.tree(before), objects.tree(after), objects.relations).relations
     new = _segments(objects, _versions(change.new for change in changed))
     old: set[SegmentId] = set()
     known: set[str] = set()

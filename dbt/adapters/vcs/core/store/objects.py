@@ -61,6 +61,7 @@ from dbt.adapters.vcs.core.ids import (
 from dbt.adapters.vcs.core.model.snapshot import Segment, Snapshot
 from dbt.adapters.vcs.core.model.tree import Commit, Function, SchemaTree, Tree, Value, View
 from dbt.adapters.vcs.core.store.blobs import Blobs, check_write_once
+from dbt.adapters.vcs.core.store.relations import SchemaRelations
 
 V = TypeVar("V", bound=Value)
 Key = TypeVar("Key", bound=Hashable)
@@ -271,8 +272,15 @@ class ObjectStore:
         return self.get(Tree, id)
 
     def schema_tree(self, id: TreeId) -> SchemaTree:
-        """Return the relations of one schema."""
+        """Return one node of the tree of a schema's relations."""
         return self.get(SchemaTree, id)
+
+    def relations(self, id: TreeId | None) -> SchemaRelations:
+        """Return the relations of one schema, which are read when they are asked for.
+
+        None is the id of no schema, which has none.
+        """
+        return SchemaRelations(self.schema_tree, id)
 
     def snapshot(self, id: SnapshotId) -> Snapshot:
         """Return a version of a table."""

@@ -316,8 +316,14 @@ def _covers(folder: str, path: str) -> bool:
 
 HEADER_PATH: Final = "vcs.json"
 
-FORMAT_VERSION: Final = 2
+FORMAT_VERSION: Final = 3
 """Version of the format that this code writes, and the highest that it reads."""
+
+CONDEMNED: Final = 2
+"""The version from which on every writer reads which names are being deleted."""
+
+IN_PIECES: Final = 3
+"""The version from which on every reader knows trees in pieces."""
 
 ADDED: Final = {
     2: (
@@ -325,6 +331,11 @@ ADDED: Final = {
         "they need of it under a second name. Older versions would not find it.",
         "A purge announces itself, and whoever wants to land waits. Older versions would not "
         "wait.",
+    ),
+    3: (
+        "A schema of more than 1,000 tables and views is a tree of pieces, so a change costs the "
+        "same however many there are. It is written so by the next change in it. Older versions "
+        "could not read it.",
     ),
 }
 """What each version added that older readers or writers would do harm without."""

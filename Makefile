@@ -105,8 +105,8 @@ interop: java $(VENV)/.test ## read and write a served repository with Spark and
 	    --junitxml=target/interop.xml; ran=$$?; \
 	    PYTHONPATH=.:integration_tests $(BIN)/python -m interop.report target/interop.xml && exit $$ran
 
-orchestrators: java $(VENV)/.test,demo $(DATA) ## build the demo project as 60 commands of one run, some killed, and small ones by Airflow with Cosmos and with dbt-duckdb
-	for name in airflow dbt-duckdb; do test -e .orchestrators/$$name/.installed || { \
+orchestrators: java $(VENV)/.test,demo $(DATA) ## build the demo project as 60 commands of one run, some killed, and small ones by Airflow with Cosmos, by Dagster and with dbt-duckdb
+	for name in airflow dagster dbt-duckdb; do test -e .orchestrators/$$name/.installed || { \
 	    $(PYTHON) -m venv .orchestrators/$$name && .orchestrators/$$name/bin/pip install --quiet \
 	    -r integration_tests/orchestrators/$$name.txt && touch .orchestrators/$$name/.installed; } || exit 1; done
 	PYTHONPATH=. $(USUAL) $(BIN)/python -m pytest integration_tests/orchestrators -o addopts= -rP

@@ -47,12 +47,10 @@ class EditedBlobs:
             if info.path != self._path or self._data is not None:
                 yield info
 
-    def next_after(self, path: str) -> str | None:
-        """Return the next blob of a folder."""
-        found = self._inner.next_after(path)
-        if found == self._path and self._data is None:
-            return self._inner.next_after(found)
-        return found
+    def later(self, path: str) -> list[str]:
+        """Return the next blobs of a folder."""
+        found = self._inner.later(path)
+        return [name for name in found if name != self._path or self._data is not None]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)

@@ -30,7 +30,7 @@ KINDS: Final = {
     "exists": _LOOKS,
     "folders": _LISTS,
     "walk": _LISTS,
-    "next_after": _LISTS,
+    "later": _LISTS,
     "delete": _PLAIN,
     "sync": ("before",),
 }
@@ -242,10 +242,11 @@ class TroubledBlobs:
         for info in found:
             yield info._replace(modified_at=self._calendar.at(info.modified_at))
 
-    def next_after(self, path: str) -> str | None:
-        """Return the next blob of a folder."""
-        with self._call("next_after", path) as kind:
-            return None if kind == "stale" else self._inner.next_after(path)
+    def later(self, path: str) -> list[str]:
+        """Return the next blobs of a folder; an old listing lacks the last of them."""
+        with self._call("later", path) as kind:
+            found = self._inner.later(path)
+            return found[:-1] if kind == "stale" else found
 
     def unfinished(self, folder: str) -> Iterator[BlobInfo]:
         """Yield the incomplete files of writes."""

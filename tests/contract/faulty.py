@@ -72,8 +72,8 @@ class FaultyBlobs:
     def walk(self, folder: str) -> Iterator[BlobInfo]:
         return self._inner.walk(folder)
 
-    def next_after(self, path: str) -> str | None:
-        return self._inner.next_after(path)
+    def later(self, path: str) -> list[str]:
+        return self._inner.later(path)
 
     def unfinished(self, folder: str) -> Iterator[BlobInfo]:
         return self._inner.unfinished(folder)

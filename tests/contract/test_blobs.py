@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
-from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.blobs import LATER, Blobs, next_after
 from dbt.adapters.vcs.core.store.opening import open_blobs
 
 # What partition values may put into a path: Spark escapes some of these itself, other writers
@@ -227,14 +227,24 @@ def test_a_reader_sees_all_of_a_blob_or_nothing(blobs: Blobs) -> None:
     assert len(list(blobs.walk("b"))) == 10
 
 
-def test_the_next_name_in_a_folder_is_found(blobs: Blobs) -> None:
-    assert blobs.next_after("logs/a/1") is None
+def test_later_names_of_a_folder_are_found_in_order(blobs: Blobs) -> None:
+    assert blobs.later("logs/a/1") == []
     for name in ("logs/a/1", "logs/a/2", "logs/a/10", "logs/b/3"):
         blobs.create(name, b"x")
-    assert blobs.next_after("logs/a/0") == "logs/a/1"
-    assert blobs.next_after("logs/a/1") == "logs/a/10"
-    assert blobs.next_after("logs/a/10") == "logs/a/2"
-    assert blobs.next_after("logs/a/2") is None
+    assert blobs.later("logs/a/0") == ["logs/a/1", "logs/a/10", "logs/a/2"]
+    assert blobs.later("logs/a/1") == ["logs/a/10", "logs/a/2"]
+    assert blobs.later("logs/a/10") == ["logs/a/2"]
+    assert blobs.later("logs/a/2") == []
+    assert next_after(blobs, "logs/a/0") == "logs/a/1"
+    assert next_after(blobs, "logs/a/2") is None
+
+
+def test_many_later_names_are_the_first_of_them(blobs: Blobs) -> None:
+    names = [f"logs/a/{number:020d}" for number in range(LATER + 50)]
+    blobs.create_all(dict.fromkeys(names, b"x"))
+    found = blobs.later("logs/a/0")
+    assert len(found) >= LATER
+    assert found == names[: len(found)]
 
 
 def test_plain_http_may_be_allowed_in_the_environment(

@@ -8,7 +8,10 @@ from dbt.adapters.vcs.commands import revisions, status
 from dbt.adapters.vcs.commands.branch import list_branches
 from dbt.adapters.vcs.commands.log import read_log
 from dbt.adapters.vcs.commands.status import read_status
+from dbt.adapters.vcs.core.branches import Protection
+from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.store import refs
 from dbt.adapters.vcs.core.store.blobs import BlobInfo, MemoryBlobs
 from dbt.adapters.vcs.core.store.refs import RefStore
 from dbt.adapters.vcs.workspace.run_branch import runs
@@ -29,14 +32,7 @@ class RequestBlobs(MemoryBlobs):
         self.requests += 1
         return super().exists(path)
 
-    def folders(self, folder: str) -> list[str]:
-        self.requests += 1
-        return super().folders(folder)
-
-    def next_after(self, path: str) -> str | None:
-        self.requests += 1
-        return super().next_after(path)
-
+    # All listings of this store are made of it.
     def walk(self, folder: str) -> Iterator[BlobInfo]:
         self.requests += 1
         return super().walk(folder)
@@ -117,3 +113,39 @@ def test_all_logs_of_a_space_are_checked_with_one_listing() -> None:
     assert list(RefStore(blobs).check("heads")) == []
     # A read of each move besides.
     assert blobs.requests == 1 + 31
+
+
+@pytest.mark.parametrize("moves", [2, 40])
+def test_a_log_of_any_usual_length_is_opened_with_one_listing(moves: int) -> None:
+    blobs = RequestBlobs()
+    repository = Repository.create(blobs, author="ann")
+    for number in range(moves - 1):
+        repository.protect("main", Protection((str(number),)), author="ann")
+    blobs.requests = 0
+    found = RefStore(blobs).read("heads", "main")
+    assert found is not None and found.seq == moves
+    # The listing, whether there is one more, the last move, and the one before.
+    assert blobs.requests == 4
+
+
+class ShortPages(MemoryBlobs):
+    """Lists three names at once."""
+
+    def later(self, path: str) -> list[str]:
+        return super().later(path)[:3]
+
+
+@pytest.mark.parametrize("moves", range(1, 12))
+def test_a_log_longer_than_a_listing_is_read_to_its_end(
+    moves: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refs, "LATER", 3)
+    blobs = ShortPages()
+    repository = Repository.create(blobs, author="ann")
+    for number in range(moves - 1):
+        repository.protect("main", Protection((str(number),)), author="ann")
+    found = RefStore(blobs).read("heads", "main")
+    assert found is not None and found.seq == moves
+    blobs.create(f"refs/heads/main/{moves + 2:020d}", b"{}")
+    with pytest.raises(DamagedError):
+        RefStore(blobs).read("heads", "main")

@@ -238,10 +238,9 @@ class CopyView:
         yield from new.values()
         yield from (info for info in self._target.walk(folder) if info.path not in new)
 
-    def next_after(self, path: str) -> str | None:
-        """Return the first blob in the path's folder with a later name."""
-        found = (self._new.next_after(path), self._target.next_after(path))
-        return min((name for name in found if name is not None), default=None)
+    def later(self, path: str) -> list[str]:
+        """Return the first blobs in the path's folder with later names."""
+        return sorted({*self._new.later(path), *self._target.later(path)})
 
 
 def _copy_text(report: CopyReport) -> Iterator[Block]:

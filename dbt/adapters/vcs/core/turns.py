@@ -19,7 +19,7 @@ from typing import Final
 
 from dbt.adapters.vcs.core.errors import RetryError, StorageError
 from dbt.adapters.vcs.core.ids import system_clock
-from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.blobs import Blobs, next_after
 from dbt.adapters.vcs.core.store.branch_names import quote
 
 FOLDER: Final = "turns"
@@ -96,7 +96,7 @@ class Turn:
         look, front, since = _FIRST_LOOK, "", 0.0
         while True:
             # Names of tickets begin with 20 digits, so each of them comes after `0`.
-            first = self._blobs.next_after(f"{self._folder}/0")
+            first = next_after(self._blobs, f"{self._folder}/0")
             if first is None or first >= self._ticket:
                 return
             now = time.monotonic()

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.blobs import Blobs, next_after
 from dbt.adapters.vcs.core.store.objects import Condemned
 
 FOLDER: Final = "iceberg"
@@ -123,11 +123,11 @@ class PendingFiles:
     def any_list(self, prefix: str) -> str | None:
         """Return a list whose path begins so, waiting or stored."""
         # One name after the prefix is cheaper than a listing of all that begin so.
-        stored = self.stored.next_after(prefix)
+        stored = next_after(self.stored, prefix)
         while stored is not None and stored.startswith(prefix):
             if stored not in self.condemned:
                 return stored
-            stored = self.stored.next_after(stored)
+            stored = next_after(self.stored, stored)
         return next((path for path in self._lists if path.startswith(prefix)), None)
 
     def store(self) -> bool:

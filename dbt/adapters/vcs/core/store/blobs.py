@@ -95,11 +95,11 @@ class Blobs(Protocol):
     def walk(self, folder: str) -> Iterator[BlobInfo]:
         """Yield every blob below a folder, in no order; nothing if there is no such folder."""
 
-    def next_after(self, path: str) -> str | None:
-        """Return the first blob in the path's folder with a later name, in order of characters.
+    def later(self, path: str) -> list[str]:
+        """Return the first blobs in the path's folder with later names, in order of characters.
 
-        Returns None if there is none. Costs one request on an object store, however many come
-        before.
+        These are at least the first `LATER`, or all if there are fewer. Costs one request on an
+        object store, however many come before.
         """
 
     def unfinished(self, folder: str) -> Iterator[BlobInfo]:
@@ -128,6 +128,15 @@ def check_path(path: str) -> str:
             "none of them empty, `.` or `..`, without control characters."
         )
     return path
+
+
+LATER: Final = 1_000
+"""Names that object stores list with one request."""
+
+
+def next_after(blobs: Blobs, path: str) -> str | None:
+    """Return the first blob in the path's folder with a later name; None if there is none."""
+    return next(iter(blobs.later(path)), None)
 
 
 def write_new(blobs: Blobs, path: str, data: bytes) -> None:
@@ -346,11 +355,10 @@ class MemoryBlobs:
         for path, (data, modified_at) in found:
             yield BlobInfo(path, len(data), modified_at)
 
-    def next_after(self, path: str) -> str | None:
-        """Return the first blob in the path's folder with a later name."""
+    def later(self, path: str) -> list[str]:
+        """Return the blobs in the path's folder with later names."""
         folder = check_path(path).rpartition("/")[0]
-        names = (info.path for info in self.walk(folder))
-        return min((name for name in names if name > path), default=None)
+        return sorted(info.path for info in self.walk(folder) if info.path > path)
 
     def unfinished(self, folder: str) -> Iterator[BlobInfo]:
         """Yield nothing: files are written whole."""

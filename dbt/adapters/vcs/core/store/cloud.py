@@ -19,7 +19,7 @@ from obstore.store import ObjectStore
 from dbt.adapters.vcs.core.errors import NotFoundError
 from dbt.adapters.vcs.core.failures import translated, without_secrets
 from dbt.adapters.vcs.core.ids import Micros, micros_of
-from dbt.adapters.vcs.core.store.blobs import BlobInfo, Parallel, check_path
+from dbt.adapters.vcs.core.store.blobs import LATER, BlobInfo, Parallel, check_path
 
 
 class CloudBlobs:
@@ -134,15 +134,15 @@ class CloudBlobs:
                     tag: str = meta["e_tag"] or ""
                     yield BlobInfo(meta["path"], meta["size"], micros_of(modified), tag)
 
-    def next_after(self, path: str) -> str | None:
-        """Return the first blob in the path's folder with a later name."""
+    def later(self, path: str) -> list[str]:
+        """Return the first blobs in the path's folder with later names."""
         check_path(path)
         folder = path.rpartition("/")[0]
         with suppress(NotFoundError), translated_cloud("list", folder, self.uri):
-            for chunk in obstore.list(self._store, folder, offset=path, chunk_size=1):
-                for meta in chunk:
-                    return str(meta["path"])
-        return None
+            # The first chunk is what the store answers to the first request.
+            for chunk in obstore.list(self._store, folder, offset=path, chunk_size=LATER):
+                return sorted(str(meta["path"]) for meta in chunk)
+        return []
 
     def unfinished(self, folder: str) -> Iterator[BlobInfo]:
         """Yield nothing: files are written whole."""

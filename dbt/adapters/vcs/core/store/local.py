@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import heapq
 import os
 import re
 import stat
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from dbt.adapters.vcs.core.errors import StorageError
 from dbt.adapters.vcs.core.failures import translated
 from dbt.adapters.vcs.core.ids import Micros
-from dbt.adapters.vcs.core.store.blobs import BlobInfo, Parallel, check_path
+from dbt.adapters.vcs.core.store.blobs import LATER, BlobInfo, Parallel, check_path
 
 if TYPE_CHECKING:
     from dbt.adapters.vcs.core.store.cloud import CloudBlobs
@@ -94,17 +95,17 @@ class LocalBlobs:
             with entries:
                 return sorted(entry.name for entry in entries if entry.is_dir())
 
-    def next_after(self, path: str) -> str | None:
-        """Return the first blob in the path's folder with a later name."""
+    def later(self, path: str) -> list[str]:
+        """Return the first blobs in the path's folder with later names."""
         folder, _, name = check_path(path).rpartition("/")
         with translated("list", folder, self.uri):
             try:
                 entries = os.listdir(f"{self.uri}/{folder}")
             except (FileNotFoundError, NotADirectoryError):
-                return None
+                return []
         # Names with # are files of writes that are under way.
-        later = min((entry for entry in entries if entry > name and "#" not in entry), default="")
-        return f"{folder}/{later}" if later else None
+        names = (entry for entry in entries if entry > name and "#" not in entry)
+        return [f"{folder}/{later}" for later in heapq.nsmallest(LATER, names)]
 
     def top(self) -> list[str]:
         """Return the names of the files and folders that lie at the top."""

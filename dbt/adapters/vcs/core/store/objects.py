@@ -60,7 +60,7 @@ from dbt.adapters.vcs.core.ids import (
 )
 from dbt.adapters.vcs.core.model.snapshot import Segment, Snapshot
 from dbt.adapters.vcs.core.model.tree import Commit, Function, SchemaTree, Tree, Value, View
-from dbt.adapters.vcs.core.store.blobs import Blobs, check_write_once
+from dbt.adapters.vcs.core.store.blobs import Blobs, check_write_once, next_after
 from dbt.adapters.vcs.core.store.relations import SchemaRelations
 
 V = TypeVar("V", bound=Value)
@@ -352,7 +352,7 @@ def has_object(blobs: Blobs, kind: str, id: str) -> bool:
 def next_name(blobs: Blobs, kind: str, id: str, path: str) -> str | None:
     """Return the name under which an object is there after another one; None if there is none."""
     # Ids have one length, so the other names of an object come right after the first.
-    later = blobs.next_after(path)
+    later = next_after(blobs, path)
     return later if later is not None and later.startswith(f"{object_path(kind, id)}.") else None
 
 
@@ -411,7 +411,7 @@ class Condemned:
         with self._lock:
             is_new = False
             while True:
-                later = self._blobs.next_after(_list_path(self._number))
+                later = next_after(self._blobs, _list_path(self._number))
                 if later is None:
                     return is_new
                 try:

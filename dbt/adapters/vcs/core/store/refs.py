@@ -29,7 +29,7 @@ from dbt.adapters.vcs.core.codec import decode_record, encode_record, pack, unpa
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError, StorageError
 from dbt.adapters.vcs.core.ids import OBJECT_ID, CommitId, Micros
 from dbt.adapters.vcs.core.model import Forwarding, RefMove
-from dbt.adapters.vcs.core.store.blobs import Blobs, check_write_once, each
+from dbt.adapters.vcs.core.store.blobs import LATER, Blobs, check_write_once, each, next_after
 from dbt.adapters.vcs.core.store.branch_names import quote, unquote
 from dbt.adapters.vcs.core.store.objects import has_object
 from dbt.adapters.vcs.core.store.opening import HEADER_PATH
@@ -68,9 +68,9 @@ class RefStore:
 
     Move n is the file `refs/<space>/<quoted name>/<n, 20 digits>`. A move is created only if
     absent and only after the one before it, and none is ever deleted: so "the file exists" is
-    true up to the last move and false after it, and the last move is found by bisection. What
-    contradicts that is damage: a file after the end of a log, and a move that doesn't follow the
-    one before it.
+    true up to the last move and false after it. The last move is found by one listing, and in a
+    long log by bisection. What contradicts that is damage: a file after the end of a log, and a
+    move that doesn't follow the one before it.
     """
 
     def __init__(self, blobs: Blobs) -> None:
@@ -343,16 +343,24 @@ class RefStore:
         Raises:
             DamagedError: A file is behind the end: a move is missing, or the file is no move.
         """
-        low = self._bisected(folder, known)
-        while low > known or known == 0:
-            # Whoever comes to a log looks behind its end once; after that it grows by one.
-            behind = self._blobs.next_after(_move(folder, low))
-            if behind is None:
-                return low
-            # Others may have moved the ref since the bisection; only a gap is damage.
+        # One request shows most logs as a whole. It may show them as they were a moment ago, so
+        # the store is asked for the next move in any case.
+        listed = [] if known else self._blobs.later(f"{folder}/0")
+        shown = known or _unbroken(folder, listed)
+        low = self._bisected(folder, shown)
+        if known and low == known:
+            return low
+        # Whoever comes to a log looks behind its end once; after that it grows by one.
+        if not known and low == shown and len(listed) < LATER:
+            behind = next((path for path in listed if path > _move(folder, low)), None)
+        else:
+            behind = next_after(self._blobs, _move(folder, low))
+        while behind is not None:
+            # Others may have moved the ref meanwhile; only a gap is damage.
             if not self._exists(folder, low + 1):
                 raise DamagedError(_broken_log(folder, low + 1, behind))
             low = self._bisected(folder, low)
+            behind = next_after(self._blobs, _move(folder, low))
         return low
 
     def _bisected(self, folder: str, known: int) -> int:
@@ -441,6 +449,14 @@ def _broken_log(folder: str, seq: int, found: str) -> str:
     )
 
 
+def _unbroken(folder: str, listed: Iterable[str]) -> int:
+    """Return how many moves a listing shows without a gap, from the first one."""
+    count = 0
+    for path in listed:
+        count += path == _move(folder, count + 1)
+    return count
+
+
 def _path(space: Space, name: str, seq: int) -> str:
     return _move(_folder(space, name), seq)
 
@@ -450,7 +466,7 @@ def _folder(space: Space, name: str) -> str:
 
 
 def _move(folder: str, seq: int) -> str:
-    # Padded, since `next_after` relies on names being in the order of the numbers.
+    # Padded, since `later` relies on names being in the order of the numbers.
     return f"{folder}/{seq:020d}"
 
 

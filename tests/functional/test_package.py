@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dbt.include.vcs import PACKAGE_PATH
+from dbt.include.vcs import PACKAGE_PATH, STARTER_PROJECT
 from tests.functional.life.shop import make_shop
 
 CHECKOUT = Path(__file__).parents[2]
@@ -73,6 +73,8 @@ def test_the_wheel_finds_its_macros(built: Path, tmp_path: Path) -> None:
 
     assert macros_of(names, f"{INCLUDED}/") == tracked_macros()
     assert f"{INCLUDED}/profile_template.yml" in names
+    starter = {str(path.relative_to(CHECKOUT)) for path in STARTER_PROJECT.rglob("*.*")}
+    assert len(starter) == 6 and starter <= set(names)
     assert "dbt/__init__.py" not in names
     assert not [name for name in names if name.startswith(("tests", "benchmarks"))]
     assert compiled(tmp_path / "project", str(tmp_path / "site")) == "select 'it\\'s' as x"

@@ -62,7 +62,7 @@ def test_branches_of_all_names_hold_their_own(seeds):
     assert [block.stats["id"].min for block in seeds.blocks("raw")] == [1]
     assert sorted(path for path in seeds.root.parent.iterdir()) == outside
     found = {path.name for path in seeds.root.iterdir()}
-    assert found == {"vcs.json", "objects", "refs", "data", "results", "creating"}
+    assert found == {".gitignore", "vcs.json", "objects", "refs", "data", "results", "creating"}
 
 
 @pytest.mark.parametrize("branch", REFUSED)

@@ -116,4 +116,6 @@ def test_nothing_but_the_repository_is_left(newcomer):
         "my warehouse", ".user.yml",
     } - ({".user.yml"} - left)  # fmt: skip
     warehouse = {path.name for path in (newcomer.folder / "my warehouse").iterdir()}
-    assert warehouse == {"vcs.json", "objects", "refs", "data", "results", "creating"}
+    assert warehouse == {
+        ".gitignore", "vcs.json", "objects", "refs", "data", "results", "creating",
+    }  # fmt: skip

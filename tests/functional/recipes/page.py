@@ -80,7 +80,7 @@ class Reader:
     """Somebody who types what a page shows into one shell, in a project's folder.
 
     Attributes:
-        folder: The project.
+        folder: Where the next command is typed: the project, and then where `cd` led.
         bin: An empty folder for the two commands.
         env: The variables that the shell has, with what `export` added.
         ids: Each id of the page, and the one that was printed at its place.
@@ -124,13 +124,14 @@ class Reader:
         for id, real in self.ids.items():
             command = command.replace(id, real)
         kept = self.bin / "env"
-        # `export` counts for the next command, too.
+        # `export` and `cd` count for the next command, too.
         script = f"set -e\n{command}\n: ; env -0 > {shlex.quote(str(kept))}"
         code, text = self._run(script)
         assert code in codes, f"{command} ended with {code}:\n{text}"
         if code == 0:
             variables = kept.read_bytes().decode().split("\0")
             self.env = dict(item.split("=", 1) for item in variables if "=" in item)
+            self.folder = Path(self.env["PWD"])
         return text
 
     def compare(self, shown: str, text: str, command: str) -> None:

@@ -68,7 +68,8 @@ def test_no_name_leads_out_of_the_repository(tmp_path: Path) -> None:
     assert {branch.name for branch in repository.branches()} == set(ACCEPTED)
     assert [path.name for path in tmp_path.iterdir()] == ["outer"]
     assert [path.name for path in root.parent.iterdir()] == ["repository"]
-    assert {path.name for path in root.iterdir()} == {"vcs.json", "objects", "refs", "creating"}
+    made = {".gitignore", "vcs.json", "objects", "refs", "creating"}
+    assert {path.name for path in root.iterdir()} == made
     assert {path.parent.name for path in (root / "refs").rglob("0*1")} == set(ACCEPTED.values())
 
 

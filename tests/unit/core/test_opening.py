@@ -125,17 +125,19 @@ def test_a_request_to_delete_is_sent_once() -> None:
     assert len(asked) == 1
 
 
-def test_git_ignores_a_repository_in_a_work_tree(tmp_path: Path) -> None:
+@pytest.mark.parametrize("first", ["git", "repository"])
+def test_git_ignores_a_repository(tmp_path: Path, first: str) -> None:
     git = shutil.which("git")
     assert git is not None
-    project, outside = tmp_path / "project", tmp_path / "outside"
-    subprocess.run([git, "init", "-q", project], check=True)
-    for folder in (project / "data" / "warehouse", outside):
-        Repository.create(open_blobs(str(folder)), author="ann")
+    warehouse = tmp_path / "data" / "warehouse"
+    if first == "git":
+        subprocess.run([git, "init", "-q", tmp_path], check=True)
+    Repository.create(open_blobs(str(warehouse)), author="ann")
+    if first == "repository":
+        subprocess.run([git, "init", "-q", tmp_path], check=True)
     told = subprocess.run(
-        [git, "-C", project, "status", "--porcelain", "--untracked-files=all"],
+        [git, "-C", tmp_path, "status", "--porcelain", "--untracked-files=all"],
         check=True, capture_output=True, text=True,
     )  # fmt: skip
     assert told.stdout == ""
-    assert not (outside / ".gitignore").exists()
-    assert (project / "data" / "warehouse" / "vcs.json").exists()
+    assert (warehouse / "vcs.json").exists()

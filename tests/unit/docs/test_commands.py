@@ -25,7 +25,7 @@ PAGES = [
 ]
 FENCE = re.compile(r"^( *)```(?:console|sh|yaml)[^\n]*\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 # What begins a command: the line, a shell's prompt or operator, a workflow's key.
-BEGINS = re.compile(r"(?:^|\$ |\$\(|; |&& |\|\| |run: )(?:\w+=\S+ )*(dbt(?:-vcs)? [^#;]*)")
+BEGINS = re.compile(r"(?:^|\$ |\$\(|; |&& |\|\| |^(?:- )?run: )(?:\w+=\S+ )*(dbt(?:-vcs)? [^#;]*)")
 # In a sentence or a cell; <name>, [option], NAME and … stand for what a reader fills in.
 INLINE = re.compile(r"(?<!`)`(dbt(?:-vcs)? [^`<\[…A-Z]+)`(?!`)")
 PARAMETERS = re.compile(r"{%-?\s*macro (?:default__)?(\w+)\((.*?)\)\s*-?%}", re.DOTALL)

@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Final
 
 import click
 
+from dbt.adapters.vcs import variables
 from dbt.adapters.vcs.commands.layout import Block, Span, line
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, verb
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store.opening import ADDED, FORMAT_VERSION, open_blobs, upgrade_header
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.opening import (
+    ADDED,
+    FORMAT_VERSION,
+    located,
+    open_blobs,
+    upgrade_header,
+)
+from dbt.include.vcs import STARTER_PROJECT
+
+_WAREHOUSE: Final = "warehouse"
+# What dbt writes. A repository has a `.gitignore` of its own.
+_IGNORED: Final = "target/\ndbt_packages/\nlogs/\n.user.yml\n"
+# As dbt wants it.
+_PROJECT_NAME: Final = re.compile(r"[^\W\d]\w*", re.ASCII)
 
 
 @verb(prints_json=False)
@@ -24,16 +44,45 @@ def init_command(
     default_branch: Annotated[
         str | None, Option("Branch that others start from.  [default: main]", metavar="NAME")
     ] = None,
+    project: Annotated[
+        str | None,
+        Option(
+            "Also write a small dbt project, whose first build passes, to this new folder.",
+            metavar="FOLDER",
+        ),
+    ] = None,
 ) -> None:
     """Create an empty repository.
 
     It is created at LOCATION, else at --repository, DBT_VCS_REPOSITORY or the location in the dbt
-    profile. dbt creates one by itself on its first run. If there already is one, nothing happens.
+    profile; for a new project else in its folder. dbt creates one by itself on its first run. If
+    there already is one, nothing happens.
     """
     if location and session.settings.repository:
         raise click.UsageError("Give either LOCATION or --repository.")
-    options = dict(session.settings.storage_options)
-    blobs = open_blobs(location, options) if location else session.blobs()
+    if project is None:
+        options = dict(session.settings.storage_options)
+        _create(
+            session, open_blobs(location, options) if location else session.blobs(), default_branch
+        )
+        return
+    folder = _vacant_folder(project, session)
+    location = location or session.settings.repository or os.environ.get(variables.REPOSITORY)
+    made = _create(session, open_blobs(location or str(folder / _WAREHOUSE)), default_branch)
+    _write_project(
+        folder,
+        repository=located(location, Path.cwd()) if location else f"./{_WAREHOUSE}",
+        default_branch=made.default_branch,
+    )
+    session.say(
+        [
+            line(f"Created the project {folder.name} in {folder}. Build it:"),
+            line(f"  cd {shlex.quote(project)} && dbt build"),
+        ]
+    )
+
+
+def _create(session: CommandSession, blobs: Blobs, default_branch: str | None) -> Repository:
     # Asked first, since `create` opens a repository that is there.
     there = blobs.exists("vcs.json")
     repository = Repository.create(
@@ -47,6 +96,58 @@ def init_command(
         )
     word = "There is already a repository" if there else "Created an empty repository"
     session.say([line(f"{word} in {repository.uri}; its default branch is ", name, ".")])
+    return repository
+
+
+def _vacant_folder(project: str, session: CommandSession) -> Path:
+    """Return the folder of a new project.
+
+    Raises:
+        click.UsageError: An option was given that doesn't go together with a new project.
+        InputError: Something lies there besides hidden files, or dbt refuses its name.
+    """
+    if session.settings.storage_options:
+        raise click.UsageError(
+            "--project can't be used with --storage-option, since values may be secret. Set them "
+            "in the environment, or create the project first and write its profiles.yml."
+        )
+    folder = Path(project).expanduser().resolve()
+    if not _PROJECT_NAME.fullmatch(folder.name):
+        raise InputError(
+            f"A dbt project has the name of its folder: expected letters, digits and "
+            f"underscores, and no digit first; found {folder.name!r}. Name another folder."
+        )
+    names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    # A repository that lies there is used.
+    others = [name for name in names if name != _WAREHOUSE and not name.startswith(".")]
+    if others or (folder.exists() and not folder.is_dir()):
+        found = ", ".join(others[:3]) or "a file"
+        raise InputError(
+            f"{folder} is no place for a new project: expected an empty folder or none, found "
+            f"{found}. Nothing was changed. Name another folder; a project that exists needs "
+            "only a profile, which `dbt init` writes in its folder."
+        )
+    return folder
+
+
+def _write_project(folder: Path, *, repository: str, default_branch: str) -> None:
+    """Write the starter project, named as its folder is; a file that is there stays."""
+    # JSON is YAML, and quotes whatever a location or a branch may have.
+    values = {
+        "PROJECT": folder.name,
+        "REPOSITORY": json.dumps(repository),
+        "DEFAULT_BRANCH": json.dumps(default_branch),
+    }
+    texts = {".gitignore": _IGNORED}
+    for path in sorted(STARTER_PROJECT.rglob("*.*")):
+        text = path.read_text(encoding="utf-8")
+        name = path.relative_to(STARTER_PROJECT).as_posix()
+        texts[name] = re.sub("|".join(values), lambda found: values[found[0]], text)
+    for name, text in texts.items():
+        place = folder / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if not place.exists():
+            place.write_text(text, encoding="utf-8")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -408,11 +408,10 @@ def check_vacant(blobs: Blobs) -> None:
 def write_header(blobs: Blobs, header: Header) -> bool:
     """Make a location a repository; return False if it already is one.
 
-    A folder inside a git work tree also gets a `.gitignore`, since rows are not code.
+    A local folder also gets a `.gitignore`, since rows are not code.
     """
-    if isinstance(blobs, LocalBlobs) and any(
-        (folder / ".git").exists() for folder in blobs.root.parents
-    ):
+    # Not only inside a work tree: `git init` in the project may come after its first build.
+    if isinstance(blobs, LocalBlobs):
         blobs.create(".gitignore", b"*\n")
     return blobs.create(HEADER_PATH, encode_record(header))
 

@@ -7,6 +7,7 @@ from typing import Any
 import yaml
 
 ROOT = Path(__file__).parents[3]
+FENCE = re.compile(r"^```\w+\n(.*?)^```", re.MULTILINE | re.DOTALL)
 TABLE = re.compile(r"^\| `([\w-]+)` \| ([^|]+) \| ([^|]+) \| (\d+) \|", re.MULTILINE)
 
 
@@ -54,3 +55,25 @@ def test_the_series_of_dbt_are_those_that_make_runs() -> None:
     versions = re.search(r"^VERSIONS \?= (.+)$", makefile, re.MULTILINE)
     assert versions
     assert versions[1].split() == workflow()["dbt-versions"]["strategy"]["matrix"]["dbt"]
+
+
+def test_all_that_installs_names_the_series_of_dbt_that_pip_can_build() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    pin = re.search(r"^DBT_CORE \?= (\S+)$", makefile, re.MULTILINE)
+    assert pin
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    jobs = [
+        file for folder in ("integrations", ".github") for file in (ROOT / folder).rglob("*.yml")
+    ]
+    texts = [
+        *(
+            fence[1]
+            for page in pages
+            for fence in FENCE.finditer(page.read_text(encoding="utf-8"))
+        ),
+        *(job.read_text(encoding="utf-8") for job in jobs),
+    ]
+    install = re.compile(r"pip install (?:\S+ )*?'?(?:dbt-vcs|\.)\b")
+    lines = [line for text in texts for line in text.splitlines() if install.search(line)]
+    assert len(lines) > 8
+    assert [line for line in lines if f"'{pin[1]}'" not in line] == []

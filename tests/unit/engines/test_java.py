@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import socket
 from pathlib import Path
 
 import pytest
 
 from dbt.adapters.vcs.core.errors import EngineError
-from dbt.adapters.vcs.engines.java import ensure_java, ensure_spark_home
+from dbt.adapters.vcs.engines.java import ensure_address, ensure_java, ensure_spark_home
 
 
 def fake_java(folder: Path, says: str, *, status: int = 0) -> Path:
@@ -101,3 +102,17 @@ def test_another_version(tmp_path: Path, version: str) -> None:
 def test_a_folder_that_is_no_spark(tmp_path: Path) -> None:
     with pytest.raises(EngineError, match="there is no Spark"):
         ensure_spark_home({"SPARK_HOME": str(tmp_path / "gone")}, "4.3.0")
+
+
+@pytest.mark.parametrize(
+    ("resolves", "given", "used"),
+    [(True, None, None), (False, None, "127.0.0.1"), (False, "10.0.0.7", "10.0.0.7")],
+)
+def test_a_machine_whose_name_has_no_address_has_its_own(
+    monkeypatch: pytest.MonkeyPatch, resolves: bool, given: str | None, used: str | None
+) -> None:
+    name = "localhost" if resolves else "no-such-machine.invalid"
+    monkeypatch.setattr(socket, "gethostname", lambda: name)
+    env = {} if given is None else {"SPARK_LOCAL_IP": given}
+    ensure_address(env)
+    assert env.get("SPARK_LOCAL_IP") == used

@@ -11,10 +11,11 @@ import hashlib
 import os
 import re
 import shutil
+import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -59,6 +60,18 @@ def ensure_java(env: Mapping[str, str]) -> int:
     if version < OLDEST:
         raise EngineError(f"Spark needs Java {OLDEST} or later; {java} is Java {version}. " + _HOW)
     return version
+
+
+def ensure_address(env: MutableMapping[str, str]) -> None:
+    """Give Spark this machine's own address, if the machine's name has none.
+
+    Spark looks its name up when it starts, and fails where nothing resolves it: in a container
+    without an entry for itself, or after the machine was renamed.
+    """
+    try:
+        socket.getaddrinfo(socket.gethostname(), None)
+    except OSError:
+        env.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
 
 
 def find_java(env: Mapping[str, str]) -> str:

@@ -15,7 +15,12 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.errors import EngineError
 from dbt.adapters.vcs.engines.dataframes.statement_jobs import silence_echoes
-from dbt.adapters.vcs.engines.java import ensure_java, ensure_spark_home, with_archive
+from dbt.adapters.vcs.engines.java import (
+    ensure_address,
+    ensure_java,
+    ensure_spark_home,
+    with_archive,
+)
 from dbt.adapters.vcs.engines.session_settings import is_local, without_secrets
 from dbt.adapters.vcs.engines.spark.jobs import translated
 
@@ -54,6 +59,8 @@ def spark_context(settings: Mapping[str, str]) -> SparkContext:
         if SparkContext._gateway is None:
             ensure_java(os.environ)
             ensure_spark_home(os.environ, __version__)
+            if is_local(settings.get("spark.master", "")):
+                ensure_address(os.environ)
             settings = with_archive(settings, os.environ)
         return _start(settings)
 

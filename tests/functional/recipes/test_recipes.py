@@ -173,6 +173,40 @@ def test_promotion_job(reader: Reader, write: Write) -> None:
     assert "15,e@x.org" in rows(reader, "customers")
 
 
+def test_orchestrators(reader: Reader, write: Write) -> None:
+    page = "recipes/orchestrators.md"
+    jobs = yaml.safe_load(block(page, "GitLab", "yaml").text)
+    (matrix,) = jobs["build"]["parallel"]["matrix"]
+    tags = "models: {+tags: [hourly, sales, finance, marketing]}\n"
+    write("dbt_project.yml", (reader.folder / "dbt_project.yml").read_text() + tags)
+    without_batches(reader, write)
+    reader.env |= {"WAREHOUSE_BRANCH": "hourly"}
+    reader.type("dbt-vcs branch create hourly main")
+
+    def newest() -> list[str]:
+        return [line.split()[0] for line in reader.type("dbt-vcs log hourly -n 3").splitlines()]
+
+    before = newest()
+    write("seeds/raw_orders.csv", f"{ORDERS}9,2026-11-02,15,e@x.org,1\n")
+    reader.follow(block(page, "In a shell, from cron", "sh"))
+    assert newest()[1:] == before[:2]
+    assert "15,e@x.org" in rows(reader, "customers", "hourly")
+
+    del reader.env["DBT_VCS_RUN"]
+    before = newest()
+    write("seeds/raw_orders.csv", f"{ORDERS}9,2026-11-02,16,f@x.org,1\n")
+    reader.type("\n".join(jobs["begin"]["script"]))
+    reader.env |= dict([(reader.folder / "run.env").read_text().strip().split("=")])
+    reader.type("dbt seed")
+    for team in matrix["TEAM"]:
+        reader.env |= {"TEAM": team}
+        reader.type("\n".join(jobs["build"]["script"]))
+    assert newest() == before
+    reader.type("\n".join(jobs["publish"]["script"]))
+    assert newest()[1:] == before[:2]
+    assert "16,f@x.org" in rows(reader, "customers", "hourly")
+
+
 def test_a_page_that_shows_something_else_is_found(reader: Reader) -> None:
     shown = "4c1f09a2b7d3 (main) dbt run  ann, just now\n"
     with pytest.raises(AssertionError, match="no line is"):
@@ -181,7 +215,7 @@ def test_a_page_that_shows_something_else_is_found(reader: Reader) -> None:
 
 def test_every_recipe_is_tried() -> None:
     recipes = {path.stem for path in (CHECKOUT / "docs/recipes").glob("*.md")}
-    # tests/unit/cli/test_pull_request_jobs.py and integration_tests/orchestrators try these.
-    elsewhere = {"pull-requests", "orchestrators"}
+    # tests/unit/cli/test_pull_request_jobs.py tries these.
+    elsewhere = {"pull-requests"}
     here = {name.removeprefix("test_").replace("_", "-") for name in globals()}
     assert recipes - elsewhere <= here

@@ -10,6 +10,7 @@ from dbt.adapters.vcs.commands.merge import merge
 from dbt.adapters.vcs.core.errors import ConflictError, NotFoundError
 from dbt.adapters.vcs.core.model import RelationName, Run
 from dbt.adapters.vcs.sql.metadata_tables import RELATIONS, table_of
+from dbt.adapters.vcs.table.types import declared_type
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.run_branch import Status
 from tests.unit.tables import Tables
@@ -30,8 +31,8 @@ def test_every_relation_has_its_columns_without_a_row(warehouse: Warehouse) -> N
     overlay = Overlay(repository=repository, base=head, tree=repository.tree(head))
     for name, relation in RELATIONS.items():
         table = table_of(overlay, name)
-        assert table.column_names == list(relation.columns)
-        assert table.schema.types == list(relation.columns.values())
+        told = [f"{item.name} {declared_type(item.name, item.type)}" for item in table.schema]
+        assert ", ".join(told) == relation.columns
     with pytest.raises(NotFoundError, match=r"Did you mean vcs\.blocks"):
         table_of(overlay, "block")
 

@@ -140,7 +140,10 @@ class _Bisection:
         if base is not None:
             self._check_base(base, len(commits))
         found = self._first_bad(commits)
-        suspects = tuple(map(self._suspect, found))
+        suspects = tuple(
+            _suspect_of(self._repository, self._probes, commit, self._bad_steps(commit))
+            for commit in found
+        )
         is_one = len(found) == 1
         return BisectReport(
             condition=condition.label,
@@ -184,9 +187,6 @@ class _Bisection:
                 ):
                     twins[commit] = parent
         return first_bad(suspects, parents_of, twins, self._mark_at)
-
-    def _suspect(self, commit: CommitId) -> Suspect:
-        return _suspect_of(self._repository, self._probes, commit, self._bad_steps(commit))
 
     def _bad_steps(self, commit: CommitId) -> list[CommitId]:
         """Return the step of the commit's run that broke it, several if that is open.

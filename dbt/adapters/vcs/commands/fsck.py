@@ -355,10 +355,8 @@ def batches(
         yield batch
 
 
-def _fsck_text(report: FsckReport, *, with_problems: bool = True) -> Iterator[Block]:
+def _fsck_text(report: FsckReport) -> Iterator[Block]:
     """Yield the summary of a check, without the problems that were already shown."""
-    for problem in report.problems if with_problems else ():
-        yield line(Span(problem, "bad"))
     yield line(
         f"Checked {counted(report.commits, 'commit')}, {counted(report.objects, 'manifest')} and "
         f"the sizes of {counted(report.files, 'data file')} ({size(report.bytes)})."
@@ -436,6 +434,6 @@ def fsck_command(
         progress=session.progress.show,
     )
     report = check_repository(session.repository, tell, data=wanted if data else None)
-    session.show(report, _fsck_text(report, with_problems=False), report.problems)
+    session.show(report, _fsck_text(report), report.problems)
     if report.problems:
         raise ShownFailure(DamagedError)

@@ -87,11 +87,12 @@ def survey(repository: Repository, data: DataCheck | None = None) -> RepairRepor
     """
     found = check_repository(repository, data=data)
     wrong = {file.path: file for file in found.wrong_files}
-    # Sizes find what is missing or cut short, without a byte of rows read.
-    sizes = _size_look(repository.blobs)
 
+    # Sizes find what is missing or cut short, without a byte of rows read.
     def look_at(file: NeededFile) -> str | None:
-        return wrong[file.path].what if file.path in wrong else sizes(file)
+        if file.path in wrong:
+            return wrong[file.path].what
+        return wrong_size(file, size_of(repository.blobs, file.path))
 
     damages: list[Damage] = []
     for space in _NOUNS:
@@ -238,10 +239,6 @@ class Broken(NamedTuple):
     relation: RelationName | None
     what: str
     noun: str = ""
-
-
-def _size_look(blobs: Blobs) -> FileLook:
-    return lambda file: wrong_size(file, size_of(blobs, file.path))
 
 
 def _bytes_look(blobs: Blobs) -> FileLook:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 import msgspec
 
 from dbt.adapters.vcs.changes.diffs.row_facts import ColumnPatterns
+from dbt.adapters.vcs.changes.diffs.summaries import how_changed
 from dbt.adapters.vcs.commands.diff import read_ends, resolved
 from dbt.adapters.vcs.commands.layout import Block, counted, line, size
 from dbt.adapters.vcs.commands.options import chosen_options, with_words
@@ -40,7 +41,6 @@ from dbt.adapters.vcs.commands.verb import Option, rows_limit, verb
 from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
-from dbt.adapters.vcs.core.model.tree import AbsentType
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.resolver import parse_range
 from dbt.adapters.vcs.workspace.run_branch import run_of
@@ -135,7 +135,9 @@ def review(
         verdict=verdict,
         relations=tuple(sorted(relations, key=_by_change)),
         rewritten=sum(str(item.name) not in touched for item in items),
-        schemas=tuple(f"{_how(change.old, change.new)} {change.name}" for change in found.schemas),
+        schemas=tuple(
+            f"{how_changed(change.old, change.new)} {change.name}" for change in found.schemas
+        ),
         lineage=lineage_of(
             repository,
             (repository.tree(before), repository.tree(theirs)),
@@ -150,12 +152,6 @@ def review(
 
 def _by_change(item: RelationReview) -> tuple[int, str]:
     return -(item.added + item.removed + item.modified), item.name
-
-
-def _how(old: object, new: object) -> str:
-    if isinstance(old, AbsentType):
-        return "added"
-    return "removed" if isinstance(new, AbsentType) else "changed"
 
 
 def _relations(

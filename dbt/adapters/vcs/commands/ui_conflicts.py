@@ -109,7 +109,7 @@ class ConflictPages:
         return self._conflicts_page(
             asked(request, "into"),
             asked(request, "name"),
-            skip=asked_number(given, "skip", 0, _MOST),
+            skip=asked_number(given, "skip", _MOST),
             is_all="all" in given,
         )
 
@@ -169,7 +169,7 @@ class ConflictPages:
         into, name = _into(form), form.get("name")
         if name is None:
             raise InputError("The page did not say what is decided. Reload it.")
-        is_all, skip = "all" in form, asked_number(form, "skip", 0, _MOST)
+        is_all, skip = "all" in form, asked_number(form, "skip", _MOST)
         has_rows = "skip" in form
         try:
             chosen = self._chosen(into, name, form)
@@ -208,7 +208,7 @@ class ConflictPages:
                 cells = {form.get("column", ""): cell_of(form.get("cell", ""))}
                 return RowChoice(cells=cells)
             return RowChoice(choice=Choice.of(form.get("side", take)))
-        rows = {asked_number(form, "place", 0, _MOST): form.get("mark", "")}
+        rows = {asked_number(form, "place", _MOST): form.get("mark", "")}
         if take != "cells":
             return RowChoice(choice=Choice.of(take), rows=rows)
         table = self._table(find_open_merge(self._repository, into), relation_of(name))

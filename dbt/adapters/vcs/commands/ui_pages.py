@@ -82,7 +82,7 @@ class HistoryPages:
     def log(self, request: Request) -> Response:
         """Return the commits of a revision, or of all branches, as a graph."""
         at = request.query_params.get("at")
-        skip = asked_number(request.query_params, "skip", 0, _MOST)
+        skip = asked_number(request.query_params, "skip", _MOST)
         # From the beginning each time: where a line is depends on all commits before.
         found = list(islice(read_log(self._repository, at), skip + _COMMITS + 1))
         lines = list(commit_lines((item.id, item.parents) for item in found))
@@ -110,7 +110,7 @@ class HistoryPages:
         def tell(error: DamagedError) -> None:
             told.append(str(error))
 
-        skip = asked_number(request.query_params, "skip", 0, _MOST)
+        skip = asked_number(request.query_params, "skip", _MOST)
         found = list(islice(list_branches(repository, told.append), skip, skip + _BRANCHES + 1))
         runs = [run for run in list_runs(repository) if run.status not in DONE_WITH]
         merges = list_open_merges(repository, tell)

@@ -312,13 +312,13 @@ class _Gate:
         return found
 
 
-def asked(request: Request, name: str, fallback: str | None = None) -> str:
+def asked(request: Request, name: str) -> str:
     """Return a parameter of a page's address.
 
     Raises:
-        InputError: It is missing, and there is no fallback.
+        InputError: It is missing.
     """
-    found = request.query_params.get(name) or fallback
+    found = request.query_params.get(name)
     if not found:
         raise InputError(
             f"The address of this page lacks {name}. Follow a link from the branches instead."
@@ -326,13 +326,13 @@ def asked(request: Request, name: str, fallback: str | None = None) -> str:
     return found
 
 
-def asked_number(given: Mapping[str, str], name: str, fallback: int, most: int) -> int:
-    """Return a whole number of an address, from 0 to `most`.
+def asked_number(given: Mapping[str, str], name: str, most: int) -> int:
+    """Return a whole number of an address, from 0 to `most`; 0 if it is missing.
 
     Raises:
         InputError: It is none.
     """
-    text = given.get(name) or str(fallback)
+    text = given.get(name) or "0"
     if not text.isascii() or not text.isdigit() or len(text) > 12 or int(text) > most:
         raise InputError(f"Expected {name} from 0 to {most:,}, found {text[:40]!r}.")
     return int(text)

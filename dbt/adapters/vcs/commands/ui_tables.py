@@ -114,7 +114,7 @@ class TablePages:
             for name, entry in entries_of(tree).items()
             if all(word in str(name) for word in words)
         )
-        skip = asked_number(given, "skip", 0, _FURTHEST)
+        skip = asked_number(given, "skip", _FURTHEST)
         unknown: list[str] = []
         stale = list_stale(self._repository, at, lambda name, _: unknown.append(str(name)))
         why = {item.relation: item for item in stale}
@@ -207,7 +207,7 @@ class TablePages:
         from dbt.adapters.vcs.changes.diffs.row_measures import kind_of
 
         name, at = parse_relation(asked(request, "name")), self._at(request)
-        skip = asked_number(given, "skip", 0, _FURTHEST)
+        skip = asked_number(given, "skip", _FURTHEST)
         where = given.get("where", "").strip()
         table = self._open(name, at)
         snapshot = self._snapshot(name, at)

@@ -40,9 +40,9 @@ class MetadataPlace:
         return f"{self.root}/{path}"
 
 
-def place_of(repository: Repository, folder: str = FOLDER) -> MetadataPlace:
+def place_of(repository: Repository) -> MetadataPlace:
     """Return the place in a repository that engines reach under the location it was opened at."""
-    return MetadataPlace(root=root_of(repository.uri), folder=folder)
+    return MetadataPlace(root=root_of(repository.uri), folder=FOLDER)
 
 
 def root_of(location: str) -> str:

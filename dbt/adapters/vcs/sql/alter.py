@@ -385,7 +385,8 @@ def add_columns(scope: Scope, statement: AddColumns) -> Outcome:
     schema = snapshot.schema.add(fields)
     # New columns come before the partition columns where those are last, as in Spark.
     if _is_last(snapshot.schema.fields, snapshot.partition_by):
-        schema = _partition_columns_last(schema, snapshot.partition_by)
+        last = _last(schema.fields, snapshot.partition_by)
+        schema = msgspec.structs.replace(schema, fields=last)
     for column in columns:
         if column.position is not None:
             schema = _schema_with_position(
@@ -567,10 +568,6 @@ def _check_no_nulls(scope: Scope, name: RelationName, snapshot: Snapshot, field:
             f"The column {field.name} of {name} can't be NOT NULL: {count} rows hold NULL there. "
             "Give them a value first."
         )
-
-
-def _partition_columns_last(schema: Schema, partition_by: Sequence[str]) -> Schema:
-    return msgspec.structs.replace(schema, fields=_last(schema.fields, partition_by))
 
 
 def _is_last(fields: Iterable[Field], partition_by: Sequence[str]) -> bool:

@@ -20,6 +20,7 @@ from dbt.adapters.vcs.core.origins.lineage import appearances
 from dbt.adapters.vcs.core.origins.staleness import stale_tables
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.sql.syntax.names import Reference
+from dbt.adapters.vcs.table.types import arrow_type
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.run_branch import run_of, runs
 from dbt.adapters.vcs.workspace.statement_scope import Scope
@@ -28,13 +29,6 @@ from dbt.adapters.vcs.workspace.table_version import Version
 SCHEMA: Final = "vcs"
 """The schema of these relations."""
 
-_TEXT: Final = pa.string()
-_TIME: Final = pa.timestamp("us", "UTC")
-_TEXTS: Final = pa.list_(_TEXT)
-_MAP: Final = pa.map_(_TEXT, _TEXT)
-_LONG: Final = pa.int64()
-_FLAG: Final = pa.bool_()
-
 Row = tuple[Any, ...]
 
 
@@ -42,11 +36,11 @@ class MetadataTable(NamedTuple):
     """One of the relations.
 
     Attributes:
-        columns: Their types by name.
+        columns: Names and types of its columns, as in `create table`.
         rows: Returns the rows as a reader of a branch sees them.
     """
 
-    columns: Mapping[str, pa.DataType]
+    columns: str
     rows: Callable[[Overlay], Iterator[Row]]
 
 
@@ -87,13 +81,14 @@ def table_of(overlay: Overlay, name: str) -> pa.Table:
         hint = f"Did you mean {SCHEMA}.{near[0]}? " if near else ""
         known = ", ".join(f"{SCHEMA}.{known}" for known in RELATIONS)
         raise NotFoundError(f"There is no {SCHEMA}.{name}. {hint}There is: {known}.")
+    names, types = zip(*(column.split() for column in found.columns.split(", ")), strict=True)
     rows = list(found.rows(overlay))
     columns = [
         # A relation without rows has no values to tell types from.
-        pa.array([row[index] for row in rows], type)
-        for index, type in enumerate(found.columns.values())
+        pa.array([row[index] for row in rows], arrow_type(type))
+        for index, type in enumerate(types)
     ]
-    return pa.table(columns, names=list(found.columns))
+    return pa.table(columns, names=names)
 
 
 def _log(overlay: Overlay) -> Iterator[Row]:
@@ -300,122 +295,50 @@ def _damaged_branch(
 
 RELATIONS: Final[Mapping[str, MetadataTable]] = {
     "log": MetadataTable(
-        {
-            "commit": _TEXT,
-            "parents": _TEXTS,
-            "author": _TEXT,
-            "committed_at": _TIME,
-            "message": _TEXT,
-            "invocation": _TEXT,
-            "command": _TEXT,
-            "target": _TEXT,
-            "git_sha": _TEXT,
-            "metadata": _MAP,
-        },
+        "commit string, parents array<string>, author string, committed_at timestamp, message "
+        "string, invocation string, command string, target string, git_sha string, metadata "
+        "map<string,string>",
         _log,
     ),
     "branches": MetadataTable(
-        {
-            "name": _TEXT,
-            "head": _TEXT,
-            "author": _TEXT,
-            "committed_at": _TIME,
-            "message": _TEXT,
-            "is_default": _FLAG,
-            "is_run": _FLAG,
-            "moved_by": _TEXT,
-            "moved_at": _TIME,
-            "action": _TEXT,
-        },
+        "name string, head string, author string, committed_at timestamp, message string, "
+        "is_default boolean, is_run boolean, moved_by string, moved_at timestamp, action string",
         _branch_rows,
     ),
     "tags": MetadataTable(
-        {"name": _TEXT, "commit": _TEXT, "tagged_by": _TEXT, "tagged_at": _TIME, "note": _TEXT},
+        "name string, commit string, tagged_by string, tagged_at timestamp, note string",
         _tags,
     ),
     "snapshots": MetadataTable(
-        {
-            "relation": _TEXT,
-            "snapshot": _TEXT,
-            "names": _TEXTS,
-            "commit": _TEXT,
-            "created_at": _TIME,
-            "operation": _TEXT,
-            "rows": _LONG,
-            "bytes": _LONG,
-            "blocks": _LONG,
-            "parents": _TEXTS,
-            "table_id": _TEXT,
-        },
+        "relation string, snapshot string, names array<string>, commit string, created_at "
+        "timestamp, operation string, rows bigint, bytes bigint, blocks bigint, parents "
+        "array<string>, table_id string",
         _snapshots,
     ),
     "blocks": MetadataTable(
-        {
-            "relation": _TEXT,
-            "path": _TEXT,
-            "rows": _LONG,
-            "deleted": _LONG,
-            "bytes": _LONG,
-            "partition": _MAP,
-            "segment": _TEXT,
-        },
+        "relation string, path string, rows bigint, deleted bigint, bytes bigint, partition "
+        "map<string,string>, segment string",
         _blocks,
     ),
     "conflicts": MetadataTable(
-        {
-            "target": _TEXT,
-            "source": _TEXT,
-            "theirs": _TEXT,
-            "branch": _TEXT,
-            "relation": _TEXT,
-            "kind": _TEXT,
-            "message": _TEXT,
-            "conflicts": _LONG,
-            "unresolved": _LONG,
-        },
+        "target string, source string, theirs string, branch string, relation string, kind "
+        "string, message string, conflicts bigint, unresolved bigint",
         _conflicts,
     ),
     "lineage": MetadataTable(
-        {
-            "relation": _TEXT,
-            "snapshot": _TEXT,
-            "commit": _TEXT,
-            "node": _TEXT,
-            "invocation": _TEXT,
-            "sql_sha256": _TEXT,
-            "git_sha": _TEXT,
-            "input_relation": _TEXT,
-            "input_snapshot": _TEXT,
-            "input_view": _TEXT,
-            "input_external": _TEXT,
-            "input_function": _TEXT,
-        },
+        "relation string, snapshot string, commit string, node string, invocation string, "
+        "sql_sha256 string, git_sha string, input_relation string, input_snapshot string, "
+        "input_view string, input_external string, input_function string",
         _lineage,
     ),
     "stale": MetadataTable(
-        {
-            "relation": _TEXT,
-            "node": _TEXT,
-            "input_relation": _TEXT,
-            "read": _TEXT,
-            "shown": _TEXT,
-            "input_is_stale": _FLAG,
-        },
+        "relation string, node string, input_relation string, read string, shown string, "
+        "input_is_stale boolean",
         _stale,
     ),
     "runs": MetadataTable(
-        {
-            "invocation": _TEXT,
-            "status": _TEXT,
-            "target": _TEXT,
-            "command": _TEXT,
-            "started_at": _TIME,
-            "branch": _TEXT,
-            "head": _TEXT,
-            "fork": _TEXT,
-            "tested": _FLAG,
-            "note": _TEXT,
-        },
+        "invocation string, status string, target string, command string, started_at timestamp, "
+        "branch string, head string, fork string, tested boolean, note string",
         _runs,
     ),
 }

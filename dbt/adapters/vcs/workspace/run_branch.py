@@ -206,7 +206,7 @@ def is_expired(repository: Repository, run: RunBranch, now: Micros, keep: Micros
     return now > written + LEASE + keep
 
 
-def check_mergeable(repository: Repository, source: str, *, force: bool = False) -> None:
+def check_mergeable(repository: Repository, source: str) -> None:
     """Refuse to merge the branch of a run that is unfinished or superseded.
 
     Raises:
@@ -215,7 +215,7 @@ def check_mergeable(repository: Repository, source: str, *, force: bool = False)
     """
     branch = repository.find_branch(source)
     run = run_of(branch) if branch else None
-    if run is None or force:
+    if run is None:
         return
     # Whoever closed a shared run may have died before it was checked.
     is_doubtful = run.is_shared and run.status is Status.PASSED and failed_nodes(repository, run)

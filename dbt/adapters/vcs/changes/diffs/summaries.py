@@ -135,7 +135,7 @@ def _draft(repository: Repository, change: Change) -> _Draft:
     name, old, new = change
     shown = old if new is Absent else new
     assert shown is not Absent
-    summary = ChangeSummary(name=str(name), kind=shown.noun, how=_how(old, new))
+    summary = ChangeSummary(name=str(name), kind=shown.noun, how=how_changed(old, new))
     try:
         return _estimated(repository, change, summary)
     except DamagedError:
@@ -209,10 +209,11 @@ def _counts(repository: Repository, versions: tuple[Snapshot, Snapshot], limits:
 
 
 def _schema(change: SchemaChange) -> ChangeSummary:
-    return ChangeSummary(name=change.name, kind="schema", how=_how(change.old, change.new))
+    return ChangeSummary(name=change.name, kind="schema", how=how_changed(change.old, change.new))
 
 
-def _how(old: object, new: object) -> str:
+def how_changed(old: object, new: object) -> str:
+    """Return `added`, `removed` or `changed`, for what was and what is; either may be Absent."""
     if old is Absent:
         return "added"
     return "removed" if new is Absent else "changed"

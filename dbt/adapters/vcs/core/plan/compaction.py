@@ -98,15 +98,13 @@ def plan_compaction(
     return tuple(item for item in bins if _is_useful(item, contents.deleted, written))
 
 
-def is_due(contents: Contents, target_bytes: int = TARGET_BYTES) -> bool:
+def is_due(contents: Contents) -> bool:
     """Return whether a table has enough small blocks or deletions to slow down reads."""
     # Many small blocks are not enough: alone in their partitions they can't be packed.
-    small = sum(_is_small(block, target_bytes) for block in contents.blocks)
+    small = sum(_is_small(block, TARGET_BYTES) for block in contents.blocks)
     rows = sum(block.rows for block in contents.blocks)
     gone = sum(contents.deleted.values())
-    return bool(plan_compaction(contents, target_bytes=target_bytes)) and (
-        small > DUE_BLOCKS or gone > MUCH_DELETED * rows
-    )
+    return bool(plan_compaction(contents)) and (small > DUE_BLOCKS or gone > MUCH_DELETED * rows)
 
 
 def composed(new: Derivation, known: Iterable[Derivation]) -> tuple[Derivation, ...]:

@@ -84,9 +84,9 @@ position fails the query.
 """
 
 
-def position_of(relation: str = "") -> str:
+def position_of(relation: str) -> str:
     """Return SQL for the position of a row in its file, counted from 0."""
-    return f"{relation}._metadata.row_index" if relation else "_metadata.row_index"
+    return f"{relation}._metadata.row_index"
 
 
 def deletions_mount(tombstones: Sequence[Tombstone], fields: Sequence[Field]) -> TableMount:

@@ -26,7 +26,7 @@ from dbt.adapters.vcs.sql.syntax.mentions import (
     reads_or_mentions,
 )
 from dbt.adapters.vcs.sql.syntax.names import CATALOG, Name, Reference, Target, is_name
-from dbt.adapters.vcs.sql.syntax.scan import QUERY_WORDS, Expect, Found, scan
+from dbt.adapters.vcs.sql.syntax.scan import QUERY_WORDS, Found, scan
 
 
 class Statement:
@@ -218,10 +218,10 @@ def qualified(
     )
 
 
-def query_of(text: str, tokens: Sequence[Token], expect: Expect = Expect.QUERY) -> Query:
+def query_of(text: str, tokens: Sequence[Token]) -> Query:
     """Return the query formed by adjacent tokens of a text, with offsets from its start."""
     start, end = tokens[0].start, tokens[-1].end
-    found = scan(tokens, expect)
+    found = scan(tokens)
     return Query(
         text=text[start:end],
         reads=tuple(shifted(read, -start) for read in found.reads),

@@ -28,6 +28,7 @@ from dbt.adapters.vcs.core.errors import (
 )
 from dbt.adapters.vcs.core.ids import Micros, SegmentId, SnapshotId, ViewId
 from dbt.adapters.vcs.core.model import RelationName, Segment, SegmentRef, TableEntry, View
+from dbt.adapters.vcs.core.plan.collect import Roots, needed
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import DAY, SeenRefs, hold, hold_commit, read_retention
 from dbt.adapters.vcs.core.store import lease
@@ -152,6 +153,32 @@ def test_what_became_reachable_after_marking_is_kept(tables: Tables, blobs: Inte
     blobs.after_walk = name_it
     assert collect(repository, author="gc").files == 0
     assert check_repository(repository).problems == ()
+
+
+class ThreadsOfReads(MemoryBlobs):
+    """Knows which threads read objects."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(clock)
+        self.threads: list[str] = []
+
+    def get(self, path: str) -> bytes:
+        self.threads.append(threading.current_thread().name)
+        return super().get(path)
+
+
+def test_manifests_of_tables_are_marked_many_at_once() -> None:
+    clock = Clock()
+    blobs = ThreadsOfReads(clock)
+    tables = Tables(Warehouse(blobs, clock))
+    head = tables.put(**{f"t{n}": tables.entry([tables.block({n: "a"})]) for n in range(60)})
+    blobs.threads.clear()
+    found = needed(Roots(commits=[head], whole=[head]), ObjectStore(blobs))
+    assert len(found.files) == 60
+    by_itself = blobs.threads.count(threading.main_thread().name)
+    # Of each table a snapshot and a segment; commits, trees and the way to them follow each other.
+    assert len(blobs.threads) > 120
+    assert by_itself < 12
 
 
 @pytest.mark.parametrize("branches", [0, 20])

@@ -35,11 +35,13 @@ from dbt.adapters.vcs.core.model import TableEntry
 from dbt.adapters.vcs.core.plan.collect import (
     Roots,
     files_of_versions,
+    lots,
     missing_file,
     newly_named,
     versions_of,
 )
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.store.blobs import each
 from dbt.adapters.vcs.core.store.branch_names import is_name
 from dbt.adapters.vcs.core.store.lease import is_running, seems_running
 from dbt.adapters.vcs.core.store.objects import Condemned, object_path
@@ -526,8 +528,10 @@ def _young(repository: Repository, commits: set[CommitId], cutoff: Micros) -> se
 def _lineages(repository: Repository, names: NamedRoots) -> dict[TableId, set[SnapshotId]]:
     """Return the versions that have names, by the lineage that they belong to."""
     found: dict[TableId, set[SnapshotId]] = {}
-    for version in _shown_versions(repository, names):
-        found.setdefault(repository.objects.snapshot(version).table, set()).add(version)
+    read = repository.objects.snapshot
+    for some in lots(_shown_versions(repository, names)):
+        for version, snapshot in zip(some, each(read, some), strict=True):
+            found.setdefault(snapshot.table, set()).add(version)
     return found
 
 

@@ -12,9 +12,10 @@ So history, lineage and merge bases are kept, however old; rows are not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from typing import Final, NamedTuple, TypeVar
 
 from dbt.adapters.vcs.core.errors import DamagedError
@@ -26,7 +27,7 @@ from dbt.adapters.vcs.core.model import (
     TableEntry,
     Tombstone,
 )
-from dbt.adapters.vcs.core.model.tree import AbsentType
+from dbt.adapters.vcs.core.model.tree import AbsentType, TreePiece
 from dbt.adapters.vcs.core.store.blobs import Blobs, each
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.store.relations import pieces_and_entries
@@ -104,23 +105,28 @@ def needed(
         DamagedError: An object is missing or damaged, and there is no `on_damage`.
     """
     marking = _Marking(read, on_damage)
-    commits = list(dict.fromkeys((*roots.commits, *roots.whole)))
-    while commits:
-        id = commits.pop()
-        if marking.is_new("commit", id) and (commit := marking.get(read.commit, id)) is not None:
-            marking.tree(commit.tree)
-            commits += commit.parents
+    for trees in lots(marking.history((*roots.commits, *roots.whole))):
+        marking.trees(trees)
     # Their trees and versions are marked by now, and only the files are left.
-    for id in roots.whole:
-        commit = marking.get(read.commit, id)
-        # Many commits have one tree.
-        if commit is not None and marking.is_first(f"files of {commit.tree}"):
-            for relation, version in marking.shown(commit.tree):
-                marking.files(version, relation)
-    for version in roots.versions:
-        marking.version(version)
-        marking.files(version)
+    for ids in lots(roots.whole):
+        commits = (commit for _, commit in marking.all(read.commit, ids) if commit is not None)
+        marking.files(chain.from_iterable(marking.shown(commit.tree) for commit in commits))
+    marking.versions(roots.versions)
+    marking.files(("", version) for version in roots.versions)
     return marking.found
+
+
+_SMALL: Final = 500
+_LARGE: Final = 32
+"""Objects that are read together, as a remote store answers many requests at once; and those that
+may be large, as trees and segments."""
+
+
+def lots(items: Iterable[Id], size: int = _SMALL) -> Iterator[list[Id]]:
+    """Yield items in lots of a size."""
+    reader = iter(items)
+    while some := list(islice(reader, size)):
+        yield some
 
 
 def versions_of(read: ObjectStore, tree: TreeId) -> Iterable[SnapshotId]:
@@ -171,13 +177,30 @@ class _Marking:
 
     def get(self, fetch: Callable[[Id], V], id: Id) -> V | None:
         """Return an object; None if it is damaged, which has been reported."""
-        try:
-            return fetch(id)
-        except DamagedError as error:
-            if self._on_damage is None:
-                raise
-            self._on_damage(error)
-            return None
+        ((_, found),) = self.all(fetch, [id])
+        return found
+
+    def all(
+        self, fetch: Callable[[Id], V], ids: Iterable[Id], size: int = _SMALL
+    ) -> Iterator[tuple[Id, V | None]]:
+        """Yield objects by id, lot by lot; None for those that are damaged, which was reported."""
+
+        def found(id: Id) -> V | DamagedError:
+            # Returned, not raised: they are reported by one thread, in the order of the ids.
+            try:
+                return fetch(id)
+            except DamagedError as error:
+                return error
+
+        for some in lots(ids, size):
+            for id, value in zip(some, each(found, some), strict=True):
+                if not isinstance(value, DamagedError):
+                    yield id, value
+                elif self._on_damage is None:
+                    raise value
+                else:
+                    self._on_damage(value)
+                    yield id, None
 
     def is_new(self, kind: str, id: str) -> bool:
         """Mark an object; return whether it was unmarked."""
@@ -186,80 +209,93 @@ class _Marking:
         self.found.objects.add((kind, id))
         return True
 
-    def tree(self, id: TreeId) -> None:
-        """Mark a tree and what it shows."""
+    def history(self, commits: Iterable[CommitId]) -> Iterator[TreeId]:
+        """Mark commits and those that they came from, and yield their trees."""
+        waiting = list(commits)
+        while waiting:
+            new = [id for id in waiting if self.is_new("commit", id)]
+            waiting = []
+            for _, commit in self.all(self._read.commit, new):
+                if commit is not None:
+                    waiting += commit.parents
+                    yield commit.tree
+
+    def trees(self, ids: Iterable[TreeId]) -> None:
+        """Mark trees and what they show."""
         # The empty tree is one object at both levels.
-        if not self.is_first(f"upper {id}"):
-            return
-        self.is_new("tree", id)
-        tree = self.get(self._read.tree, id)
-        for schema in tree.schemas.values() if tree else ():
-            self._schema(schema.id)
-
-    def shown(self, id: TreeId) -> list[tuple[str, SnapshotId]]:
-        """Return the tables of a tree and their versions, as far as it can be read."""
-        tree = self.get(self._read.tree, id)
-        return [
-            (f"{name}.{relation}", entry.snapshot)
-            for name, schema in (tree.schemas.items() if tree else ())
-            for entries in self._nodes(schema.id, lambda _: True)
-            for relation, entry in entries.items()
-            if isinstance(entry, TableEntry)
-        ]
-
-    def version(self, id: SnapshotId) -> None:
-        """Mark a version and those that it came from."""
-        # Not by recursion: histories are longer than Python's stack allows.
-        versions = [id]
-        while versions:
-            id = versions.pop()
-            if not self.is_new("snapshot", id):
-                continue
-            snapshot = self.get(self._read.snapshot, id)
-            if snapshot is not None:
-                for ref in snapshot.segments:
-                    self.is_new("segment", ref.id)
-                versions += snapshot.parents
-
-    def files(self, id: SnapshotId, relation: str = "") -> None:
-        """Mark the files that hold a version's rows; `relation` shows it, if one is known."""
-        snapshot = self.get(self._read.snapshot, id) if self.is_first(f"files {id}") else None
-        if snapshot is None:
-            return
-        self.found.whole.update((id, snapshot.table), (ref.id for ref in snapshot.segments))
-        if relation:
-            self._relations.setdefault(snapshot.table, relation)
-        # A version that no kept commit shows is named by the relation of its table.
-        owner = relation or self._relations.get(snapshot.table, "")
-        for ref in snapshot.segments:
-            if self.is_first(f"segment {ref.id}"):
-                segment = self.get(self._read.segment, ref.id)
-                for path, file in (files_of(segment, owner) if segment else {}).items():
-                    self.found.files.setdefault(path, file)
-
-    def _schema(self, id: TreeId) -> None:
-        for entries in self._nodes(id, lambda each: self.is_first(f"lower {each}")):
+        new = [id for id in ids if self.is_first(f"upper {id}")]
+        self.found.objects.update(("tree", id) for id in new)
+        trees = [tree for _, tree in self.all(self._read.tree, new) if tree is not None]
+        schemas = [schema.id for tree in trees for schema in tree.schemas.values()]
+        tables = []
+        for entries in self._nodes(schemas, lambda each: self.is_first(f"lower {each}")):
             for entry in entries.values():
                 if isinstance(entry, TableEntry):
-                    self.version(entry.snapshot)
+                    tables.append(entry.snapshot)
                 else:
                     self.is_new(entry.noun, entry.version)
+        self.versions(tables)
+
+    def shown(self, id: TreeId) -> Iterator[tuple[str, SnapshotId]]:
+        """Yield the tables of a tree and their versions, without the parts that were shown."""
+        tree = self.get(self._read.tree, id)
+        for name, schema in tree.schemas.items() if tree else ():
+            for entries in self._nodes([schema.id], lambda each: self.is_first(f"shown {each}")):
+                for relation, entry in entries.items():
+                    if isinstance(entry, TableEntry):
+                        yield f"{name}.{relation}", entry.snapshot
+
+    def versions(self, ids: Iterable[SnapshotId]) -> None:
+        """Mark versions and those that they came from."""
+        # Not by recursion: histories are longer than Python's stack allows.
+        waiting = list(ids)
+        while waiting:
+            new = [id for id in waiting if self.is_new("snapshot", id)]
+            waiting = []
+            for _, snapshot in self.all(self._read.snapshot, new):
+                if snapshot is not None:
+                    for ref in snapshot.segments:
+                        self.is_new("segment", ref.id)
+                    waiting += snapshot.parents
+
+    def files(self, versions: Iterable[tuple[str, SnapshotId]]) -> None:
+        """Mark the files that hold versions' rows; each comes after what shows it, if known."""
+        relations = {id: name for name, id in versions if self.is_first(f"files {id}")}
+        owners: dict[SegmentId, str] = {}
+        for id, snapshot in self.all(self._read.snapshot, relations):
+            if snapshot is None:
+                continue
+            self.found.whole.update((id, snapshot.table), (ref.id for ref in snapshot.segments))
+            relation = relations[id]
+            if relation:
+                self._relations.setdefault(snapshot.table, relation)
+            # A version that no kept commit shows is named by the relation of its table.
+            owner = relation or self._relations.get(snapshot.table, "")
+            for ref in snapshot.segments:
+                if self.is_first(f"segment {ref.id}"):
+                    owners[ref.id] = owner
+        for part, segment in self.all(self._read.segment, owners, _LARGE):
+            for path, file in (files_of(segment, owners[part]) if segment else {}).items():
+                self.found.files.setdefault(path, file)
 
     def _nodes(
-        self, id: TreeId, is_wanted: Callable[[TreeId], bool]
+        self, ids: Iterable[TreeId], is_wanted: Callable[[TreeId], bool]
     ) -> Iterator[Mapping[str, Entry]]:
-        """Mark the nodes of a schema's tree that are wanted, and yield the relations in each."""
-        waiting = [id]
+        """Mark the nodes of schemas' trees that are wanted, and yield the relations in each."""
+
+        def read(id: TreeId) -> tuple[Sequence[TreePiece], Mapping[str, Entry]]:
+            return pieces_and_entries(self._read.schema_tree(id))
+
+        waiting = list(ids)
         while waiting:
-            id = waiting.pop()
             # What is below a node that isn't wanted was seen with it.
-            if not is_wanted(id):
-                continue
-            self.is_new("tree", id)
-            found = self.get(lambda id: pieces_and_entries(self._read.schema_tree(id)), id)
-            if found is not None:
-                waiting += [piece.id for piece in found[0]]
-                yield found[1]
+            new = [id for id in waiting if is_wanted(id)]
+            self.found.objects.update(("tree", id) for id in new)
+            waiting = []
+            for _, found in self.all(read, new, _LARGE):
+                if found is not None:
+                    waiting += [piece.id for piece in found[0]]
+                    yield found[1]
 
     def is_first(self, key: str) -> bool:
         """Return whether this is asked for the first time."""

@@ -82,8 +82,9 @@ conformance: java $(VENV)/.test,demo ## run all of dbt's own test suite for adap
 verify: java $(VENV)/.test,demo ## run all of dbt's own test suite once more, and compare what is computed with what was remembered
 	VCS_REUSE=verify $(USUAL) $(BIN)/python -m pytest tests/functional/adapter -o addopts=
 
-nightly: java $(VENV)/.test ## run each law on 2,000 new random cases; takes hours
+nightly: java $(VENV)/.test $(VENV)/.bench ## run each law on 2,000 new random cases, and a long session; takes hours
 	$(USUAL) HYPOTHESIS_PROFILE=nightly $(BIN)/python -m pytest tests -m hypothesis --hypothesis-seed=$(SEED)
+	$(BIN)/python benchmarks/long_session.py
 
 MINUTES ?= 5
 STORE ?= local

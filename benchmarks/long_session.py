@@ -2,7 +2,8 @@
 
 Each part is looked at four times. After the second look, with which caches are full, nothing may
 grow: not the listeners and triggers of Spark's status store, nor threads, open files, temporary
-files or catalog entries, nor the heap after a collection by more than a tenth.
+files or catalog entries, nor Java's heap, Python's memory or its objects after a collection by
+more than a tenth.
 """
 
 import argparse
@@ -34,6 +35,8 @@ COLUMNS = (
     "listeners",
     "triggers",
     "heap MiB",
+    "Python MiB",
+    "Python objects",
     "threads",
     "open files",
     "temporary files",
@@ -42,6 +45,8 @@ COLUMNS = (
 IDLE = 65
 """Seconds after which the threads of Spark's pools that did nothing are gone: each statement gets
 new ones, up to a thousand, for a minute."""
+SHARES = frozenset({"heap MiB", "Python MiB", "Python objects"})
+"""What may grow by a tenth: a collection leaves now more, now less."""
 SLACK = {"heap MiB": 40, "threads": 8, "open files": 20, "temporary files": 250}
 """What may come and go: pools of threads, jars, and the versions that stay mounted for a while."""
 
@@ -76,7 +81,9 @@ def main() -> None:
             for name, ms, found in looks
         ],
         notes=[
-            "Heap after a collection. Listeners: on Spark's bus. Triggers: of its status store.",
+            "After a collection: Java's heap, Python's memory (resident) and objects.",
+            "Listeners: on Spark's bus. Triggers: of its status store.",
+            "Temporary files: with folders.",
             "Catalog entries: relations and functions of all catalogs that a session can reach.",
         ],
         figures={name: found for name, _, found in looks},
@@ -175,12 +182,21 @@ def figures(folder: Path) -> dict[str, int]:
         "listeners": spark.listenerBus().listeners().size(),
         "triggers": sum(triggers.apply(n).triggers().size() for n in range(triggers.size())),
         "heap MiB": (runtime.totalMemory() - runtime.freeMemory()) // 2**20,
+        "Python MiB": resident() // 2**20,
+        "Python objects": len(gc.get_objects()),
         "threads": threading.active_count() + len(os.listdir(f"/proc/{java}/task")),
         "open files": sum(len(os.listdir(f"/proc/{pid}/fd")) for pid in ("self", java)),
-        "temporary files": sum(len(names) for _, _, names in os.walk(folder / "tmp")),
+        "temporary files": sum(
+            len(inner) + len(names) for _, inner, names in os.walk(folder / "tmp")
+        ),
         "catalog entries": entries(),
     }
     return {column: int(found[column]) for column in COLUMNS}
+
+
+def resident() -> int:
+    """Return the bytes of this process that are in memory."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def entries() -> int:
@@ -206,14 +222,17 @@ def field(owner: Any, name: str) -> Any:
 
 
 def growths(looks: list[Look]) -> Iterator[str]:
-    """Yield what is more at the last look at a part than at the second."""
+    """Yield what is more at the last two looks at a part than at the second.
+
+    What grows does so at each look. On a busy machine pools of threads end late at some.
+    """
     for start in range(0, len(looks), LOOKS):
-        (first, _, before), (last, _, after) = looks[start + 1], looks[start + LOOKS - 1]
+        (first, _, before), (_, _, third), (last, _, after) = looks[start + 1 : start + LOOKS]
         for column in COLUMNS:
-            most = before[column] * (1.1 if column == "heap MiB" else 1) + SLACK.get(column, 0)
+            most = before[column] * (1.1 if column in SHARES else 1) + SLACK.get(column, 0)
             if column == "catalog entries":
                 most += SLACK["temporary files"]
-            if after[column] > most:
+            if min(third[column], after[column]) > most:
                 yield f"{column}: {before[column]} after {first}, {after[column]} after {last}"
 
 

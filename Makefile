@@ -134,6 +134,7 @@ MODELS ?= 100
 
 bench: java $(VENV)/.bench ## reproduce the paper, and time branches, rows and reads; SF=10 for more rows, SIZES="C1 C2 C3 C4" for all change sets
 	$(BIN)/python benchmarks/growth.py
+	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/growth_rows.py --scales 0.1 1 $(filter-out 0.1 1,$(SF))
 	$(BIN)/python benchmarks/rows.py --scale $(SF)
 	$(BIN)/python benchmarks/paper.py --scale $(SF) $(addprefix --size ,$(SIZES))

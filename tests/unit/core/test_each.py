@@ -47,3 +47,11 @@ def test_a_forked_process_has_threads_of_its_own() -> None:
         signal.alarm(10)
         os._exit(0 if each(str, range(3)) == ["0", "1", "2"] else 1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+def test_a_store_leaves_nothing_behind_for_forks(monkeypatch: pytest.MonkeyPatch) -> None:
+    handlers: list[object] = []
+    monkeypatch.setattr(os, "register_at_fork", lambda **handler: handlers.append(handler))
+    for _ in range(3):
+        Parallel()
+    assert handlers == []

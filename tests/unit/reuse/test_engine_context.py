@@ -11,6 +11,7 @@ import pytest
 from dbt.adapters.vcs.core.model import Function, FunctionEntry, RelationName
 from dbt.adapters.vcs.credentials import VcsCredentials
 from dbt.adapters.vcs.project.reuse_modes import credentials_context
+from dbt.adapters.vcs.reuse import engine_context
 from dbt.adapters.vcs.reuse.contents import NameContents
 from dbt.adapters.vcs.reuse.engine_context import EngineContext
 
@@ -93,3 +94,12 @@ def test_the_zone_of_the_machine_counts_for_python(monkeypatch, language, counts
         return NameContents(branch, {}, {}, lambda: "UTC").of(RelationName("s", "f"))
 
     assert (digest_in("CET", "CEST") != digest_in("UTC", "UTC")) is counts
+
+
+def test_the_packages_of_the_machine_are_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    engine_context._engine_version.cache_clear()
+    monkeypatch.setattr(engine_context, "version", lambda name: asked.append(name) or "4.3.0")
+    assert [EngineContext.of({}).engine_version for _ in range(3)] == ["4.3"] * 3
+    engine_context._engine_version.cache_clear()
+    assert asked == ["pyspark"]

@@ -8,7 +8,7 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import version
 from typing import Final
 
@@ -58,6 +58,13 @@ _WITHOUT_EFFECT: Final = re.compile(
 )
 
 
+@cache
+def _engine_version() -> str:
+    # Once: where `importlib_metadata` is installed, each question keeps the names of all packages
+    # in memory.
+    return ".".join(version("pyspark").split(".")[:2])
+
+
 @dataclass(frozen=True, kw_only=True)
 class EngineContext:
     """What an engine is like, as far as results depend on it; known before it starts.
@@ -82,7 +89,7 @@ class EngineContext:
             # A server's defaults are set where it was started.
             settings=settings if server else default_settings(os.environ) | dict(settings),
             # A patch of Spark does not change answers on purpose.
-            engine_version=".".join(version("pyspark").split(".")[:2]),
+            engine_version=_engine_version(),
             server=server,
         )
 

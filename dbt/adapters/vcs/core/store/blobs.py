@@ -201,14 +201,12 @@ class Parallel:
     """
 
     is_serial: ClassVar[bool] = False
+    _all: ClassVar[weakref.WeakSet[Parallel]] = weakref.WeakSet()
 
     def __init__(self) -> None:
         self._here = threading.local()
-        # A fork copies this object, and none of its threads.
         self._pool = self._started()
-        if hasattr(os, "register_at_fork"):
-            # Weak: nothing unregisters a handler, so it would keep each store for ever.
-            os.register_at_fork(after_in_child=partial(_renew, weakref.ref(self)))
+        self._all.add(self)
 
     def map(self, function: Callable[[T], R], items: Iterable[T]) -> list[R]:
         """Return the results in order of the items; raises the first error after all ended."""
@@ -259,11 +257,15 @@ class _Work(Generic[T, R]):
                 self.errors.append((number, error))
 
 
-def _renew(parallel: weakref.ref[Parallel]) -> None:
-    # The threads of the parent don't run in a process that was forked.
-    found = parallel()
-    if found is not None:
-        found._pool = found._started()
+def _renew_all() -> None:
+    # A fork copies objects, and none of their threads.
+    for parallel in list(Parallel._all):
+        parallel._pool = parallel._started()
+
+
+if hasattr(os, "register_at_fork"):
+    # Once, since nothing unregisters a handler.
+    os.register_at_fork(after_in_child=_renew_all)
 
 
 each: Final = Parallel().map

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from dbt.cli.main import dbtRunnerResult
 
+from dbt.adapters.vcs.cli import main
 from dbt.adapters.vcs.core.model import NodeRun, TableEntry
 from tests.functional.life.shop import Shop, make_shop, unaimed
+from tests.unit.cli.steps import steps_in
 
 pytestmark = pytest.mark.spark
 
@@ -66,6 +70,15 @@ def built(
     return shop.dbt(*args, callbacks=[meanwhile], customers=2, **vars)
 
 
+def typed(text: str) -> str:
+    """Return what the one command says that a text names, typed as it is printed."""
+    ((program, *words),) = map(shlex.split, steps_in(text))
+    assert program == "dbt-vcs"
+    result = CliRunner().invoke(main, words)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
 def revenue(shop: Shop) -> Any:
     return shop.value("select n from revenue", shop.profile["branch"])
 
@@ -85,14 +98,18 @@ def test_warn_publishes_and_records_what_is_stale(skewed: Shop) -> None:
     assert revenue(skewed) == 12
     assert metadata(skewed) == {"stale": "analytics.revenue (analytics.orders)"}
     told = "since others changed what was read: analytics.revenue (analytics.orders)."
-    assert any(told in text for text in SAID)
+    (text,) = {text for text in SAID if f"Stale on b_warn0, {told}" in text}
+    assert "analytics.revenue" in typed(text)
 
 
 def test_fail_keeps_the_run_and_the_same_command_computes_what_is_stale(skewed: Shop) -> None:
     result = built(skewed, "fail")
     assert not result.success
-    assert "analytics.revenue (analytics.orders) (on_stale: fail)" in str(result.exception)
+    said = str(result.exception)
+    assert "The run was not published to b_fail0, which is unchanged" in said
+    assert "analytics.revenue (analytics.orders) (on_stale: fail)" in said
     assert revenue(skewed) == 21
+    assert "analytics.customers" in typed(said)
     args = ("build", "--select", "customers", "revenue", "ledger")
     assert skewed.dbt(*args, customers=2).success
     assert revenue(skewed) == 22

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TypeAlias
 
 from dbt.adapters.vcs.commands import COMMANDS
-from tests.unit.cli import faults
+from tests.unit.cli import faults, rivals
 from tests.unit.cli import scenes as at
 from tests.unit.cli.scenes import Scene
 from tests.unit.docs.test_printed_commands import BEGINS, HOLE, PACKAGE, command_of, texts
@@ -93,8 +93,11 @@ class Case:
     @property
     def sites(self) -> list[Site]:
         """The texts that it is for."""
+        # Two places of a file may say the same.
         return [
-            site for site in sites() if site.file == self.file and self.words in f"^{site.text}$"
+            site
+            for site in dict.fromkeys(sites())
+            if site.file == self.file and self.words in f"^{site.text}$"
         ]
 
 
@@ -551,6 +554,34 @@ CASES = [
         {**NAMES, "BASE": "main"},
         (0, 1),
     ),
+    Case("commands/resolve.py", "Another merge into", rivals.another_is_begun),
+    Case(
+        "changes/merges/branch_landing.py",
+        "Give this merge up",
+        "merge --continue main",
+        1,
+        rivals.decided_by_hand,
+    ),
+    Case(
+        "changes/merges/stale_by_merge.py",
+        "Run dbt build again",
+        "promote runs/r1 prod",
+        1,
+        rivals.stale_by_a_run,
+    ),
+    Case("hooks/branch_event.py", "^dbt-vcs show", "merge dev main", 0, rivals.hook_of_a_merge),
+    Case(
+        "hooks/branch_event.py",
+        "^dbt-vcs conflicts",
+        "merge dev main",
+        1,
+        rivals.hook_of_a_conflict,
+    ),
+    Case(
+        "hooks/branch_event.py", "^dbt-vcs status", "promote dev main", 1, rivals.hook_of_a_refusal
+    ),
+    Case("hooks/branch_event.py", "^dbt-vcs show", rivals.hook_of_a_run_with_results),
+    Case("hooks/branch_event.py", "^dbt-vcs runs", rivals.hook_of_a_run_without_results),
 ]
 
 Place: TypeAlias = tuple[str, str]
@@ -577,6 +608,14 @@ ELSEWHERE: Mapping[Place, tuple[str, str]] = {
     ("project/publication.py", "Stale now"): (
         "tests/functional/life/test_on_stale.py",
         "Stale now",
+    ),
+    ("project/publication.py", "was not published to"): (
+        "tests/functional/life/test_on_stale.py",
+        "was not published to",
+    ),
+    ("changes/merges/stale_by_merge.py", "Stale on"): (
+        "tests/functional/life/test_on_stale.py",
+        "Stale on",
     ),
     ("project/run.py", "Fix the cause"): (
         "tests/functional/life/test_next_steps.py",
@@ -617,17 +656,11 @@ ELSEWHERE: Mapping[Place, tuple[str, str]] = {
 }
 """Messages that need Spark, dbt or a part of the package by itself: the test, and words of it."""
 
-RACE = "Only if somebody else moves the branch within the same moment."
 STORE = "Only if the store loses what it listed, or a file that a version needs."
 REMOTE = "Answered to a client of the server, who may have no shell at all."
-HOOK = "Given to a hook, as a field of its event."
 LARGE = "Only if a version is too large, or too long ago, to be looked at here."
 
 LEFT: Mapping[Place, str] = {
-    ("changes/merges/branch_landing.py", "Give this merge up"): RACE,
-    ("changes/merges/stale_by_merge.py", "Run dbt build again"): RACE,
-    ("changes/merges/stale_by_merge.py", "Stale on"): RACE,
-    ("project/publication.py", "was not published to"): RACE,
     ("changes/merges/by_engine/engine_repair.py", "holds other rows"): STORE,
     ("commands/garbage.py", "is not among the branches"): STORE,
     ("core/store/objects.py", "is not in {} any more".replace("{}", HOLE)): STORE,
@@ -637,7 +670,5 @@ LEFT: Mapping[Place, str] = {
     ("commands/review_verdict.py", "isn't known without Spark"): LARGE,
     ("iceberg/adopt.py", "brings deleted rows back"): REMOTE,
     ("iceberg/serve/documents.py", "was named by its id"): REMOTE,
-    ("commands/resolve.py", "Another merge into"): RACE,
-    ("hooks/branch_event.py", ""): HOOK,
 }
 """Messages that no test produces yet, with the reason: may only become fewer."""

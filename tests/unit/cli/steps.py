@@ -554,7 +554,11 @@ CASES = [
         {**NAMES, "BASE": "main"},
         (0, 1),
     ),
-    Case("commands/resolve.py", "Another merge into", rivals.another_is_begun),
+    Case(
+        "changes/merges/conflicts/open_merges.py",
+        "Another merge into",
+        rivals.another_is_begun,
+    ),
     Case(
         "changes/merges/branch_landing.py",
         "Give this merge up",

@@ -273,6 +273,53 @@ def test_a_decision_for_a_merge_that_is_aborted_meanwhile_says_so(forked: Wareho
         decide(forked, choice=Choice.OURS, repository=racing)
 
 
+def begin_another(warehouse: Warehouse) -> None:
+    """Begin a merge of what `dev` has next, which clashes also with what was decided."""
+    warehouse.put("dev", a=table(warehouse, changed(THEIRS, r1=(1, "9.00", "old", "n1"))))
+    with pytest.raises(ConflictError):
+        merge(other(warehouse), "dev", "main", author="bob")
+
+
+def test_a_merge_is_aborted_in_one_step_with_the_look_at_it(forked: Warehouse) -> None:
+    seen = forked.head("merges/main")
+    racing = beside(
+        forked, lambda: decide(forked, key={"id": "1"}, choice=Choice.OURS, author="bob")
+    )
+    with pytest.raises(ConflictError, match="Nothing was aborted"):
+        abort_merge(racing, "main", author="ann", seen=seen)
+    assert left(forked) == 14
+    # Whoever looked at nothing in particular aborts it as it is by now.
+    undo(forked)
+    racing = beside(
+        forked, lambda: decide(forked, key={"id": "1"}, choice=Choice.OURS, author="bob")
+    )
+    abort_merge(racing, "main", author="ann")
+    assert forked.repository.find_branch("merges/main") is None
+
+
+def test_a_merge_that_was_begun_meanwhile_is_not_aborted_with_the_one_before(
+    forked: Warehouse,
+) -> None:
+    racing = beside(forked, lambda: begin_another(forked))
+    with pytest.raises(ConflictError, match=r"Another merge into 'main' was begun.*aborted"):
+        abort_merge(racing, "main", author="ann")
+    assert find_open_merge(forked.repository, "main").theirs == forked.head("dev")
+
+
+def test_a_merge_that_was_begun_as_another_one_landed_stays(forked: Warehouse) -> None:
+    decide(forked, None, Choice.OURS)
+    racing = beside(forked, lambda: begin_another(forked))
+    assert continue_merge(racing, "main", author="ann").how == "merge"
+    assert find_open_merge(forked.repository, "main").theirs == forked.head("dev")
+
+
+def test_a_merge_that_is_aborted_as_it_landed_has_landed(forked: Warehouse) -> None:
+    decide(forked, None, Choice.OURS)
+    racing = beside(forked, lambda: abort_merge(other(forked), "main", author="bob"))
+    report = continue_merge(racing, "main", author="ann")
+    assert report.after == forked.head()
+
+
 def test_a_process_that_dies_while_it_decides_or_undoes_has_done_nothing(
     forked: Warehouse,
 ) -> None:

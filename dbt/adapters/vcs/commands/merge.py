@@ -21,7 +21,9 @@ from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import Decisions,
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import (
     OpenMerge,
     Terms,
+    begun_meanwhile,
     check_seen,
+    close_merge,
     find_open_merge,
     open_merge_of,
     shown_name,
@@ -427,8 +429,9 @@ def continue_merge(
         engine=engine,
         validator=contract_check(repository, contracts),
     )
-    # Decision 13: the conflicts are a branch, which goes once the merge has landed.
-    abort_merge(repository, target, author=author)
+    # Decision 13: the conflicts are a branch, which goes once the merge has landed. Somebody may
+    # have begun another one since, which stays, or have aborted this one too late.
+    close_merge(repository, merge, author=author)
     return report
 
 
@@ -439,11 +442,12 @@ def abort_merge(
 
     Raises:
         NotFoundError: No such merge is waiting.
-        ConflictError: Its branch is not at `seen`, where the caller saw it.
+        ConflictError: Its branch is not at `seen`, where the caller saw it; or another merge was
+            begun meanwhile.
     """
     merge = find_open_merge(repository, target)
-    check_seen(merge, seen, "aborted")
-    repository.delete_branch(merge.branch, author=author)
+    if not close_merge(repository, merge, author=author, seen=seen):
+        raise begun_meanwhile(find_open_merge(repository, target), "aborted")
     return merge
 
 

@@ -20,6 +20,7 @@ from dbt.adapters.vcs.changes.merges.conflicts.conflict_tables import ConflictTa
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import (
     PREFIX,
     OpenMerge,
+    begun_meanwhile,
     check_seen,
     find_open_merge,
     is_open_merge,
@@ -35,7 +36,7 @@ from dbt.adapters.vcs.commands.options import Pair
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, check_only, verb
 from dbt.adapters.vcs.core.branches import Branch
-from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
+from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import BranchMovedError, Proposal, Repository
@@ -138,10 +139,7 @@ def _decide(
         theirs = merge.theirs if first is None else repository.maintenance.current(first)
         # Begun again with another commit, the merge has conflicts that nobody has looked at.
         if theirs != merge.theirs:
-            raise ConflictError(
-                f"Another merge into {target!r} was begun meanwhile, of {merge.source!r}. Nothing "
-                f"was changed; look at its conflicts: dbt-vcs conflicts {quote(target)}"
-            )
+            raise begun_meanwhile(merge, "changed")
         first = theirs
         made = _Decision.of(repository, merge, name, chosen)
         if not made.count:

@@ -302,6 +302,24 @@ class Names:
                 return move
         raise AssertionError("attempts raises when it ends")
 
+    def remove(self, last: Ref, *, author: str, note: str = "") -> bool:
+        """Delete a name by the move after the given one; return False if another came first.
+
+        Raises:
+            ProtectedError: It is protected.
+        """
+        self._check_removable(last, "deleted")
+        gone = self.follow(
+            last,
+            last.name,
+            None,
+            author=author,
+            action="delete",
+            note=note,
+            state=last.move.state,
+        )
+        return gone is not None
+
     def protect(self, name: str, protection: Protection | None, *, author: str) -> Ref:
         """Protect a name, or remove its protection; its other state is kept.
 

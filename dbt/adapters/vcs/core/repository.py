@@ -313,6 +313,14 @@ class Repository(CommitGraph):
             )
         self._heads.change(name, author=author, action="delete", note=note, delete=True)
 
+    def delete_unmoved(self, branch: Branch, *, author: str, note: str = "") -> bool:
+        """Delete a branch unless it has moved since it was read; return whether it was deleted.
+
+        Raises:
+            ProtectedError: It is protected.
+        """
+        return self._heads.remove(branch.ref, author=author, note=note)
+
     def set_state(
         self, name: str, state: Mapping[str, str], *, author: str, note: str = ""
     ) -> Branch:

@@ -17,6 +17,7 @@ from dbt.adapters.vcs.core.errors import ConflictError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Field, RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.turns import attempts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -230,6 +231,39 @@ def moved_meanwhile(target: str, done: str) -> ConflictError:
     return ConflictError(
         f"Conflicts of the merge into {target!r} were decided by somebody else meanwhile. Nothing "
         f"was {done}; look at them first: dbt-vcs conflicts {quote(target)}"
+    )
+
+
+def close_merge(
+    repository: Repository, merge: OpenMerge, *, author: str, seen: CommitId | None = None
+) -> bool:
+    """Delete the branch that keeps a merge; return False if it is gone, or keeps another merge.
+
+    One step compares and deletes, so that a merge that somebody begins meanwhile stays.
+
+    Raises:
+        ConflictError: The branch is not at `seen`, where the caller saw it.
+    """
+    current = repository.maintenance.current
+    for _ in attempts(f"close the merge into {merge.target!r}"):
+        branch = repository.find_branch(merge.branch)
+        found = open_merge_of(branch) if branch is not None else None
+        if branch is None or found is None:
+            return False
+        # A decision that came meanwhile makes it no other merge, nor does a purge.
+        if found.theirs != current(merge.theirs) or (found.base is None) != (merge.base is None):
+            return False
+        check_seen(found, seen, "aborted")
+        if repository.delete_unmoved(branch, author=author):
+            return True
+    raise AssertionError("attempts raises when it ends")
+
+
+def begun_meanwhile(merge: OpenMerge, done: str) -> ConflictError:
+    """Return the error for a caller who saw another merge than the one that waits."""
+    return ConflictError(
+        f"Another merge into {merge.target!r} was begun meanwhile, of {merge.source!r}. Nothing "
+        f"was {done}; look at its conflicts: dbt-vcs conflicts {quote(merge.target)}"
     )
 
 

@@ -78,14 +78,16 @@ def test_the_last_result_counts(repository: Repository, run: RunBranch) -> None:
 def test_a_failure_that_comes_while_a_run_is_closed_reopens_it(
     repository: Repository, run: RunBranch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = shared_run._set_status
+    real = shared_run._change_status
 
-    def late(repository: Repository, run: RunBranch, status: Status, author: str) -> None:
-        if status is Status.PASSED:
+    def late(
+        repository: Repository, run: RunBranch, old: Status, new: Status, author: str
+    ) -> None:
+        if new is Status.PASSED:
             ended(repository, run, a="error")
-        real(repository, run, status, author)
+        real(repository, run, old, new, author)
 
-    monkeypatch.setattr(shared_run, "_set_status", late)
+    monkeypatch.setattr(shared_run, "_change_status", late)
     with pytest.raises(ConflictError, match="last result"):
         close_run(repository, now(repository, run), author="ann")
     assert joined_run(repository, run.invocation).status is Status.OPEN
@@ -96,7 +98,7 @@ def test_a_run_that_was_closed_and_not_checked_is_not_merged(
 ) -> None:
     ended(repository, run, a="error")
     # As if the process that closed it had died before it looked once more.
-    shared_run._set_status(repository, now(repository, run), Status.PASSED, "ann")
+    shared_run._change_status(repository, run, Status.OPEN, Status.PASSED, "ann")
     with pytest.raises(ConflictError, match="passed"):
         check_mergeable(repository, run.name)
     with pytest.raises(ConflictError, match="last result"):

@@ -18,6 +18,7 @@ from dbt.adapters.vcs.core.branches import Branch
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError, listed
 from dbt.adapters.vcs.core.model import Run
 from dbt.adapters.vcs.core.repository import BranchMovedError, Proposal, Repository
+from dbt.adapters.vcs.core.turns import attempts
 from dbt.adapters.vcs.variables import RUN
 from dbt.adapters.vcs.workspace.run_branch import (
     PREFIX,
@@ -161,18 +162,20 @@ def close_run(
     """Let nobody join a shared run any more, and return it; it may be published now.
 
     A run that is closed already, since its publication was stopped, is checked again. With
-    `force`, nothing is checked.
+    `force`, nothing is checked. One that another process has published meanwhile is returned as
+    it is.
 
     Raises:
-        ConflictError: It has ended, or did not succeed; it stays open then.
+        NotFoundError: Another process has discarded it.
+        ConflictError: It did not succeed; it stays open then.
     """
     if run.status is Status.OPEN:
         if not force:
             check_succeeded(repository, run)
-        _set_status(repository, run, Status.PASSED, author)
+        _change_status(repository, run, Status.OPEN, Status.PASSED, author)
     # A command may have landed between the check and the closing. From here on none does.
     closed = _now(repository, run)
-    if force:
+    if force or closed.status is Status.PUBLISHED:
         return closed
     try:
         check_succeeded(repository, closed)
@@ -184,11 +187,9 @@ def close_run(
 
 def reopen_run(repository: Repository, run: RunBranch, *, author: str) -> None:
     """Let commands join a shared run that could not be published, if it is still closed."""
-    branch = repository.find_branch(run.name)
-    found = None if branch is None else run_of(branch)
     # Another process may have published or discarded it meanwhile.
-    if found is not None and found.status is Status.PASSED:
-        _set_status(repository, run, Status.OPEN, author)
+    if repository.find_branch(run.name) is not None:
+        _change_status(repository, run, Status.PASSED, Status.OPEN, author)
 
 
 def parts_of(repository: Repository, run: RunBranch) -> list[RunBranch]:
@@ -202,9 +203,23 @@ def _now(repository: Repository, run: RunBranch) -> RunBranch:
     return found
 
 
-def _set_status(repository: Repository, run: RunBranch, status: Status, author: str) -> None:
-    changed = replace(run, status=status)
-    repository.set_state(run.name, changed.state, author=author)
+def _change_status(
+    repository: Repository, run: RunBranch, old: Status, new: Status, author: str
+) -> None:
+    """Give a run another status, unless it doesn't have the old one any more.
+
+    One step compares and writes: two processes may publish a run, and one that was published must
+    not be opened again by the other.
+    """
+    for _ in attempts(f"change the status of {run.name}"):
+        branch = repository.branch(run.name)
+        found = run_of(branch)
+        if found is None or found.status is not old:
+            return
+        state = replace(found, status=new).state
+        if repository.move_branch(branch, branch.head, author=author, action="state", state=state):
+            return
+    raise AssertionError("attempts raises when it ends")
 
 
 def fail_run(repository: Repository, run: RunBranch, note: str, *, author: str) -> None:

@@ -39,10 +39,11 @@ from dbt.adapters.vcs.core.repository import (
 )
 from dbt.adapters.vcs.core.retention import check_present, hold_change, hold_work
 from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges
+from dbt.adapters.vcs.core.turns import attempts
 from dbt.adapters.vcs.engines.port import Rewriters
 from dbt.adapters.vcs.table.python_values import python_rows
 from dbt.adapters.vcs.workspace.mounts import relation_of
-from dbt.adapters.vcs.workspace.run_branch import Status, check_tested, record_of
+from dbt.adapters.vcs.workspace.run_branch import Status, check_tested, record_of, run_of
 
 # Rows that an error shows.
 _SHOWN: Final = 100
@@ -388,13 +389,26 @@ def _message(work: Work, target: str) -> str:
 
 
 def _close(repository: Repository, work: Work, target: str, author: str) -> None:
-    """Mark a waiting run as published, also when its conflicts were resolved by hand."""
+    """Mark a waiting run as published, also when its conflicts were resolved by hand.
+
+    A shared run that got results after those that landed stays as it is: they wait to be
+    published, too.
+    """
     run = work.run
     # A run that could not be published is failed. With decisions, it was for its conflicts.
     waits = (Status.PASSED, Status.FAILED) if work.decisions else (Status.PASSED,)
-    if run is not None and run.target == target and run.status in waits:
-        published = replace(run, status=Status.PUBLISHED, note="")
-        repository.set_state(run.name, published.state, author=author)
+    if run is None or run.target != target or run.status not in waits:
+        return
+    for _ in attempts(f"mark {run.name} as published"):
+        branch = repository.find_branch(run.name)
+        found = run_of(branch) if branch is not None else None
+        if branch is None or found is None or found.status is Status.PUBLISHED:
+            return
+        if branch.head != repository.maintenance.current(work.commit):
+            return
+        state = replace(found, status=Status.PUBLISHED, note="").state
+        if repository.move_branch(branch, branch.head, author=author, action="state", state=state):
+            return
 
 
 def _check_required_tests(repository: Repository, plan: MergePlan) -> None:

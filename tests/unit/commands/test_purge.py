@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from threading import Thread
 from typing import NoReturn
 
@@ -19,8 +20,9 @@ from dbt.adapters.vcs.changes.merges.project_rules import BranchRule, Rules
 from dbt.adapters.vcs.commands.clone import clone_from_snapshot
 from dbt.adapters.vcs.commands.fsck import DataCheck, check_repository
 from dbt.adapters.vcs.commands.gc import collect, set_retention
+from dbt.adapters.vcs.commands.layout import plain_text
 from dbt.adapters.vcs.commands.merge import continue_merge, merge
-from dbt.adapters.vcs.commands.purge import PurgeReport, PurgeRequest, purge
+from dbt.adapters.vcs.commands.purge import PurgeReport, PurgeRequest, purge, purge_text
 from dbt.adapters.vcs.commands.resolve import resolve, undo_decision
 from dbt.adapters.vcs.commands.show import show_commit
 from dbt.adapters.vcs.commands.snapshot import create_snapshot
@@ -256,6 +258,23 @@ def test_a_protected_branch_is_not_rewritten(tables: Tables) -> None:
         erase(tables)
     assert again(tables).branch("main").head == head
     assert shown(again(tables), "main~1") == {1: "ann", 2: JANE, 3: "bob", 4: JANE}
+
+
+def test_a_dry_run_changes_nothing_and_so_may_look_at_protected_names(tables: Tables) -> None:
+    history(tables)
+    repository = tables.warehouse.repository
+    for branch in ("main", "dev"):
+        repository.protect(branch, Protection(), author="ann")
+    head = again(tables).branch("main").head
+    planned = erase(tables, dry_run=True)
+    assert {"branch main", "branch dev"} <= set(planned.closed) < set(planned.moved)
+    told = "\n".join(plain_text(purge_text(planned)))
+    assert "branch main (protected)" in told and "only with --protected" in told
+    assert again(tables).branch("main").head == head
+    # What would be done with --protected is the same, and is refused nowhere.
+    allowed = erase(tables, dry_run=True, protected=True)
+    assert allowed == replace(planned, closed=())
+    erase(tables, protected=True)
 
 
 def test_a_protected_branch_is_rewritten_on_request_and_stays_protected(tables: Tables) -> None:

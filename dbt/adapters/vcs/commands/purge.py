@@ -94,6 +94,8 @@ class PurgeReport:
         rewritten_files: Number of files that were written again or left out.
         commits: Number of commits that got another id.
         moved: The names that moved to the new history.
+        closed: Those among them, of a dry run, that are protected: the purge itself is refused
+            unless the request includes them.
         unread_versions: Number of versions that lack a column of the condition.
         mentions: Where texts of the condition are still written: messages, notes, views.
         deleted_files: Number of data files deleted.
@@ -111,6 +113,7 @@ class PurgeReport:
     rewritten_files: int = 0
     commits: int = 0
     moved: tuple[str, ...] = ()
+    closed: tuple[str, ...] = ()
     unread_versions: int = 0
     mentions: tuple[str, ...] = ()
     deleted_files: int = 0
@@ -147,7 +150,7 @@ def purge(
         NotFoundError: No version of such a table is in the repository.
         InputError: The condition can't be used.
         ProtectedError: A name that would have to move is protected, and the request doesn't
-            include protected ones; nothing was changed.
+            include protected ones; nothing was changed. A dry run reports it instead.
         RetryError: A collection or another purge is running, or this process stood still for so
             long that others took the purge for dead.
         DamagedError: A file or manifest of the history is damaged.
@@ -167,10 +170,18 @@ def purge(
                 )
             erase, unread = find_rows(repository, versions, request.where, sessions)
             found = _plan_of(repository, request, reached, versions, erase, dry_run=True)
-            # In a dry run as well, and before anything is written.
-            _check_open(repository, found.moves, guard, request)
+            closed = () if request.protected else _closed(repository, found.moves, guard)
+            # Before anything is written.
+            if closed and not request.dry_run:
+                # What a person is entitled to have erased is no change that a promotion could
+                # bring.
+                raise ProtectedError(
+                    f"The {closed[0]} is protected and shows rows that are to be erased. Nothing "
+                    "was changed. To erase them there, too, and keep it protected, add "
+                    "--protected to the same command."
+                )
             results = Results(repository.blobs).count()
-            report = replace(found.report, unread_versions=unread, results=results)
+            report = replace(found.report, closed=closed, unread_versions=unread, results=results)
             return replace(found, report=report)
 
         if request.dry_run:
@@ -320,17 +331,11 @@ def _moves_of(reached: Reached, history: History) -> Iterator[_Move]:
             yield _Move(named, commit, state)
 
 
-def _check_open(
-    repository: Repository,
-    moves: Sequence[_Move],
-    guard: Callable[[str], object],
-    request: PurgeRequest,
-) -> None:
-    """Check that every name that is to move may be moved.
-
-    Raises:
-        ProtectedError: One is protected, and protected names aren't asked for.
-    """
+def _closed(
+    repository: Repository, moves: Sequence[_Move], guard: Callable[[str], object]
+) -> tuple[str, ...]:
+    """Return the protected names among those that are to move."""
+    found = []
     for named, *_ in moves:
         try:
             branch = repository.find_branch(named.ref.name) if named.space == "heads" else None
@@ -340,13 +345,9 @@ def _check_open(
             is_closed = named.space != "heads" and is_protected(named.ref)
         except ProtectedError:
             is_closed = True
-        if is_closed and not request.protected:
-            # What a person is entitled to have erased is no change that a promotion could bring.
-            raise ProtectedError(
-                f"The {named.title} is protected and shows rows that are to be erased. Nothing "
-                "was changed. To erase them there, too, and keep it protected, add --protected to "
-                "the same command."
-            )
+        if is_closed:
+            found.append(named.title)
+    return tuple(found)
 
 
 def _redacted_logs(blobs: Blobs, history: History) -> tuple[dict[str, bytes], dict[str, str]]:
@@ -451,7 +452,8 @@ def unused_files(
     return found
 
 
-def _purge_text(report: PurgeReport) -> Iterator[Block]:
+def purge_text(report: PurgeReport) -> Iterator[Block]:
+    """Yield what a purge did, or would do."""
     if not report.commits and not report.moved:
         yield line(Span(f"No version of {report.relation} has such rows.", "good"))
     else:
@@ -497,7 +499,9 @@ def _history_text(report: PurgeReport) -> Iterator[Block]:
     would = "Would rewrite" if report.dry_run else "Rewrote"
     yield line(f"{would} {counted(report.commits, 'commit')}, and moved:")
     for name in report.moved:
-        yield line("  ", Span(name, "name"))
+        yield line("  ", Span(name, "name"), " (protected)" if name in report.closed else "")
+    if report.closed:
+        yield line(Span("Protected names are rewritten only with --protected.", "bad"))
 
 
 @verb()
@@ -533,4 +537,4 @@ def purge_command(
         engine=session.engine,
         guard=guard,
     )
-    session.show(report, _purge_text(report))
+    session.show(report, purge_text(report))

@@ -163,6 +163,32 @@ def test_a_broken_contract_names_no_row_by_a_key_that_stays_out(
         assert "breaks no" in said
 
 
+@pytest.mark.parametrize(
+    ("contract", "hidden"),
+    [
+        ("shop.a: {no_removed: true}", "shop.b.id"),
+        ("shop.b: {expression: id < 9}", "shop.a.id"),
+    ],
+)
+def test_a_broken_contract_of_a_renamed_table_is_looked_up_by_either_name(
+    call: Call, warehouse: Warehouse, folder: Path, contract: str, hidden: str
+) -> None:
+    tables = Tables(warehouse)
+    entry = tables.entry([tables.block({71077345: "x"})], key=True)
+    warehouse.put(a=entry)
+    warehouse.branch("dev")
+    warehouse.put("dev", a=None, b=entry)
+    (folder / "dbt_project.yml").write_text("name: shop\nprofile: shop\n")
+    output = f"{{type: vcs, schema: shop, repository: {warehouse.blobs.uri}, branch: main}}"
+    (folder / "profiles.yml").write_text(f"shop: {{target: t, outputs: {{t: {output}}}}}\n")
+    rules = f"contracts: {{{contract}}}\n"
+    (folder / "vcs.yml").write_text(rules)
+    assert "id = 71077345" in call("review", "main...dev", "--format", "json").output
+    (folder / "vcs.yml").write_text(f"{rules}review: {{hide: [{hidden}]}}\n")
+    said = call("review", "main...dev", "--format", "json").output
+    assert "71077345" not in said and "breaks " in said
+
+
 def with_default(warehouse: Warehouse, entry: TableEntry, value: str) -> TableEntry:
     objects = warehouse.repository.objects
     snapshot = objects.snapshot(entry.snapshot)

@@ -249,6 +249,10 @@ def test_a_protected_branch_is_promoted_to(forked: Warehouse, get: Get, post: Po
     [approve] = forms(page, "/approve")
     post("/approve", **approve)
     post("/merge/begin", **begin)
+    # Which could not be continued, so its page leads to the other direction, too.
+    link = '<a href="/review?base=dev&amp;head=main">Merge main into dev</a>'
+    page = get("/merge", into="main").text
+    assert "main requires approval, and nothing has seen" in page and link in page
     # Refused, it doesn't hide behind the merge that waits by now.
     post("/approve", **approve, withdraw="1")
     assert "requires an approval" in post("/merge/begin", 409, **begin).text
@@ -290,6 +294,10 @@ def test_a_merge_without_conflicts_lands(warehouse: Warehouse, get: Get, post: P
     [begin] = forms(get("/review", head="dev").text, "/merge/begin")
     post("/merge/begin", **begin)
     assert warehouse.head() == warehouse.head("dev")
+
+
+def test_a_merge_that_can_be_continued_leads_nowhere_else(waiting: Warehouse, get: Get) -> None:
+    assert 'href="/review?base=dev' not in get("/merge", into="main").text
 
 
 def test_many_rows_come_in_pages(warehouse: Warehouse, get: Get, post: Post) -> None:

@@ -30,6 +30,7 @@ from dbt.adapters.vcs.commands.review_report import (
     TestOutcome,
     TestState,
 )
+from dbt.adapters.vcs.commands.reviewed_relations import paired
 from dbt.adapters.vcs.commands.revisions import named_branch, resolve_source
 from dbt.adapters.vcs.commands.runs import RunSummary, list_runs
 from dbt.adapters.vcs.commands.status import DONE_WITH
@@ -185,13 +186,25 @@ def _without_rows(
 def _names_kept_out(
     repository: Repository, plan: MergePlan, name: RelationName, patterns: ColumnPatterns
 ) -> bool:
-    """Return whether a column of some version of a relation stays out of reviews."""
-    names: set[str] = set()
-    for commit in (plan.base, plan.target.head, plan.work.commit):
-        entry = repository.tree(commit).entry(name)
-        if isinstance(entry, TableEntry):
-            names.update(repository.objects.snapshot(entry.snapshot).schema.names)
-    return any(patterns.of([name], names))
+    """Return whether a column of some version of a relation stays out of reviews.
+
+    What a pattern says of one name of a table that a side renamed holds for the other, too.
+    """
+    commits = (plan.base, plan.target.head, plan.work.commit)
+    names = {name}.union(
+        *(
+            {item.old_name, item.name}
+            for side in commits[1:]
+            for item in paired(repository, repository.diff(plan.base, side).relations)
+            if name in (item.old_name, item.name)
+        )
+    )
+    columns: set[str] = set()
+    for commit in commits:
+        for entry in map(repository.tree(commit).entry, names):
+            if isinstance(entry, TableEntry):
+                columns.update(repository.objects.snapshot(entry.snapshot).schema.names)
+    return any(patterns.of(names, columns))
 
 
 def _why_not(error: VcsError, head: str, base: str) -> str:

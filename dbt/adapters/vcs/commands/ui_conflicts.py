@@ -37,12 +37,15 @@ from dbt.adapters.vcs.commands.merge import (
     noted_merge,
 )
 from dbt.adapters.vcs.commands.resolve import last_decision, resolve, undo_decision
-from dbt.adapters.vcs.commands.revisions import resolve_source
+from dbt.adapters.vcs.commands.revisions import named_branch, resolve_source
+from dbt.adapters.vcs.commands.session import CommandSession
+from dbt.adapters.vcs.commands.ui_review import SEEN
 from dbt.adapters.vcs.commands.ui_site import Form, UiSite, asked, asked_number, posting
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.table.exact_values import Given
+from dbt.adapters.vcs.workspace.run_branch import run_of
 
 _ROWS: Final = 20
 """Conflicts of a page."""
@@ -91,17 +94,31 @@ class ConflictPages:
     def _merge_page(self, into: str, said: str = "", status: int = 200) -> Response:
         report = list_conflicts(self._repository, into)
         found = next((m for m in open_merges(self._repository) if m.target == into), None)
+        session = self._site.session()
         return self._site.page(
             "merge.html.j2",
             status=status,
             into=into,
             report=report,
             merge=found,
-            author=self._site.session().author,
+            unseen=[] if found is None else self._unseen(found, session),
+            author=session.author,
             last=None if found is None else last_decision(self._repository, found),
             said=said,
             choices=tuple(_SIDES),
         )
+
+    def _unseen(self, merge: OpenMerge, session: CommandSession) -> list[str]:
+        """Return what the target requires that can't have seen what is decided here.
+
+        There is nothing unless the conflicts can be resolved on the merged branch instead.
+        """
+        target = self._repository.find_branch(merge.target)
+        source = named_branch(self._repository, merge.source)
+        if target is None or source is None or run_of(source) is not None or merge.base:
+            return []
+        held = merge.terms.on(target.assuming(session.rules.protection_of(target.name)))
+        return [item for item in held.require if item in SEEN]
 
     def conflicts(self, request: Request) -> Response:
         """Return a part of the conflicts of a relation: the open ones, or with `all` all."""

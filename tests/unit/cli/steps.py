@@ -561,6 +561,36 @@ CASES = [
     ),
     Case(
         "changes/merges/branch_landing.py",
+        "Then: dbt-vcs merge",
+        "merge dev main",
+        1,
+        at.clash,
+        {},
+        (1,),
+    ),
+    Case(
+        "changes/merges/branch_landing.py",
+        "Then: dbt-vcs cherry-pick",
+        "cherry-pick dev",
+        1,
+        at.clash,
+        {},
+        (1,),
+    ),
+    Case(
+        "commands/cherry_pick.py",
+        "and no pick",
+        "cherry-pick --continue",
+        2,
+        at.resolved,
+        {},
+        (0,),
+    ),
+    Case(
+        "commands/cherry_pick.py", "and no pick", "cherry-pick --abort", 2, at.resolved, {}, (1,)
+    ),
+    Case(
+        "changes/merges/branch_landing.py",
         "Give this merge up",
         "merge --continue main",
         1,

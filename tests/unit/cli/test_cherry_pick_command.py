@@ -24,11 +24,27 @@ def test_the_command_picks_a_range_and_names_the_rest_after_a_conflict(
     assert f"Picked before that: {warehouse.repository.resolve('dev~2')[:12]}" in said
     # The next steps, as they are printed.
     vcs("resolve", "--all", "--with", "ours", "main")
-    assert vcs("merge", "--continue", "main").output.startswith("Picked ")
-    command = said[said.index("dbt-vcs -r warehouse cherry-pick") :].split("\n")[0]
+    assert "Then: dbt-vcs -r warehouse cherry-pick --continue --branch main. To give" in said
+    assert vcs("cherry-pick", "--continue", "--branch", "main").output.startswith("Picked ")
+    command = said[said.rindex("dbt-vcs -r warehouse cherry-pick") :].split("\n")[0]
     vcs(*shlex.split(command)[3:])
     assert shop.rows() == {1: "ours", 2: "two", 3: "three", 4: "four"}
     assert "Nothing to pick" in vcs("cherry-pick", "dev", "-b", "main").output
+
+
+def test_a_pick_is_aborted(vcs: Call, warehouse: Warehouse) -> None:
+    shop = Shop(warehouse)
+    shop.write("dev", {1: "theirs", 2: "two"})
+    shop.write("main", {1: "ours", 2: "two"})
+    head = warehouse.head()
+    said = vcs("cherry-pick", "dev", "-b", "main", code=1).stderr
+    assert "To give the pick up: dbt-vcs -r warehouse cherry-pick --abort --branch main\n" in said
+    assert "can't be used with --abort" in vcs("cherry-pick", "--abort", "dev", code=2).stderr
+    assert "are not resolved yet" in vcs("cherry-pick", "--continue", code=1).stderr
+    told = vcs("cherry-pick", "--abort", "--branch", "main").output
+    assert told == "Aborted the pick of dev on main, which is unchanged.\n"
+    assert warehouse.head() == head
+    assert "No merge into 'main' is waiting" in vcs("cherry-pick", "--abort", code=1).stderr
 
 
 def test_the_command_refuses_what_makes_no_sense(vcs: Call, warehouse: Warehouse) -> None:

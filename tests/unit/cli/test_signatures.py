@@ -58,6 +58,7 @@ MISTAKES = (
     "revert main -m 1",
     "cherry-pick",
     "cherry-pick dev -m 2",
+    "cherry-pick --continue dev",
     "clone shop.a",
     "purge",
     "blame shop.a",

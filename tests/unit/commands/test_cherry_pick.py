@@ -109,7 +109,7 @@ def test_a_conflict_waits_and_goes_on_with_the_change_alone(shop: Shop) -> None:
     shop.write("dev", {1: "one", 2: "two", 3: "before"})
     commit = shop.write("dev", {1: "theirs", 2: "TWO", 3: "before"}, message="Both")
     head = shop.write("main", {1: "ours", 2: "two"})
-    with pytest.raises(ConflictError, match="dbt-vcs merge --continue main"):
+    with pytest.raises(ConflictError, match="dbt-vcs cherry-pick --continue --branch main"):
         shop.pick("dev")
     assert shop.warehouse.head() == head
     waiting = find_open_merge(shop.warehouse.repository, "main")

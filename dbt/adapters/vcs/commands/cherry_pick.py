@@ -11,12 +11,17 @@ from typing import Annotated
 
 import click
 
-from dbt.adapters.vcs.changes.merges.conflicts.open_merges import Terms
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import (
+    OpenMerge,
+    Terms,
+    find_open_merge,
+)
 from dbt.adapters.vcs.changes.merges.merge_plan import Work
 from dbt.adapters.vcs.commands.failure import ShownFailure
 from dbt.adapters.vcs.commands.merge import (
     MergeReport,
     MergeRequest,
+    continue_or_abort,
     merge_as,
     noted,
     pick_text,
@@ -32,6 +37,7 @@ from dbt.adapters.vcs.commands.verb import (
     Option,
     ToChange,
     check_message,
+    check_only,
     verb,
 )
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, VcsError
@@ -141,12 +147,33 @@ def _commits_between(repository: Repository, text: str) -> list[str]:
     return [id[:12] for id in reversed(wanted)]
 
 
-@verb(check=check_message)
+def _check_pick(
+    *,
+    commits: tuple[str, ...],
+    go_on: bool,
+    abort: bool,
+    message: str | None,
+    **_: object,
+) -> None:
+    if go_on or abort:
+        form = "--abort" if abort else "--continue"
+        check_only(form, "branch", "abort" if abort else "go_on")
+        return
+    if not commits:
+        raise click.UsageError("Missing argument 'COMMIT...'.")
+    check_message(message=message)
+
+
+@verb(check=_check_pick)
 def cherry_pick_command(
     session: CommandSession,
-    commits: Annotated[tuple[str, ...], Option(metavar="COMMIT...")],
+    commits: Annotated[tuple[str, ...], Option(metavar="COMMIT...")] = (),
     *,
     branch: ToChange = None,
+    go_on: Annotated[
+        bool, Option("Finish a pick whose conflicts are resolved.", "--continue")
+    ] = False,
+    abort: Annotated[bool, "Abort a pick that is waiting for its conflicts."] = False,
     on_conflict: OnConflict = None,
     dry_run: DryRun = False,
     message: Message = None,
@@ -156,8 +183,13 @@ def cherry_pick_command(
 
     COMMIT is any revision, or a..b for the commits that b has and a lacks. Each becomes a new
     commit on the branch, which defaults to the one in the dbt profile, else the default branch. A
-    conflict waits as that of a merge does.
+    conflict waits as that of a merge does. With --continue or --abort, give only the branch.
     """
+    if go_on or abort:
+        into = branch or session.branch
+        _check_picks(find_open_merge(session.repository, into))
+        continue_or_abort(session, into, abort=abort)
+        return
     revisions = commits_of(session.repository, commits)
     if len(revisions) > 1 and (dry_run or message is not None):
         option = session.spelled("--dry-run" if dry_run else "--message")
@@ -170,6 +202,35 @@ def cherry_pick_command(
         protection=session.protection_of(target),
         contracts=session.rules.contracts_on(session.repository, target),
     )
+    reports = _pick_all(session, revisions, target, request, mainline)
+    session.show(reports, (block for report in reports for block in pick_text(report)))
+    if any(report.how == "conflict" for report in reports):
+        raise ShownFailure(ConflictError)
+
+
+def _check_picks(waiting: OpenMerge) -> None:
+    """Refuse to continue or abort a merge as a pick.
+
+    Raises:
+        InputError: It is one.
+    """
+    if waiting.base is None:
+        raise InputError(
+            f"What waits for its conflicts on {waiting.target!r} is the merge of "
+            f"{waiting.source!r}, and no pick. To finish it: dbt-vcs merge --continue "
+            f"{shlex.quote(waiting.target)}. To give it up: dbt-vcs merge --abort "
+            f"{shlex.quote(waiting.target)}"
+        )
+
+
+def _pick_all(
+    session: CommandSession,
+    revisions: Sequence[str],
+    target: str,
+    request: MergeRequest,
+    mainline: int,
+) -> list[MergeReport]:
+    """Pick revisions one after the other; an error says what was picked before, and the rest."""
     reports: list[MergeReport] = []
     for at, revision in enumerate(revisions):
         try:
@@ -184,15 +245,15 @@ def cherry_pick_command(
                 engine=session.engine,
             )
             reports.append(
-                pick() if dry_run else noted(session, revision, target, "cherry-pick", pick)
+                pick()
+                if request.dry_run
+                else noted(session, revision, target, "cherry-pick", pick)
             )
         except VcsError as error:
             for told in _rest(reports, revisions[at + 1 :], target):
                 error.args = (f"{str(error).rstrip('.')}. {told}", *error.args[1:])
             raise
-    session.show(reports, (block for report in reports for block in pick_text(report)))
-    if any(report.how == "conflict" for report in reports):
-        raise ShownFailure(ConflictError)
+    return reports
 
 
 def _rest(done: Sequence[MergeReport], left: Sequence[str], target: str) -> Iterator[str]:

@@ -523,7 +523,8 @@ def _how_text(report: MergeReport) -> str:
 
 def _aborted_text(merge: OpenMerge) -> Iterator[Block]:
     source, target = Span(merge.source, "name"), Span(merge.target, "name")
-    yield line("Aborted the merge of ", source, " into ", target, ", which is unchanged.")
+    what, onto = ("merge", " into ") if merge.base is None else ("pick", " on ")
+    yield line(f"Aborted the {what} of ", source, onto, target, ", which is unchanged.")
 
 
 def _check_merge(
@@ -564,7 +565,7 @@ def merge_command(
     """
     if go_on or abort:
         # The only name that is given is that of the target.
-        _continue_or_abort(session, source or target or session.branch, abort=abort)
+        continue_or_abort(session, source or target or session.branch, abort=abort)
         return
     assert source is not None
     terms = Terms(message=message, ff_only=ff_only)
@@ -666,7 +667,7 @@ def noted(
     return report
 
 
-def _continue_or_abort(session: CommandSession, into: str, *, abort: bool) -> None:
+def continue_or_abort(session: CommandSession, into: str, *, abort: bool) -> None:
     """Continue or abort the merge into a branch that is waiting for its conflicts."""
     if abort:
         gone = abort_merge(session.repository, into, author=session.author)

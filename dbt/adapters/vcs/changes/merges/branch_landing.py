@@ -202,18 +202,23 @@ def _refuse_conflicts(
     )
     seen = " and ".join(item for item in ("tests", "approval") if item in terms.require)
     hint = (
-        f" {target!r} requires {seen}, and nothing has seen rows that are chosen by hand: rather "
+        f". {target!r} requires {seen}, and nothing has seen rows that are chosen by hand: rather "
         f"merge {target!r} into {source!r}, resolve there, test or approve that, and promote it."
         if seen
         else ""
+    )
+    ends = (
+        f"Then: dbt-vcs cherry-pick --continue --branch {quote(target)}. To give the pick up: "
+        f"dbt-vcs cherry-pick --abort --branch {quote(target)}"
+        if plan.work.applies == "cherry-pick"
+        else f"Then: dbt-vcs merge --continue {quote(target)}. To give the merge up: dbt-vcs "
+        f"merge --abort {quote(target)}"
     )
     raise ConflictError(
         f"{source!r} and {target!r} changed the same in different ways since {plan.base[:12]}: "
         f"{plan.conflicts_line}. Nothing was changed on {target!r}; the conflicts are kept. "
         f"Look at them: dbt-vcs conflicts {quote(target)}. Choose: dbt-vcs resolve --all --with "
-        f"ours {quote(target)} (or theirs, base, delete, or for a single relation). Then: dbt-vcs "
-        f"merge --continue {quote(target)}. To give the merge up: dbt-vcs merge --abort "
-        f"{quote(target)}" + (f".{hint}" if hint else "")
+        f"ours {quote(target)} (or theirs, base, delete, or for a single relation). {ends}{hint}"
     )
 
 

@@ -8,6 +8,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from typing import Annotated, Final, TypeVar
 
 import click
@@ -190,24 +191,30 @@ def _wrong_object(repository: Repository, kind: str, id: str) -> str | None:
 def _wrong_targets(repository: Repository, kept: Needed) -> Iterator[str]:
     """Yield the tombstones that delete rows of a block which their version doesn't have."""
     store = ObjectStore(repository.blobs)
-    for kind, id in sorted(kept.objects):
-        if kind != "snapshot":
-            continue
+
+    def wrong(id: str) -> list[str]:
         # What can't be read has been told.
-        with suppress(DamagedError):
-            refs = store.snapshot(SnapshotId(id)).segments
-            segments = [store.segment(ref.id) for ref in refs]
-            blocks = {block.path for segment in segments for block in segment.blocks}
-            for tombstone in (
-                tombstone for segment in segments for tombstone in segment.tombstones
-            ):
-                for target in sorted(tombstone.targets.keys() - blocks):
-                    yield (
-                        f"The tombstone {tombstone.path} of the version {id} deletes rows of "
-                        f"{target}, which is no block of the version: rows that were deleted may "
-                        "be shown. "
-                        "Restore the version from a backup of the repository."
-                    )
+        try:
+            return list(_targets_beside(store, SnapshotId(id)))
+        except DamagedError:
+            return []
+
+    snapshots = sorted(id for kind, id in kept.objects if kind == "snapshot")
+    # A remote store answers many requests at once.
+    yield from chain.from_iterable(each(wrong, snapshots))
+
+
+def _targets_beside(store: ObjectStore, id: SnapshotId) -> Iterator[str]:
+    segments = [store.segment(ref.id) for ref in store.snapshot(id).segments]
+    blocks = {block.path for segment in segments for block in segment.blocks}
+    for tombstone in (tombstone for segment in segments for tombstone in segment.tombstones):
+        for target in sorted(tombstone.targets.keys() - blocks):
+            yield (
+                f"The tombstone {tombstone.path} of the version {id} deletes rows of "
+                f"{target}, which is no block of the version: rows that were deleted may "
+                "be shown. "
+                "Restore the version from a backup of the repository."
+            )
 
 
 def _wrong_sizes(kept: Needed, sizes: Mapping[str, int]) -> Iterator[WrongFile]:

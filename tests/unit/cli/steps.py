@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from dbt.adapters.vcs.commands import COMMANDS
 from tests.unit.cli import faults, rivals
 from tests.unit.cli import scenes as at
 from tests.unit.cli.scenes import Scene
-from tests.unit.docs.test_printed_commands import BEGINS, HOLE, PACKAGE, command_of, texts
+from tests.unit.docs.test_printed_commands import BEGINS, HOLE, command_of, modules, texts
 
 NAMED = re.compile(rf"(?!dbt-vcs serve )(?:{BEGINS.pattern})|\bdbt-vcs {HOLE} (?!-->)\S")
 """Begins a command that is there to be typed; not the server's name, or a mark in a comment."""
@@ -47,12 +46,12 @@ class Site:
 def sites() -> tuple[Site, ...]:
     """Return the texts with a command that is there to be typed, not only named."""
     found = []
-    for path in sorted(PACKAGE.rglob("*.py")):
-        for text, _, _ in texts(ast.parse(path.read_text(encoding="utf-8"))):
+    for path, tree in modules():
+        for text, _, _ in texts(tree):
             ends = (text[item.start() :].partition("`") for item in NAMED.finditer(text))
             # A sentence may name a command in quotes without its arguments.
             if any(not quote or HOLE in words for words, quote, _ in ends):
-                found.append(Site(str(path.relative_to(PACKAGE)), text))
+                found.append(Site(path, text))
     return tuple(found)
 
 

@@ -6,6 +6,7 @@ import ast
 import re
 import shlex
 from collections.abc import Iterator
+from functools import cache
 
 import click
 import pytest
@@ -16,23 +17,26 @@ from tests.unit.docs.test_commands import CHECKOUT, _a_folder_of_profiles, parse
 PACKAGE = CHECKOUT / "dbt/adapters/vcs"
 BEGINS = re.compile(rf"\bdbt-vcs (?:{'|'.join(COMMANDS)})\b|(?<=: )dbt (?:build|run|test|retry)\b")
 ENDS = re.compile(r"[.,;:)]?(?:\s|$)|`")
+NAMES = re.compile(r'dbt(?:-vcs)?[ "]')
 HOLE = "\x00"
 """Stands for a value that a message is made with."""
 
 
 def texts(tree: ast.AST) -> Iterator[tuple[str, list[ast.expr], int]]:
     """Yield the texts of a module besides docstrings: with holes, what fills them, the line."""
-    joined = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
+    nodes = list(ast.walk(tree))
+    joined = [node for node in nodes if isinstance(node, ast.JoinedStr)]
     within = {id(part) for node in joined for part in ast.walk(node)} - set(map(id, joined))
-    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+    docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    aside = docstrings | within
+    for node in nodes:
         if isinstance(node, ast.JoinedStr):
             filled = [part for part in node.values if isinstance(part, ast.FormattedValue)]
             text = "".join(
                 str(part.value) if isinstance(part, ast.Constant) else HOLE for part in node.values
             )
             yield text, [part.value for part in filled], node.lineno
-        elif isinstance(node, ast.Constant) and id(node) not in docstrings | within:
+        elif isinstance(node, ast.Constant) and id(node) not in aside:
             yield str(node.value), [], node.lineno
 
 
@@ -65,10 +69,21 @@ def quoted_names(tree: ast.AST) -> set[str]:
     }
 
 
+@cache
+def modules() -> list[tuple[str, ast.Module]]:
+    """Return the modules of the package that may name a command, with their paths."""
+    sources = [(path, path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))]
+    return [
+        (path.relative_to(PACKAGE).as_posix(), ast.parse(source))
+        for path, source in sources
+        # A text may end between two words of a command.
+        if NAMES.search(source)
+    ]
+
+
 def printed() -> Iterator[tuple[str, str, list[tuple[ast.expr, bool]]]]:
     """Yield each command in a message with its place and the values in it."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+    for path, tree in modules():
         known = quoted_names(tree)
         for text, filled, line in texts(tree):
             for found in BEGINS.finditer(text):
@@ -77,7 +92,7 @@ def printed() -> Iterator[tuple[str, str, list[tuple[ast.expr, bool]]]]:
                 # A sentence may name a command in quotes without its arguments.
                 if not quotation or HOLE in words:
                     values = [(value, is_quoted(value, known)) for value in filled[before:]]
-                    yield f"{path.relative_to(PACKAGE)}:{line}", words, values
+                    yield f"{path}:{line}", words, values
 
 
 PRINTED = [

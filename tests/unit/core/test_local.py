@@ -85,6 +85,31 @@ def test_what_is_there_already_has_its_name_synced(root: Path, synced: list[str]
 
 
 @needs_proc
+def test_what_was_written_here_is_not_synced_again(root: Path, synced: list[str]) -> None:
+    blobs = LocalBlobs(root)
+    blobs.create("data/t/w=1/a", b"one")
+    blobs.sync(["data/t/w=1/a"])
+    synced.clear()
+    blobs.create("data/t/w=2/a", b"one")
+    written = [f"{root}/data/t/w=2/a", f"{root}/data/t/w=2", f"{root}/data/t"]
+    assert sorted(synced) == sorted(written)
+    synced.clear()
+    blobs.sync(["data/t/w=2/a"])
+    assert synced == []
+    other = root / "data" / "t" / "w=3"
+    other.mkdir()
+    (other / "a").write_bytes(b"by Spark")
+    blobs.sync(["data/t/w=3/a"])
+    assert sorted(synced) == [f"{root}/data/t", f"{root}/data/t/w=3", f"{root}/data/t/w=3/a"]
+
+
+@needs_proc
+def test_tickets_are_not_synced(root: Path, synced: list[str]) -> None:
+    LocalBlobs(root).create("turns/main/1", b"")
+    assert synced == []
+
+
+@needs_proc
 def test_syncing_can_be_left_out(root: Path, synced: list[str]) -> None:
     blobs = LocalBlobs(root, fsync=False)
     blobs.create("x/y", b"one")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 
 import pytest
 
@@ -113,7 +114,8 @@ def test_work_within_work_does_not_wait_for_itself() -> None:
 def test_a_landing_within_a_statement_queues_when_others_land_beside_it() -> None:
     blobs = MemoryBlobs()
     turns = Turns(blobs)
-    with turns.on("main"), turns.on("main") as landing:
+    with turns.on("main") as statement, turns.on("main") as landing:
+        next(statement.attempts("run"))
         tries = landing.attempts("land")
         for _ in range(3):
             next(tries)
@@ -128,11 +130,38 @@ def test_a_landing_within_a_statement_queues_when_others_land_beside_it() -> Non
     assert not later.is_alive()
 
 
+def test_work_that_begins_at_once_waits_when_it_lands() -> None:
+    blobs = MemoryBlobs()
+    first = f"{FOLDER}/main/{1:020d}-first"
+    blobs.create(first, b"")
+    begun = threading.Event()
+
+    def work() -> None:
+        turns = Turns(blobs)
+        with turns.on("main") as statement:
+            next(statement.attempts("run", at_once=True))
+            begun.set()
+            with turns.on("main") as landing:
+                next(landing.attempts("land"))
+
+    later = in_thread(work)
+    assert begun.wait(10)
+    later.join(SOON)
+    assert later.is_alive()
+    # It is in line, so that those who come after it go after it.
+    assert len(tickets(blobs)) == 2
+    blobs.delete(first)
+    later.join(10)
+    assert not later.is_alive()
+    assert tickets(blobs) == []
+
+
 def test_a_slow_statement_lands_beside_fast_ones() -> None:
     warehouse = Warehouse()
     warehouse.put(orders="a")
     repository = warehouse.repository
     tries: list[threading.Thread] = []
+    numbers = count()
 
     def workspace() -> Workspace:
         line = BranchLine(repository, "main", "ann")
@@ -143,7 +172,7 @@ def test_a_slow_statement_lands_beside_fast_ones() -> None:
         overlay.put_schema("shop", comment=block, properties=dict(schema.properties))
 
     def fast() -> None:
-        landed(workspace(), lambda overlay: put(overlay, f"fast {len(tries)}"), "fast")
+        landed(workspace(), lambda overlay: put(overlay, f"fast {next(numbers)}"), "fast")
 
     def slow(overlay: Overlay) -> None:
         put(overlay, "slow")
@@ -165,7 +194,7 @@ def test_many_writers_of_one_thing_all_land() -> None:
     repository = warehouse.repository
 
     def write(number: int) -> None:
-        def count(overlay: Overlay) -> None:
+        def add_one(overlay: Overlay) -> None:
             # Signed, since two sides that change the same thing alike don't conflict.
             before = (overlay.schema_info("shop").comment or "0 by nobody").split()[0]
             comment = f"{int(before) + 1} by {number}"
@@ -174,7 +203,7 @@ def test_many_writers_of_one_thing_all_land() -> None:
         line = BranchLine(repository, "main", f"writer {number}")
         workspace = Workspace(repository, line, lambda: pytest.fail("no engine"), schema="shop")
         for _ in range(10):
-            landed(workspace, count, "count")
+            landed(workspace, add_one, "count")
 
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(write, range(6)))

@@ -16,7 +16,7 @@ from dbt.adapters.vcs.core.model import (
     Snapshot,
     TableEntry,
 )
-from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.repository import Landed, Proposal, Repository
 from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.table.manifests import JOIN_ABOVE, joined_segments, put_segments
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine
@@ -83,6 +83,26 @@ def test_inserts_from_one_base_follow_one_another(line: BranchLine) -> None:
         line.land(overlay, "append")
 
     assert paths(repository) == ["a0", "b0", "a1", "b1", "a2", "b2"]
+
+
+def test_an_insert_that_loses_a_race_follows_the_winner(
+    line: BranchLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository = line._repository
+    ours, other = begin(repository), begin(repository)
+    append(ours, "x")
+    append(other, "y")
+    real = repository.land
+
+    def land(proposal: Proposal) -> Landed:
+        monkeypatch.setattr(repository, "land", real)
+        line.land(other, "append")
+        return real(proposal)
+
+    monkeypatch.setattr(repository, "land", land)
+    line.land(ours, "append")
+
+    assert paths(repository) == ["y", "x"]
 
 
 def test_inserts_follow_also_when_segments_were_joined(line: BranchLine) -> None:

@@ -1,10 +1,10 @@
 """Turns: writers of one branch let those go first who lost a race before them.
 
 Whoever wins a race is the first to race again, so a writer whose work takes longer could lose
-forever. A writer that lost puts up a ticket, a small file named by the time its work began. Before
-each attempt a writer waits while there is an older ticket than its own. Tickets are advice: the
-ref's next move alone decides who lands. So a ticket that a killed process left costs each branch
-one wait; whoever ran out of patience takes it down.
+forever. A writer that lost, or that meets a ticket, puts up one of its own: a small file named by
+the time its work began. Before each attempt a writer waits while there is an older ticket than its
+own. Tickets are advice: the ref's next move alone decides who lands. So a ticket that a killed
+process left costs each branch one wait; whoever ran out of patience takes it down.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Final
 
 from dbt.adapters.vcs.core.errors import RetryError, StorageError
 from dbt.adapters.vcs.core.ids import system_clock
-from dbt.adapters.vcs.core.store.blobs import Blobs, next_after
+from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.branch_names import quote
 
 FOLDER: Final = "turns"
@@ -28,24 +28,28 @@ FOLDER: Final = "turns"
 PATIENCE: Final = 5.0
 """Seconds that a writer waits for another one's ticket."""
 
-# Attempts after which writers that lost together don't wait longer: tickets keep their order.
+# How long writers pause that can't put up a ticket, as `pause` counts.
 _LONGEST: Final = 3
 
-# Attempts of a landing within a statement before it queues: the statement waited for its turn
-# already, and whoever wins meanwhile changed other tables, so that it needn't be run again.
+# Attempts of a landing within an attempt that waited for its turn before it queues: whoever wins
+# meanwhile changed other tables, so that the work needn't be done again.
 _AT_ONCE: Final = 3
 
 _FIRST_LOOK: Final = 0.002
 _LAST_LOOK: Final = 0.05
 """Seconds between two looks at the tickets."""
 
+# The next look comes after this share of the time that the first in line has taken so far, times
+# one's own place: whoever is next loses little time, and nobody else asks often.
+_SHARE: Final = 0.25
+
 
 class Turn:
     """One writer's work on one branch, from its first attempt to its last.
 
     Attributes:
-        depth: How many blocks share it: one that lands within another one's block tries to do so
-            at once, since the work was done in turn.
+        depth: How many blocks share it. One that lands within another one's attempt does so at
+            once if that attempt waited for its turn.
     """
 
     def __init__(self, blobs: Blobs, branch: str) -> None:
@@ -53,24 +57,28 @@ class Turn:
         self._folder = f"{FOLDER}/{quote(branch)}"
         self._ticket = f"{self._folder}/{system_clock():020d}-{uuid.uuid4().hex}"
         self._is_up = False
+        self._has_waited = False
         self.depth = 0
 
-    def attempts(self, what: str) -> Iterator[int]:
+    def attempts(self, what: str, *, at_once: bool = False) -> Iterator[int]:
         """Yield the number of each attempt, when it is this writer's turn.
 
-        The caller leaves the loop on success.
+        The caller leaves the loop on success. With `at_once` the first attempt begins without
+        waiting: what lands within it waits then.
 
         Raises:
             RetryError: All attempts were lost; `what` says what could not be done.
         """
-        patient = 1 if self.depth == 1 else _AT_ONCE
+        patient = _AT_ONCE if self._has_waited else 1
         for number in range(1, MAX_ATTEMPTS + 1):
-            if number > patient:
-                self._queue()
-            if number >= patient:
+            if number >= patient and not (at_once and number == 1):
                 self._wait()
             yield number
-            pause(min(number, _LONGEST))
+            if number >= patient:
+                # Whoever has a ticket needs no pause: its turn comes when others are done.
+                self._queue()
+            else:
+                pause(number)
         raise RetryError(
             f"Could not {what}: another writer was first {MAX_ATTEMPTS} times in a row. Nothing "
             "was changed; try again when fewer writers are running."
@@ -85,29 +93,36 @@ class Turn:
                 self._blobs.delete(self._ticket)
 
     def _queue(self) -> None:
-        # Before each attempt: somebody who waited too long may have taken it down.
+        # After each attempt: somebody who waited too long may have taken it down.
         self._is_up = True
-        # On a full disk a writer goes on without one.
-        with suppress(StorageError):
+        try:
             self._blobs.create(self._ticket, b"")
+        except StorageError:
+            # On a full disk there is no line, and chance has to keep writers apart.
+            pause(_LONGEST)
 
     def _wait(self) -> None:
         """Wait while another writer is in front, for a limited time for each."""
-        look, front, since = _FIRST_LOOK, "", 0.0
+        front, since = "", 0.0
         while True:
             # Names of tickets begin with 20 digits, so each of them comes after `0`.
-            first = next_after(self._blobs, f"{self._folder}/0")
-            if first is None or first >= self._ticket:
+            line = self._blobs.later(f"{self._folder}/0")
+            ahead = [ticket for ticket in line if ticket < self._ticket]
+            if not ahead:
+                self._has_waited = True
                 return
+            if not self._is_up:
+                # Without one, all that wait would race when the first in line is done.
+                self._queue()
             now = time.monotonic()
-            if first != front:
-                front, since = first, now
+            if ahead[0] != front:
+                front, since = ahead[0], now
             elif now - since > PATIENCE:
                 # Its owner was killed, or is slow: then it puts its ticket up again (`_queue`).
                 self._blobs.delete(front)
                 continue
-            time.sleep(look)
-            look = min(2 * look, _LAST_LOOK)
+            look = len(ahead) * max(_SHARE * (now - since), _FIRST_LOOK)
+            time.sleep(min(look, _LAST_LOOK))
 
 
 class Turns:

@@ -8,7 +8,7 @@ import os
 import re
 import stat
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -25,6 +25,11 @@ _UNFINISHED = re.compile(r"#\d+$")
 
 # Decision 2: a folder that begins so belongs to one write.
 _OF_A_WRITE = "w="
+# What running processes tell each other. None of them is left after a power loss, and what they
+# told need not be either.
+_FLEETING = ("turns/", "creating/")
+# How many files and folders a process remembers to have synced; forgetting them costs a sync.
+_REMEMBERED = 10_000
 # How file systems refuse that have no hard links, or allow a file no more of them (EMLINK).
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
@@ -48,6 +53,9 @@ class LocalBlobs:
         self.root = root
         self._fsync = fsync
         self._parallel = Parallel()
+        # Files of writes that survive a power loss, and folders whose own names do.
+        self._lasting: set[str] = set()
+        self._rooted: set[Path] = {root}
 
     def _listed(self) -> CloudBlobs | None:
         """Return the folder as obstore sees it, or None if it isn't there."""
@@ -218,12 +226,32 @@ class LocalBlobs:
 
     def sync(self, paths: Iterable[str]) -> None:
         """Sync the files and the folders that list them."""
-        files = {path: self.root / check_path(path) for path in paths}
+        files = {path: self.root / check_path(path) for path in paths if path not in self._lasting}
         there = {path: file for path, file in files.items() if file.is_file()}
         self._sync_files(there)
-        self._sync_folders(
-            {folder for path, file in there.items() for folder in _up_to_root(path, file)}
-        )
+        self._sync_folders(self._listings(there))
+        self._remember(there)
+
+    def _listings(self, paths: Iterable[str]) -> set[Path]:
+        """Return the folders to sync so that files last: up to one whose own name does."""
+        folders: set[Path] = set()
+        for path in paths:
+            # Spark and Arrow make these folders, and sync none of them.
+            for folder in (self.root / path).parents:
+                folders.add(folder)
+                if folder in self._rooted:
+                    break
+        return folders
+
+    def _remember(self, paths: Iterable[str]) -> None:
+        """Remember files of writes, and the folders of `_listings`, as synced."""
+        # Each is the file of one write, so nobody puts another one in its place.
+        lasting = [path for path in paths if f"/{_OF_A_WRITE}" in path]
+        if len(self._lasting) + len(self._rooted) > _REMEMBERED:
+            self._lasting, self._rooted = set(), {self.root}
+        # The listing of each folder above was synced, and with it the names of those in it.
+        self._rooted |= self._listings(lasting)
+        self._lasting.update(lasting)
 
     def _put(self, blobs: Mapping[str, bytes], folders: set[Path]) -> dict[str, bool]:
         """Store blobs and also sync some folders; True for each blob that was created."""
@@ -231,6 +259,7 @@ class LocalBlobs:
             created = {path: self._publish(path, file) for path, file in staged.items()}
         # Even if another writer was first: it may not have reached this line yet.
         self._sync_folders(folders)
+        self._remember(path for path in blobs if self._listings([path]) <= folders)
         return created
 
     @contextmanager
@@ -250,12 +279,16 @@ class LocalBlobs:
                 folder = final.rpartition("/")[0]
                 with translated("write", path, self.uri):
                     if folder not in made:
-                        folders |= _make_folder(Path(folder))
+                        to_sync = _make_folder(Path(folder))
+                        folders |= set() if path.startswith(_FLEETING) else to_sync
                         made.add(folder)
                     staged[path] = _unfinished(final, unique)
                     with open(staged[path], "wb") as file:
                         file.write(data)
-            self._sync_files(staged)
+            lasting = {
+                path: file for path, file in staged.items() if not path.startswith(_FLEETING)
+            }
+            self._sync_files(lasting)
             yield staged
         finally:
             for unfinished in staged.values():
@@ -303,11 +336,6 @@ def _unfinished(final: Path | str, unique: int) -> str:
     obstore leaves names that end in # and digits out of every listing.
     """
     return f"{final}#{unique}"
-
-
-def _up_to_root(path: str, file: Path) -> Sequence[Path]:
-    # Spark and Arrow make these folders, and sync none of them.
-    return file.parents[: path.count("/") + 1]
 
 
 def _make_folder(folder: Path) -> set[Path]:

@@ -348,7 +348,10 @@ def landed_commit(
         return result, landing
     with workspace.repository.turns.on(branch) as turn:
         # Whoever lost a race goes before others, so that long work lands among short statements.
-        for _ in turn.attempts(f"run the statement on the branch {branch!r}"):
+        # The first attempt waits only when it lands: a query never does, and what an insert
+        # wrote follows on whatever is the head by then.
+        what = f"run the statement on the branch {branch!r}"
+        for _ in turn.attempts(what, at_once=True):
             result, landing, is_done = _attempt(workspace, work, message)
             if is_done:
                 return result, landing

@@ -20,7 +20,12 @@ from dbt.adapters.vcs.core.origins.lineage import (
     merged_consumption,
 )
 from dbt.adapters.vcs.core.plan.delta import delta
-from dbt.adapters.vcs.core.repository import Landed, Proposal, Repository
+from dbt.adapters.vcs.core.repository import (
+    Landed,
+    Proposal,
+    Repository,
+    TreeConflictError,
+)
 from dbt.adapters.vcs.core.retention import check_present
 from dbt.adapters.vcs.table.manifests import joined_segments, put_segments
 from dbt.adapters.vcs.workspace.overlay import Overlay
@@ -79,20 +84,35 @@ class BranchLine:
             ConflictError: Both sides changed a relation other than by inserts.
             NotFoundError: A file of the overlay's tables is missing.
             ReplacedError: A purge deleted what it was made from; nothing was changed.
+            RetryError: Others were first every time; nothing was changed.
         """
-        base, tree = _tree_for(overlay, self.head)
-        return self._repository.land(
-            Proposal(
-                branch=self.branch,
-                base=base,
-                tree=tree,
-                author=self.author,
-                message=message,
-                run=run,
-                # Decision 36: rows copied from a version that a purge replaced must not land.
-                read=overlay.read_versions,
-            )
-        )
+        lost: TreeConflictError | None = None
+        with self._repository.turns.on(self.branch) as turn:
+            for _ in turn.attempts(f"land on the branch {self.branch!r}"):
+                base, tree = _tree_for(overlay, self.head)
+                if lost is not None and base == overlay.base:
+                    # Others did more to the table than an insert can follow on.
+                    raise lost
+                try:
+                    return self._repository.land(
+                        Proposal(
+                            branch=self.branch,
+                            base=base,
+                            tree=tree,
+                            author=self.author,
+                            message=message,
+                            run=run,
+                            # Decision 36: rows copied from a version that a purge replaced must
+                            # not land.
+                            read=overlay.read_versions,
+                        )
+                    )
+                except TreeConflictError as error:
+                    # Others were first in between. Rows that are only added follow on theirs.
+                    if not _is_appending(overlay):
+                        raise
+                    lost = error
+        raise AssertionError("attempts raises when it ends")
 
 
 class PinnedLine:
@@ -345,6 +365,19 @@ def rebased(overlay: Overlay, head: CommitId) -> Overlay:
         relations={**overlay.relations, **moved},
         schemas=schemas,
     )
+
+
+def _is_appending(overlay: Overlay) -> bool:
+    """Return whether an overlay did nothing but insert into tables that it didn't read."""
+    for name, entry in overlay.relations.items():
+        before = overlay.before(name)
+        if str(name) in overlay.read:
+            return False
+        if not (isinstance(before, TableEntry) and isinstance(entry, TableEntry)):
+            return False
+        if not _only_inserts(overlay, before, entry):
+            return False
+    return True
 
 
 def _appended(

@@ -60,21 +60,24 @@ def project(tmp_path: Path) -> Path:
         place = extensions / file.parent.name / f"linux_{machine}"
         place.mkdir(parents=True, exist_ok=True)
         shutil.copy(file, place)
-    Repository.create(open_blobs(str(folder / "warehouse")), author="ann")
+    assert vcs(folder, "init").returncode == 0
     return folder
 
 
-def built(project: Path, by: str) -> subprocess.CompletedProcess[str]:
-    """Run `dbt build` of the other environment in `dbt-vcs run`."""
-    command = [
-        str(Path(sys.executable).with_name("dbt-vcs")), "-r", str(project / "warehouse"), "run",
-        "--", str(BIN / "dbt"), "build", "--vars", f"{{by: {by}}}", "--profiles-dir", ".",
-    ]  # fmt: skip
+def vcs(project: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run `dbt-vcs` in a project whose profile isn't ours, as the page does."""
     env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    env["DBT_SEND_ANONYMOUS_USAGE_STATS"] = "False"
+    env |= {"DBT_VCS_REPOSITORY": "./warehouse", "DBT_SEND_ANONYMOUS_USAGE_STATS": "False"}
+    command = [str(Path(sys.executable).with_name("dbt-vcs")), *words]
     return subprocess.run(
         command, cwd=project, env=env, capture_output=True, text=True, timeout=300, check=False
     )
+
+
+def built(project: Path, by: str, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run `dbt build` of the other environment in `dbt-vcs run`."""
+    build = ("build", "--vars", f"{{by: {by}}}", "--profiles-dir", ".")
+    return vcs(project, "run", *options, "--", str(BIN / "dbt"), *build)
 
 
 def test_builds_are_published_if_they_succeed(project: Path) -> None:
@@ -90,3 +93,15 @@ def test_builds_are_published_if_they_succeed(project: Path) -> None:
     assert sorted((row["n"], row["m"]) for row in rows) == [(1, 20), (2, 40)]
     repository = Repository.open(open_blobs(str(project / "warehouse")))
     assert len(list(repository.log(repository.branch("main").head))) == 3
+
+
+def test_what_another_dbt_builds_is_compared_on_a_branch(project: Path) -> None:
+    """A build on `main`, and one of other rows on a branch of it."""
+    assert built(project, "10").returncode == 0
+    assert vcs(project, "branch", "create", "dbt2", "main").returncode == 0
+    assert built(project, "20", "--branch", "dbt2").returncode == 0
+    told = vcs(project, "diff", "main...dbt2")
+    assert told.returncode == 1 and "analytics.b" in told.stdout
+    with connect(str(project / "warehouse")) as client:
+        rows = client.table("analytics.b").to_arrow().to_pylist()
+    assert sorted((row["n"], row["m"]) for row in rows) == [(1, 10), (2, 20)]

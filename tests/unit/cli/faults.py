@@ -11,6 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from dbt.adapters.vcs.changes.merges import approvals
+from dbt.adapters.vcs.commands import status
 from dbt.adapters.vcs.commands.resolve import undo_decision
 from dbt.adapters.vcs.commands.tag import rename_tag
 from dbt.adapters.vcs.core.errors import VcsError
@@ -70,6 +71,13 @@ def renamed_and_deleted(scene: Scene) -> str:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(repository, "rename", rival)
         return said_by(lambda: rename_tag(repository, "v1", "v2", author="bob"))
+
+
+def status_of_many(scene: Scene) -> str:
+    at.history(scene)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(status, "MOST_TABLES", 0)
+        return scene.vcs("status").output
 
 
 def file_is_gone(scene: Scene) -> str:

@@ -14,7 +14,7 @@ from dbt.adapters.vcs.api import connect
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.store.objects import object_path
-from dbt.adapters.vcs.core.store.opening import FORMAT_VERSION
+from dbt.adapters.vcs.core.store.opening import CONDEMNED
 from dbt.adapters.vcs.workspace.run_branch import Status
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Warehouse
@@ -233,7 +233,7 @@ def real_purge(scene: Scene) -> None:
 def older(scene: Scene) -> None:
     real(scene)
     header = scene.folder / "warehouse/vcs.json"
-    header.write_text(json.dumps({**json.loads(header.read_text()), "format": FORMAT_VERSION - 1}))
+    header.write_text(json.dumps({**json.loads(header.read_text()), "format": CONDEMNED - 1}))
 
 
 def unexportable(scene: Scene) -> None:

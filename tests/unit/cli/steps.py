@@ -364,6 +364,7 @@ CASES = [
         0,
         at.waiting,
     ),
+    Case("commands/status.py", "rows of more than", faults.status_of_many),
     Case("commands/status.py", "all resolved", "status", 0, at.resolved),
     Case("core/branches.py", "To have it back", "show gone", 1, at.history),
     Case(

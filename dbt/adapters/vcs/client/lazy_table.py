@@ -30,9 +30,9 @@ from dbt.adapters.vcs.core.model import (
     ViewEntry,
 )
 from dbt.adapters.vcs.core.model.data_type import FLOATS, INTEGERS, TIMESTAMPS, type_of
-from dbt.adapters.vcs.core.origins.staleness import entries_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import each
+from dbt.adapters.vcs.core.tree_changes import TreeEntries
 from dbt.adapters.vcs.sql.syntax.lexer import tokenize
 from dbt.adapters.vcs.sql.syntax.names import Name, is_name
 from dbt.adapters.vcs.table.files.block_reader import Files, is_readable
@@ -89,7 +89,7 @@ def list_tables(repository: Repository, commit: CommitId, part: str = "") -> lis
 
 
 def _entries(repository: Repository, commit: CommitId) -> list[tuple[RelationName, Entry]]:
-    return sorted(entries_of(repository.tree(commit)).items(), key=lambda pair: pair[0])
+    return sorted(TreeEntries(repository.tree(commit)).items(), key=lambda pair: pair[0])
 
 
 def _summary(repository: Repository, name: RelationName, entry: Entry) -> TableSummary:

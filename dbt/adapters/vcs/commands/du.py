@@ -10,9 +10,9 @@ from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import verb
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import RelationName, SegmentRef, Snapshot, TableEntry
-from dbt.adapters.vcs.core.origins.staleness import entries_of
 from dbt.adapters.vcs.core.plan.compaction import contents_of
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.tree_changes import TreeEntries
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +86,7 @@ def disk_usage(repository: Repository, revision: str) -> Usage:
 def _tables(repository: Repository, commit: CommitId) -> Mapping[RelationName, Snapshot]:
     return {
         name: repository.objects.snapshot(entry.snapshot)
-        for name, entry in entries_of(repository.tree(commit)).items()
+        for name, entry in TreeEntries(repository.tree(commit)).items()
         if isinstance(entry, TableEntry)
     }
 

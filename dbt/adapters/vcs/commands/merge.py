@@ -40,6 +40,7 @@ from dbt.adapters.vcs.changes.merges.merge_plan import (
 )
 from dbt.adapters.vcs.changes.merges.project_rules import Contract
 from dbt.adapters.vcs.changes.merges.stale_by_merge import (
+    Both,
     NewlyStale,
     ReadSetCheck,
     Validator,
@@ -59,7 +60,6 @@ from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, listed
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import RelationName
-from dbt.adapters.vcs.core.origins.staleness import entries_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Engine, Rewriters
 from dbt.adapters.vcs.workspace.run_branch import run_of
@@ -310,10 +310,11 @@ def _report_of_landed(repository: Repository, landed: LandedWork) -> MergeReport
     if before == after:
         how = "up_to_date"
     else:
-        old, new = (entries_of(repository.tree(commit)) for commit in (before, after))
         # What the target changed was made without the source, so it is looked at however many
         # tables there are.
-        stale = newly_stale(repository, old, new, changed_by_target(repository, plan))
+        stale = newly_stale(
+            repository, Both.of(repository, before, after), changed_by_target(repository, plan)
+        )
     return _report(plan, how, before, after, changes, stale, dry_run=False)
 
 

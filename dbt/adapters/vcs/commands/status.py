@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,9 +21,10 @@ from dbt.adapters.vcs.core.branches import Branch, Protection
 from dbt.adapters.vcs.core.errors import DamagedError, InputError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, datetime_of
 from dbt.adapters.vcs.core.model import Commit, FunctionEntry, Snapshot, TableEntry, ViewEntry
-from dbt.adapters.vcs.core.origins.staleness import entries_of, stale_tables
+from dbt.adapters.vcs.core.origins.staleness import stale_tables
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import each
+from dbt.adapters.vcs.core.tree_changes import TreeEntries, TreeReader
 from dbt.adapters.vcs.workspace.run_branch import PREFIX as RUNS
 from dbt.adapters.vcs.workspace.run_branch import run_of
 
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
 
 DONE_WITH: Final = frozenset({"published", "resumed"})
 """States of runs that need no further action."""
+
+MOST_TABLES: Final = 10_000
+"""Tables up to which their versions are read, to count rows and find stale ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,16 +47,16 @@ class CommitContents:
         tables: How many.
         views: How many.
         functions: How many.
-        rows: Rows of all tables.
-        bytes: Size of the tables' files.
+        rows: Rows of all tables; None if there are more than `MOST_TABLES`.
+        bytes: Size of the tables' files; None if there are more.
     """
 
     schemas: int
     tables: int
     views: int
     functions: int
-    rows: int
-    bytes: int
+    rows: int | None
+    bytes: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +76,8 @@ class RepositoryStatus:
         committed_at: When.
         summary: First line of its message.
         contents: Its contents; None if the branch doesn't exist yet.
-        stale: Tables that were made from other versions than the branch shows; of damaged ones
+        stale: Tables that were made from other versions than the branch shows; none if there are
+            more than `MOST_TABLES`; of damaged ones
             that isn't known.
         runs: Runs that are neither published nor resumed, newest first.
         merges: Merges that are waiting for their conflicts to be resolved, by target.
@@ -121,6 +127,7 @@ def read_status(
     merges = list_open_merges(repository, tell)
     # Damage is told in the report: a status must come out of a damaged repository, too.
     contents = _count_contents(repository, commit, tell) if commit else None
+    is_looked_at = contents is not None and contents.rows is not None
     protection, told, hooks = _ruled(repository, found, branch, there.all_branches, rules)
     return RepositoryStatus(
         repository=repository.uri,
@@ -136,7 +143,7 @@ def read_status(
         contents=contents,
         runs=tuple(run for run in list_runs(repository) if run.status not in DONE_WITH),
         merges=merges,
-        stale=_stale(repository, found.head) if found else (),
+        stale=_stale(repository, found.head) if found and is_looked_at else (),
         damaged=tuple(damaged),
         requires=None if protection is None else protection.require,
         rules=told,
@@ -180,7 +187,7 @@ def _ruled(
         known = rules()
     except InputError as error:
         return protection, (str(error),), ()
-    tree = entries_of(repository.tree(found.head)) if found else {}
+    tree = TreeEntries(repository.tree(found.head)) if found else {}
     vain = known.unmatched(names, [str(name) for name in tree])
     return known.protection_of(name) or protection, tuple(vain), known.hooks.events_of(name)
 
@@ -197,10 +204,16 @@ def _count_contents(
 ) -> CommitContents:
     """Count the contents of a commit; damaged tables are reported, and have no rows."""
     objects = repository.objects
-    refs = objects.tree(commit.tree).schemas.values()
-    schemas = each(lambda ref: objects.relations(ref.id), refs)
-    entries = [entry for schema in schemas for entry in schema.values()]
-    ids = [entry.snapshot for entry in entries if isinstance(entry, TableEntry)]
+    tree = TreeReader(objects, commit.tree)
+    shown = TreeEntries(tree)
+    kinds = Counter(type(entry) for entry in shown.values())
+    # To tell a table's rows its version is read.
+    is_looked_at = kinds[TableEntry] <= MOST_TABLES
+    ids = [
+        entry.snapshot
+        for entry in (shown.values() if is_looked_at else ())
+        if isinstance(entry, TableEntry)
+    ]
 
     def read(id: SnapshotId) -> Snapshot | None:
         try:
@@ -211,12 +224,12 @@ def _count_contents(
 
     snapshots = [found for found in each(read, ids) if found is not None]
     return CommitContents(
-        schemas=len(schemas),
-        tables=len(ids),
-        views=sum(1 for entry in entries if isinstance(entry, ViewEntry)),
-        functions=sum(1 for entry in entries if isinstance(entry, FunctionEntry)),
-        rows=sum(snapshot.rows for snapshot in snapshots),
-        bytes=sum(snapshot.bytes for snapshot in snapshots),
+        schemas=len(tree.schemas()),
+        tables=kinds[TableEntry],
+        views=kinds[ViewEntry],
+        functions=kinds[FunctionEntry],
+        rows=sum(snapshot.rows for snapshot in snapshots) if is_looked_at else None,
+        bytes=sum(snapshot.bytes for snapshot in snapshots) if is_looked_at else None,
     )
 
 
@@ -225,13 +238,31 @@ def status_command(session: CommandSession, branch: str | None = None) -> None:
     """Show the status of the repository and a branch.
 
     BRANCH defaults to the one in the dbt profile, else the default branch. Rows and bytes are
-    counted from manifests.
+    counted from manifests, of at most 10,000 tables.
     """
     # Without a project there are no rules, and no reason to load what reads them.
     rules = (lambda: session.rules) if session.target else None
     found = read_status(session.repository, branch or session.branch, rules)
     session.show(found, _status_text(found, session.now))
     session.warn((*found.damaged, *found.rules))
+
+
+def _contents_text(branch: str, held: CommitContents) -> Block:
+    parts = [
+        counted(held.schemas, "schema"),
+        counted(held.tables, "table"),
+        counted(held.views, "view"),
+    ]
+    if held.functions:
+        parts.append(counted(held.functions, "function"))
+    if held.rows is None or held.bytes is None:
+        parts.append(
+            f"rows of more than {MOST_TABLES:,} tables and stale ones are not looked for: "
+            f"dbt-vcs du {quote(branch)}, dbt-vcs stale {quote(branch)}"
+        )
+    else:
+        parts += [counted(held.rows, "row"), size(held.bytes)]
+    return entry(Span("            ", "heading"), ", ".join(parts))
 
 
 def _status_text(status: RepositoryStatus, now: datetime) -> Iterator[Block]:
@@ -258,14 +289,7 @@ def _status_text(status: RepositoryStatus, now: datetime) -> Iterator[Block]:
             Span(f"  {status.author}, {age(status.committed_at, now)}", "faint"),
             gives=4,
         )
-        held = status.contents
-        yield entry(
-            Span("            ", "heading"),
-            f"{counted(held.schemas, 'schema')}, {counted(held.tables, 'table')}, "
-            f"{counted(held.views, 'view')}, "
-            + (f"{counted(held.functions, 'function')}, " if held.functions else "")
-            + f"{counted(held.rows, 'row')}, {size(held.bytes)}",
-        )
+        yield _contents_text(status.branch, status.contents)
     if status.requires is not None:
         needs = f"; each needs: {', '.join(status.requires)}" if status.requires else ""
         yield line(Span("Protected   ", "heading"), f"takes promotions only{needs}")

@@ -32,8 +32,9 @@ from dbt.adapters.vcs.core.model import (
     TableEntry,
     ViewEntry,
 )
-from dbt.adapters.vcs.core.origins.staleness import entries_of, inputs_of
+from dbt.adapters.vcs.core.origins.staleness import inputs_of
 from dbt.adapters.vcs.core.store.blobs import each
+from dbt.adapters.vcs.core.tree_changes import TreeEntries
 from dbt.adapters.vcs.sql.syntax.names import names_in
 from dbt.adapters.vcs.table.files.block_reader import is_readable
 from dbt.adapters.vcs.table.visible_text import visible
@@ -111,7 +112,7 @@ class TablePages:
         words = given.get("words", "").lower().split()
         every = sorted(
             (name, entry)
-            for name, entry in entries_of(tree).items()
+            for name, entry in TreeEntries(tree).items()
             if all(word in str(name) for word in words)
         )
         skip = asked_number(given, "skip", _FURTHEST)

@@ -165,7 +165,7 @@ def hold_commit(repository: Repository, commit: CommitId, *, author: str) -> Non
         RetryError: A collection is at work.
     """
     known = repository.branch(repository.default_branch).head
-    versions = list(versions_of(repository.objects, repository.objects.commit(commit).tree))
+    versions = list(versions_of(repository.objects, [repository.objects.commit(commit).tree]))
     hold(repository, commit, versions, author=author, known=known)
 
 
@@ -188,10 +188,9 @@ def hold_work(
     named.update(tag.commit for tag in repository.tags())
     if commit in named:
         return
-    read = repository.objects
-    shown = set(versions_of(read, read.commit(onto).tree))
     # What `onto` shows is kept without a pin.
-    versions = [id for id in versions_of(read, read.commit(commit).tree) if id not in shown]
+    new = [change.new for change in repository.diff(onto, commit).relations]
+    versions = [entry.snapshot for entry in new if isinstance(entry, TableEntry)]
     hold(repository, commit, versions, author=author, known=onto)
 
 
@@ -540,7 +539,7 @@ def _shown_versions(repository: Repository, names: NamedRoots) -> set[SnapshotId
     read = repository.objects
     # Many branches show one tree.
     trees = {read.commit(id).tree for id in names.live}
-    return names.versions.union(*(versions_of(read, tree) for tree in trees))
+    return names.versions.union(versions_of(read, trees))
 
 
 def _version_bases(repository: Repository, lineage: set[SnapshotId]) -> set[SnapshotId]:

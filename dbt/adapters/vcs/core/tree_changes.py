@@ -26,7 +26,12 @@ from dbt.adapters.vcs.core.model import Absent, Entry, RelationName, SchemaRef, 
 from dbt.adapters.vcs.core.model.tree import AbsentType
 from dbt.adapters.vcs.core.store.branch_names import quoted, unseen
 from dbt.adapters.vcs.core.store.objects import ObjectStore
-from dbt.adapters.vcs.core.store.relations import SchemaRelations, differences, edit_relations
+from dbt.adapters.vcs.core.store.relations import (
+    SchemaRelations,
+    Streamed,
+    differences,
+    edit_relations,
+)
 
 LoadSchema: TypeAlias = Callable[[TreeId | None], SchemaRelations]
 
@@ -238,6 +243,29 @@ class TreeReader:
     def entry(self, name: RelationName) -> Entry | None:
         """Return the entry with a name, None if there is none."""
         return self.relations(name.schema).get(name.identifier)
+
+
+class TreeEntries(Streamed[RelationName]):
+    """Everything that a tree shows, by name."""
+
+    def __init__(self, tree: TreeReader) -> None:
+        """Show a tree."""
+        self._tree = tree
+
+    def __getitem__(self, name: RelationName) -> Entry:
+        entry = self._tree.entry(name)
+        if entry is None:
+            raise KeyError(name)
+        return entry
+
+    def __len__(self) -> int:
+        return sum(len(self._tree.relations(schema)) for schema in self._tree.schemas())
+
+    def pairs(self) -> Iterator[tuple[RelationName, Entry]]:
+        """Yield names and entries, sorted."""
+        for schema in self._tree.schemas():
+            for identifier, entry in self._tree.relations(schema).items():
+                yield RelationName(schema, identifier), entry
 
 
 def edit_tree(

@@ -17,6 +17,7 @@ from dbt.adapters.vcs.changes.merges.merge_plan import MergePlan, Work
 from dbt.adapters.vcs.changes.merges.project_rules import Rules
 from dbt.adapters.vcs.changes.merges.stale_by_merge import (
     EARLIER,
+    Both,
     Healed,
     ReadSetCheck,
     changed_by_target,
@@ -37,7 +38,7 @@ from dbt.adapters.vcs.core.model import (
     TableEntry,
 )
 from dbt.adapters.vcs.core.origins.results import Results
-from dbt.adapters.vcs.core.origins.staleness import entries_of, moved_inputs
+from dbt.adapters.vcs.core.origins.staleness import moved_inputs
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.hooks.branch_event import (
     BranchMove,
@@ -180,11 +181,9 @@ class Publication:
     def _stale(self, landed: LandedWork, told: frozenset[str]) -> Iterator[str]:
         """Yield a line about tables that the run made stale, but for those that it told."""
         repository = self.workspace.repository
-        before, after = (
-            entries_of(repository.tree(commit)) for commit in (landed.before, landed.after)
-        )
         also = changed_by_target(repository, landed.plan)
-        found = newly_stale(repository, before, after, also).tables
+        both = Both.of(repository, landed.before, landed.after)
+        found = newly_stale(repository, both, also).tables
         rest = [name for name in found if name not in told]
         if rest:
             target = self.line.run.target

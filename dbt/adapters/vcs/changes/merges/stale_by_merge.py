@@ -5,24 +5,25 @@ The read set check holds the runs that are published to it, by `on_stale`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from shlex import quote
 from typing import Final, NamedTuple, TypeAlias
 
 from dbt.adapters.vcs.changes.merges.conflicts.policy import OnStale
-from dbt.adapters.vcs.changes.merges.merge_plan import MergePlan
+from dbt.adapters.vcs.changes.merges.merge_plan import MergePlan, planned_relations
 from dbt.adapters.vcs.core.errors import ConflictError, DamagedError, listed
-from dbt.adapters.vcs.core.ids import SnapshotId
+from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.model import Absent, Entry, RelationName, TableEntry
 from dbt.adapters.vcs.core.origins.staleness import (
     Meeting,
     NewlyMoved,
-    entries_of,
     newly_moved,
     stale_among,
 )
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.store.relations import Streamed
+from dbt.adapters.vcs.core.tree_changes import TreeEntries
 
 MAX_UNCHANGED: Final = 500
 """Most unchanged tables that are looked at to report what a merge makes stale."""
@@ -67,7 +68,8 @@ class NewlyStale(NamedTuple):
     Attributes:
         tables: The tables, `schema.identifier`, each after those that it was made from. One that
             was stale before, in the same version, is left out.
-        unknown: How many tables were not looked at, or can't be read.
+        unknown: How many tables were not looked at, or can't be read; of very many, views are
+            counted, too.
     """
 
     tables: tuple[str, ...] = ()
@@ -80,14 +82,40 @@ def stale_after(
     """Return the tables that a plan makes stale; see `newly_stale`."""
     if plan.how == "up_to_date":
         return NewlyStale()
-    before = entries_of(repository.tree(plan.target.head))
-    if plan.changes is None:
-        after = entries_of(repository.tree(plan.work.commit))
-    else:
-        names = (*before, *plan.changes.relations)
-        told = ((name, entry_after(plan, name, before.get(name))) for name in names)
-        after = {name: entry for name, entry in told if entry is not None}
-    return newly_stale(repository, before, after, changed_by_target(repository, plan), most=most)
+    before = TreeEntries(repository.tree(plan.target.head))
+    after = (
+        TreeEntries(repository.tree(plan.work.commit))
+        if plan.changes is None
+        else _EntriesAfter(before, plan)
+    )
+    changed = [change.name for change in planned_relations(repository, plan)]
+    also = changed_by_target(repository, plan)
+    return newly_stale(repository, Both(before, after, changed), also, most=most)
+
+
+class _EntriesAfter(Streamed[RelationName]):
+    """What the target of a plan will show."""
+
+    def __init__(self, before: Mapping[RelationName, Entry], plan: MergePlan) -> None:
+        assert plan.changes is not None
+        self._before, self._plan = before, plan
+        self._changed = plan.changes.relations
+
+    def __getitem__(self, name: RelationName) -> Entry:
+        entry = entry_after(self._plan, name, self._before.get(name))
+        if entry is None:
+            raise KeyError(name)
+        return entry
+
+    def __len__(self) -> int:
+        return len(self._before) + sum(
+            (name in self) - (name in self._before) for name in self._changed
+        )
+
+    def pairs(self) -> Iterator[tuple[RelationName, Entry]]:
+        for name in sorted({*self._before, *self._changed}):
+            if name in self:
+                yield name, self[name]
 
 
 def changed_by_target(repository: Repository, plan: MergePlan) -> set[RelationName]:
@@ -95,10 +123,30 @@ def changed_by_target(repository: Repository, plan: MergePlan) -> set[RelationNa
     return {item.name for item in repository.diff(plan.base, plan.target.head).relations}
 
 
+class Both(NamedTuple):
+    """What a branch shows before and after a change.
+
+    Attributes:
+        before: By name.
+        after: By name.
+        changed: The names that may differ.
+    """
+
+    before: Mapping[RelationName, Entry]
+    after: Mapping[RelationName, Entry]
+    changed: Collection[RelationName]
+
+    @classmethod
+    def of(cls, repository: Repository, before: CommitId, after: CommitId) -> Both:
+        """Return what two commits show."""
+        old, new = (TreeEntries(repository.tree(commit)) for commit in (before, after))
+        changed = [change.name for change in repository.diff(before, after).relations]
+        return cls(old, new, changed)
+
+
 def newly_stale(
     repository: Repository,
-    before: Mapping[RelationName, Entry],
-    after: Mapping[RelationName, Entry],
+    both: Both,
     also: Collection[RelationName] = (),
     *,
     most: int | None = MAX_UNCHANGED,
@@ -109,17 +157,13 @@ def newly_stale(
     than `most` of them (None: however many), only those in `also` are looked at: the answer must
     cost what changed and not what exists. Damage of one table hides no other.
     """
-    unchanged = {
-        name
-        for name, entry in after.items()
-        if isinstance(entry, TableEntry) and before.get(name) == entry
-    }
-    if len(unchanged) == len(after) == len(before):
+    before, after, changed = both
+    if not changed:
         return NewlyStale()
-    left_out = unchanged - set(also)
-    if most is None or len(left_out) <= most:
-        left_out = set()
-    among = after.keys() - left_out
+    among = {*changed, *also}
+    left_out = _count_others(after, among, most)
+    if not left_out:
+        among = {*before, *after}
     damaged: set[RelationName] = set()
 
     def note(name: RelationName, error: DamagedError) -> None:
@@ -129,13 +173,26 @@ def newly_stale(
     known: set[tuple[RelationName, SnapshotId]] = set()
     # Only a table that is unchanged can have been stale before in the same version, so the state
     # before is seldom read.
-    if any(item.relation in unchanged for item in found):
-        old = stale_among(repository, before, before.keys() - left_out, on_damage=note)
+    if any(before.get(item.relation) == after[item.relation] for item in found):
+        old = stale_among(repository, before, among, on_damage=note)
         known = {(item.relation, item.snapshot) for item in old}
     return NewlyStale(
         tuple(str(i.relation) for i in found if (i.relation, i.snapshot) not in known),
-        len(damaged & after.keys()) + len(left_out),
+        len(damaged & after.keys()) + left_out,
     )
+
+
+def _count_others(
+    after: Mapping[RelationName, Entry], among: Collection[RelationName], most: int | None
+) -> int:
+    """Return how many tables besides some are too many to be looked at; 0 if they aren't."""
+    others = len(after) - sum(name in after for name in among)
+    # Of very many names it is not asked which are views.
+    if most is not None and others <= 10 * most:
+        others = sum(
+            isinstance(entry, TableEntry) and name not in among for name, entry in after.items()
+        )
+    return others if most is not None and others > most else 0
 
 
 def check_fresh(repository: Repository, plan: MergePlan) -> None:

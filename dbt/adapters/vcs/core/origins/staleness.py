@@ -15,7 +15,7 @@ from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Entry, Input, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import each
-from dbt.adapters.vcs.core.tree_changes import TreeReader
+from dbt.adapters.vcs.core.tree_changes import TreeEntries, TreeReader
 
 SAME_ROWS: Final = frozenset({"optimize", "consume"})
 """Operations whose version has the rows and columns of the one that it was made from."""
@@ -80,16 +80,7 @@ def stale_tables(
         DamagedError: The tree is missing or damaged, or a version that it shows is and there is no
             `on_damage`.
     """
-    return stale_among(repository, entries_of(tree), on_damage=on_damage)
-
-
-def entries_of(tree: TreeReader) -> dict[RelationName, Entry]:
-    """Return everything that a tree shows, by name."""
-    return {
-        RelationName(schema, name): entry
-        for schema in tree.schemas()
-        for name, entry in tree.relations(schema).items()
-    }
+    return stale_among(repository, TreeEntries(tree), on_damage=on_damage)
 
 
 def stale_among(
@@ -106,11 +97,10 @@ def stale_among(
     Raises:
         DamagedError: A version is missing or damaged, and there is no `on_damage`.
     """
-    tables = {
-        name: entry.snapshot
-        for name, entry in shown.items()
-        if isinstance(entry, TableEntry) and (among is None or name in among)
-    }
+    looked_at = (
+        shown.items() if among is None else ((name, shown.get(name)) for name in sorted(among))
+    )
+    tables = {name: entry.snapshot for name, entry in looked_at if isinstance(entry, TableEntry)}
     finder = _Finder(repository, on_damage)
     finder.fetch(tables.values())
     inputs = {name: finder.inputs(name, id) for name, id in tables.items()}

@@ -129,10 +129,18 @@ def lots(items: Iterable[Id], size: int = _SMALL) -> Iterator[list[Id]]:
         yield some
 
 
-def versions_of(read: ObjectStore, tree: TreeId) -> Iterable[SnapshotId]:
-    """Yield the versions of the tables that a tree shows."""
-    for schema in read.tree(tree).schemas.values():
-        for entry in read.relations(schema.id).values():
+def versions_of(read: ObjectStore, trees: Iterable[TreeId]) -> Iterator[SnapshotId]:
+    """Yield the versions of the tables that some trees show; what trees share is read once."""
+    waiting = [schema.id for id in trees for schema in read.tree(id).schemas.values()]
+    seen: set[TreeId] = set()
+    while waiting:
+        id = waiting.pop()
+        if id in seen:
+            continue
+        seen.add(id)
+        pieces, entries = pieces_and_entries(read.schema_tree(id))
+        waiting += [piece.id for piece in pieces]
+        for entry in entries.values():
             if isinstance(entry, TableEntry):
                 yield entry.snapshot
 

@@ -10,9 +10,10 @@ change makes one new piece a level, and two trees share the pieces that don't di
 from __future__ import annotations
 
 import hashlib
+from abc import abstractmethod
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, ValuesView
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.ids import TreeId
@@ -35,6 +36,8 @@ BITS: Final = 7
 # Pieces that are read at a time by who reads all.
 _AHEAD: Final = 64
 
+K = TypeVar("K")
+
 Load: TypeAlias = Callable[[TreeId], SchemaTree]
 Put: TypeAlias = Callable[[Value], str]
 
@@ -47,7 +50,41 @@ class EntryChange(NamedTuple):
     new: Entry | AbsentType
 
 
-class SchemaRelations(Mapping[str, Entry]):
+class Streamed(Mapping[K, Entry]):
+    """A mapping to entries that is read as far as it is asked for, in order."""
+
+    @abstractmethod
+    def pairs(self) -> Iterator[tuple[K, Entry]]:
+        """Yield names and entries, sorted."""
+
+    def __iter__(self) -> Iterator[K]:
+        return (name for name, _ in self.pairs())
+
+    def items(self) -> ItemsView[K, Entry]:
+        """Return the names and entries; what has them is read when it is reached."""
+        return _Items(self)
+
+    def values(self) -> ValuesView[Entry]:
+        """Return the entries; what has them is read when it is reached."""
+        return _Values(self)
+
+
+# Those of `Mapping` look each name up by itself.
+class _Items(ItemsView[K, Entry]):
+    _mapping: Streamed[K]
+
+    def __iter__(self) -> Iterator[tuple[K, Entry]]:
+        return self._mapping.pairs()
+
+
+class _Values(ValuesView[Entry]):
+    _mapping: Streamed[Any]
+
+    def __iter__(self) -> Iterator[Entry]:
+        return (entry for _, entry in self._mapping.pairs())
+
+
+class SchemaRelations(Streamed[str]):
     """The relations of a schema by identifier, sorted, read as far as they are asked for.
 
     Raises:
@@ -69,22 +106,10 @@ class SchemaRelations(Mapping[str, Entry]):
             node = self.load(piece.id)
         return _entries(node)[identifier]
 
-    def __iter__(self) -> Iterator[str]:
-        for leaf in self._leaves():
-            yield from leaf
-
     def __len__(self) -> int:
         if self.top.level:
             return sum(piece.relations for piece in _pieces(self.top))
         return len(self.top.relations)
-
-    def items(self) -> ItemsView[str, Entry]:
-        """Return the identifiers and entries; a piece is read when it is reached."""
-        return _Items(self)
-
-    def values(self) -> ValuesView[Entry]:
-        """Return the entries; a piece is read when it is reached."""
-        return _Values(self)
 
     def pairs(self) -> Iterator[tuple[str, Entry]]:
         """Yield identifiers and entries, sorted."""
@@ -103,21 +128,6 @@ class SchemaRelations(Mapping[str, Entry]):
             if len(pieces) > _AHEAD:
                 waiting.append(SchemaTree(relations=pieces[_AHEAD:], level=node.level))
             waiting += reversed(each(self.load, [piece.id for piece in pieces[:_AHEAD]]))
-
-
-# Those of `Mapping` look each identifier up by itself.
-class _Items(ItemsView[str, Entry]):
-    _mapping: SchemaRelations
-
-    def __iter__(self) -> Iterator[tuple[str, Entry]]:
-        return self._mapping.pairs()
-
-
-class _Values(ValuesView[Entry]):
-    _mapping: SchemaRelations
-
-    def __iter__(self) -> Iterator[Entry]:
-        return (entry for _, entry in self._mapping.pairs())
 
 
 def differences(one: SchemaRelations, other: SchemaRelations) -> list[EntryChange]:
@@ -364,7 +374,7 @@ def _entries(node: SchemaTree) -> dict[str, Entry]:
 def _damaged(node: SchemaTree) -> DamagedError:
     return DamagedError(
         f"A tree says that it has {node.level} levels of pieces below, and its relations are no "
-        "such thing. Restore the object from a backup of the repository; dbt-vcs fsck names it."
+        "such thing. Restore the object from a backup of the repository."
     )
 
 

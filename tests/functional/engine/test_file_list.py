@@ -106,6 +106,7 @@ def test_a_file_that_is_deleted_later_is_an_error_of_the_query(remote: Bench) ->
         remote.rows(f"select sum(a) from {name}")
     assert caught.value.condition == "FAILED_READ_FILE.FILE_NOT_EXIST"
     assert "REFRESH" not in str(caught.value)
+    assert "To find all such files: dbt-vcs fsck --data." in str(caught.value)
 
 
 def test_a_file_that_is_missing_on_disk_is_told_by_the_mount(bench: Bench) -> None:

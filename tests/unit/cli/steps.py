@@ -9,7 +9,7 @@ from functools import cache
 from typing import TypeAlias
 
 from dbt.adapters.vcs.commands import COMMANDS
-from tests.unit.cli import faults, rivals
+from tests.unit.cli import extremes, faults, rivals
 from tests.unit.cli import scenes as at
 from tests.unit.cli.scenes import Scene
 from tests.unit.docs.test_printed_commands import BEGINS, HOLE, command_of, modules, texts
@@ -73,6 +73,7 @@ class Case:
         fill: What is typed for words that stand for something.
         steps: Which of the message's commands are typed, in order; None for all.
         then: The exit code of each of them.
+        spark: Whether Spark has to be started.
     """
 
     file: str
@@ -83,6 +84,7 @@ class Case:
     fill: Mapping[str, str] = field(default_factory=dict)
     steps: tuple[int, ...] | None = None
     then: int = 0
+    spark: bool = False
 
     def filled(self, word: str) -> str:
         """Return a word of a command, with a value for each name of one."""
@@ -281,7 +283,10 @@ CASES = [
         then=1,
     ),
     Case("commands/forecast.py", "To settle one early", "forecast", 1, at.clash, then=1),
-    Case("commands/fsck.py", "It belongs to", "fsck --data", 2, at.damaged, then=2),
+    Case("commands/fsck.py", "repair shows how", "fsck --data", 2, at.damaged, then=2),
+    Case(
+        "commands/fsck.py", "--data shows how", "fsck --data", 2, extremes.damaged_inside, then=2
+    ),
     Case("commands/fsck.py", "not needed; ", "fsck", 0, at.orphans),
     Case("commands/garbage.py", "What it names", "gc", 2, at.cut_segment, then=2),
     Case("commands/gc.py", "are shorter than", "gc --retention 0", 2, at.history, NAMES),
@@ -319,7 +324,7 @@ CASES = [
         {**NAMES, "LOCATION": "whole"},
         steps=(0,),
     ),
-    Case("commands/repair.py", "looked at; dbt-vcs fsck", "repair", 0, at.whole),
+    Case("commands/repair.py", "sizes were looked at", "repair", 0, at.whole),
     Case("commands/repair.py", "--to-last-whole", "repair", 2, at.damaged_commit),
     Case(
         "commands/conflicts.py",
@@ -463,7 +468,7 @@ CASES = [
     Case("iceberg/exports.py", "Export again", "merge dev main", 0, at.unexportable, then=2),
     Case(
         "table/files/footers.py",
-        "dbt-vcs repair shows",
+        "dbt-vcs repair --data shows",
         "cat shop.a --at dev",
         2,
         at.damaged,
@@ -616,6 +621,43 @@ CASES = [
     ),
     Case("hooks/branch_event.py", "^dbt-vcs show", rivals.hook_of_a_run_with_results),
     Case("hooks/branch_event.py", "^dbt-vcs runs", rivals.hook_of_a_run_without_results),
+    Case(
+        "changes/merges/by_engine/engine_repair.py",
+        "holds other rows",
+        extremes.swapped_while_merged,
+        then=2,
+    ),
+    Case(
+        "core/store/objects.py",
+        "any more: nothing had named it",
+        extremes.collected_long_ago,
+    ),
+    Case("commands/merge.py", "was not checked", "merge dev main", 0, extremes.many_tables),
+    Case(
+        "commands/review_verdict.py",
+        "isn't known without Spark",
+        "review main...dev --format json",
+        0,
+        extremes.needs_spark,
+        then=1,
+        spark=True,
+    ),
+    Case(
+        "engines/dataframes/statement_jobs.py",
+        "it is damaged",
+        "merge dev main",
+        2,
+        extremes.needs_a_damaged_file,
+        then=2,
+        spark=True,
+    ),
+    Case(
+        "iceberg/adopt.py",
+        "brings deleted rows back",
+        extremes.brought_back,
+        fill={"REVISION": "main~1"},
+    ),
+    Case("iceberg/serve/documents.py", "was named by its id", extremes.named_in_another_commit),
 ]
 
 Place: TypeAlias = tuple[str, str]
@@ -638,6 +680,10 @@ ELSEWHERE: Mapping[Place, tuple[str, str]] = {
     ("engines/dataframes/deletions.py", "isn't in its file"): (
         "tests/functional/engine/test_tombstones.py",
         "isn't in its file",
+    ),
+    ("engines/dataframes/statement_jobs.py", "its version was collected"): (
+        "tests/functional/engine/test_file_list.py",
+        "To find all such files: dbt-vcs fsck --data",
     ),
     ("project/publication.py", "Stale now"): (
         "tests/functional/life/test_on_stale.py",
@@ -691,18 +737,9 @@ ELSEWHERE: Mapping[Place, tuple[str, str]] = {
 """Messages that need Spark, dbt or a part of the package by itself: the test, and words of it."""
 
 STORE = "Only if the store loses what it listed, or a file that a version needs."
-REMOTE = "Answered to a client of the server, who may have no shell at all."
-LARGE = "Only if a version is too large, or too long ago, to be looked at here."
 
 LEFT: Mapping[Place, str] = {
-    ("changes/merges/by_engine/engine_repair.py", "holds other rows"): STORE,
     ("commands/garbage.py", "is not among the branches"): STORE,
-    ("core/store/objects.py", "is not in {} any more".replace("{}", HOLE)): STORE,
-    ("engines/dataframes/statement_jobs.py", "its version was collected"): STORE,
-    ("engines/dataframes/statement_jobs.py", "it is damaged"): STORE,
-    ("commands/merge.py", "was not checked"): LARGE,
-    ("commands/review_verdict.py", "isn't known without Spark"): LARGE,
-    ("iceberg/adopt.py", "brings deleted rows back"): REMOTE,
-    ("iceberg/serve/documents.py", "was named by its id"): REMOTE,
+    ("core/store/relations.py", "levels of pieces below"): STORE,
 }
 """Messages that no test produces yet, with the reason: may only become fewer."""

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from dbt.adapters.vcs.changes.merges import table_merge
@@ -21,6 +22,8 @@ from dbt.adapters.vcs.commands.merge import MergeRequest, continue_merge, merge
 from dbt.adapters.vcs.commands.resolve import resolve
 from dbt.adapters.vcs.commands.revert import revert
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
+from dbt.adapters.vcs.core.ids import SnapshotId
+from dbt.adapters.vcs.core.model import Field, TableEntry
 from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.engines.row_sessions import ENGINE
@@ -121,6 +124,23 @@ def test_what_does_not_fit_is_for_spark_if_it_is_asked_for(
         forked.put(a="4")
     with pytest.raises(AskedError):
         change(forked, engine)
+
+
+def test_rows_of_a_type_that_only_spark_has_are_for_spark_however_few(
+    forked: Warehouse,
+) -> None:
+    objects = forked.repository.objects
+    for branch, entry in (
+        ("main", forked.shown()["shop.a"]),
+        ("dev", forked.shown("dev")["shop.a"]),
+    ):
+        assert isinstance(entry, TableEntry)
+        old = objects.snapshot(entry.snapshot)
+        schema = old.schema.add([Field(id="", name="said", type="variant")])
+        new = objects.put(msgspec.structs.replace(old, schema=schema))
+        forked.put(branch, a=TableEntry(snapshot=SnapshotId(new)))
+    with pytest.raises(AskedError):
+        merge(forked.repository, "dev", "main", author="ann", engine=engine)
 
 
 def test_a_merge_that_goes_on_asks_the_engine_too(

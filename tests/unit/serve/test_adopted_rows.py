@@ -281,7 +281,7 @@ def test_a_commit_that_arrives_twice_at_once_adds_its_rows_once(writer: Writer) 
     one, two = by.workspace.begin(), by.workspace.begin()
     listing = request["updates"][0]["snapshot"]["manifest-list"]
     folder = table["properties"]["write.data.path"].partition(f"{writer.lake.blobs.uri}/")[2]
-    added = AddedSnapshot(manifest_list=listing, folder=folder, base=None)
+    added = AddedSnapshot(manifest_list=listing, branch="main", folder=folder, base=None)
     for overlay in (one, two):
         adopt(by.scope(overlay), name, added)
     line.land(one, "once")

@@ -264,19 +264,25 @@ class WrongFile:
         relation: A table that shows it, as `schema.table`; empty if only a named snapshot of a
             dropped table does.
         what: What is wrong, as the end of a sentence.
+        inside: True if only reading it shows that.
     """
 
     path: str
     relation: str
     what: str
+    inside: bool = False
 
     @property
     def sentence(self) -> str:
         """What is wrong, the table, and the next step."""
         owner = self.relation or f"the table with the id {self.path.split('/')[1]}"
+        found = f"The data file {self.path} {self.what}. It belongs to {owner}. Restore it from"
+        if self.inside:
+            # Without the option repair looks at sizes, and finds nothing.
+            return f"{found} a backup of the repository: dbt-vcs repair --data shows how."
         return (
-            f"The data file {self.path} {self.what}. It belongs to {owner}. Restore it from a "
-            "backup of the repository: dbt-vcs repair shows how, and what else can be done."
+            f"{found} a backup of the repository: dbt-vcs repair shows how, and what else can be "
+            "done."
         )
 
 
@@ -332,7 +338,7 @@ def read_files(
 
     def wrong_file(file: NeededFile) -> WrongFile | None:
         wrong = wrong_bytes(blobs, file)
-        return None if wrong is None else WrongFile(file.path, file.relation, wrong)
+        return None if wrong is None else WrongFile(file.path, file.relation, wrong, True)
 
     # The empty batch is there to report the end.
     for batch in (*batches(files, _BYTES, _FILES), []):

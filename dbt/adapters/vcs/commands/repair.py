@@ -425,7 +425,9 @@ def _repair_text(report: RepairReport) -> Iterator[Block]:
     elif not report.done:
         yield line(Span("Nothing is damaged.", "good"))
     if report.sizes_only:
-        yield line("Of data files only the sizes were looked at; dbt-vcs fsck can read them.")
+        yield line(
+            "Of data files only the sizes were looked at. To read them, too: dbt-vcs repair --data"
+        )
 
 
 def _check_repair(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from shlex import quote
 
 import msgspec
 import pyarrow as pa
@@ -52,6 +53,7 @@ class AddedSnapshot:
 
     Attributes:
         manifest_list: URI of its manifest list.
+        branch: The branch that the client writes to.
         folder: The folder where the branch's clients put files of the table.
         base: The version that the client started from; None for a table that is new.
         replaces: True if the client says that its rows take the place of others.
@@ -60,6 +62,7 @@ class AddedSnapshot:
     """
 
     manifest_list: str
+    branch: str
     folder: str
     base: SnapshotId | None
     replaces: bool = False
@@ -141,7 +144,7 @@ def adopt(scope: Scope, name: RelationName, added: AddedSnapshot) -> None:
     # Somebody replaced the table: the name is the same, the files are not.
     if overlay.snapshot(base_id).table != overlay.snapshot(entry.snapshot).table:
         raise ConflictError(f"{name} was replaced by another table. Load it again.")
-    change = _change(repository, overlay.snapshot(base_id), added)
+    change = _change(repository, name, overlay.snapshot(base_id), added)
     # Answers get lost, and clients send their commit again (decision 23).
     if not change or _was_made(repository, entry.snapshot, base_id, change):
         return
@@ -177,7 +180,9 @@ def adopt(scope: Scope, name: RelationName, added: AddedSnapshot) -> None:
     overlay.put(name, TableEntry(snapshot=found))
 
 
-def _change(repository: Repository, base: Snapshot, added: AddedSnapshot) -> _Change:
+def _change(
+    repository: Repository, name: RelationName, base: Snapshot, added: AddedSnapshot
+) -> _Change:
     # Decision 23: with what the client saw. Compared with the head, files that others added since
     # would look as if the client had left them out.
     old = Version.of(repository, base)
@@ -193,7 +198,7 @@ def _change(repository: Repository, base: Snapshot, added: AddedSnapshot) -> _Ch
     change = _Change(
         new=tuple(path for path in files.paths if path not in before),
         gone=frozenset(before.difference(files.paths)),
-        deletions=_deletions(repository, old, files),
+        deletions=_deletions(repository, name, old, files, added.branch),
         equality=files.equality,
         sequences=files.paths,
         folder=added.folder,
@@ -252,7 +257,9 @@ def _with_changes(
     return msgspec.structs.replace(now, segments=segments)
 
 
-def _deletions(repository: Repository, base: Version, files: ClientFiles) -> Deletions:
+def _deletions(
+    repository: Repository, name: RelationName, base: Version, files: ClientFiles, branch: str
+) -> Deletions:
     """Return the rows that a client's snapshot deletes, and the version it began with didn't.
 
     Raises:
@@ -269,8 +276,9 @@ def _deletions(repository: Repository, base: Version, files: ClientFiles) -> Del
         kept = client_deletions(repository, paths, files.known)
         if without(without(old, found), kept):
             raise InputError(
-                "The snapshot brings deleted rows back. Nothing was changed; go back to a version "
-                "that has them with dbt-vcs restore."
+                "The snapshot brings deleted rows back. Nothing was changed. To go back to a "
+                f"version that has them: dbt-vcs restore {quote(str(name))} --to REVISION "
+                f"--branch {quote(branch)}"
             )
     return without(found, old)
 

@@ -41,6 +41,7 @@ from dbt.adapters.vcs.core.retention import check_present, hold_change, hold_wor
 from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges
 from dbt.adapters.vcs.core.turns import attempts
 from dbt.adapters.vcs.engines.port import Rewriters
+from dbt.adapters.vcs.table.files.block_reader import is_readable
 from dbt.adapters.vcs.table.python_values import python_rows
 from dbt.adapters.vcs.workspace.mounts import relation_of
 from dbt.adapters.vcs.workspace.run_branch import Status, check_tested, record_of, run_of
@@ -244,11 +245,12 @@ def keep_conflicts(
             decided conflicts are then kept as well.
 
     Raises:
-        ConflictError: There are more conflicts than can be decided one by one.
+        ConflictError: There are more conflicts than can be decided one by one, or they are in
+            rows with values that only Spark has.
     """
     clashes = tuple(clashes)
     for item in clashes:
-        _refuse_many(item)
+        _check_decidable(item)
     whole = {item.name: item.message for item in clashes if item.rows is None}
     tables = {
         item.name: ConflictTable.of(
@@ -299,13 +301,31 @@ def keep_conflicts(
     return replace(merge, head=landed.commit)
 
 
-def _refuse_many(clash: Clash) -> None:
-    if clash.rows is None or not clash.more:
+_ALL_AT_ONCE: Final = (
+    "Nothing was changed. Merge with a mode for all of them: --on-conflict skip, accept or cell."
+)
+
+
+def _check_decidable(clash: Clash) -> None:
+    """Check that the rows of a conflict can be kept, to be decided one by one.
+
+    Raises:
+        ConflictError: They can't.
+    """
+    if clash.rows is None:
+        return
+    foreign = [f"{field.name} ({field.type})" for field in clash.columns if not is_readable(field)]
+    if foreign:
+        # Conflicts are kept in tables that Arrow writes.
+        raise ConflictError(
+            f"{clash}, and can't be decided one by one, since only Spark has the values of "
+            f"{', '.join(foreign)}. {_ALL_AT_ONCE}"
+        )
+    if not clash.more:
         return
     shown = "; ".join(str(row)[:_LONGEST] for row in python_rows(clash.rows.slice(0, _SHOWN)))
     raise ConflictError(
-        f"{clash}, too many to be decided one by one, such as: {shown}. Nothing was changed. "
-        "Merge with a mode for all of them: --on-conflict skip, accept or cell."
+        f"{clash}, too many to be decided one by one, such as: {shown}. {_ALL_AT_ONCE}"
     )
 
 

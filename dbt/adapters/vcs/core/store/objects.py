@@ -255,8 +255,8 @@ class ObjectStore:
                 raise DamagedError(
                     f"The {kind} {id} is not in {self._blobs.uri} any more: nothing had named it "
                     "for longer than history is kept, and a collection let go of it. Name a later "
-                    "commit. If a branch or a tag still needs it, which dbt-vcs fsck tells, "
-                    f"restore the file {path} from a backup of the repository."
+                    f"commit. If a branch or a tag still needs it, restore the file {path} from a "
+                    "backup of the repository. To find out: dbt-vcs fsck"
                 ) from error
             raise DamagedError(
                 f"The {kind} {id} is missing from {self._blobs.uri} (expected the file {path}). "

@@ -215,13 +215,13 @@ def statement_error(said: Sequence[str]) -> StatementError:
     if _GONE.match(message):
         message = _GONE.sub(r"\1", message) + (
             "\nIf the file is one of the repository's, its version was collected, or something "
-            "else deleted it: restore it from a backup. dbt-vcs fsck --data finds all such files, "
-            "and dbt-vcs repair shows what can be done."
+            "else deleted it: restore it from a backup. To find all such files: dbt-vcs fsck "
+            "--data. To see what can be done: dbt-vcs repair"
         )
     elif _UNREADABLE.search(message):
         message += (
-            "\nIf the file is one of the repository's, it is damaged: dbt-vcs fsck --data finds "
-            "all such files, and dbt-vcs repair shows what can be done."
+            "\nIf the file is one of the repository's, it is damaged. To find all such files: "
+            "dbt-vcs fsck --data. To see what can be done: dbt-vcs repair --data"
         )
     found = _CONDITION.match(message)
     return StatementError(message, found[1] if found else None)

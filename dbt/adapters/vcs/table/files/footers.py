@@ -31,8 +31,8 @@ MAGIC: Final = b"PAR1"
 _DIGITS: Final = 32
 
 HELP: Final = (
-    "Restore it from a backup of the repository: dbt-vcs repair shows how, and what else can be "
-    "done; dbt-vcs fsck --data finds all damaged files."
+    "Restore it from a backup of the repository: dbt-vcs repair --data shows how, and what else "
+    "can be done; dbt-vcs fsck --data finds all damaged files."
 )
 """The next step where a file of rows is damaged."""
 

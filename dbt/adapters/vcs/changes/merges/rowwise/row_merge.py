@@ -219,6 +219,15 @@ class _Merging:
             key=self.key,
             policy=self.policy,
         )
+
+        def here() -> Repair:
+            # A row must not be deleted twice, or manifests would count it twice: that tombstone
+            # goes, and the repair deletes what it alone deleted.
+            return repair(question, without(state, (), overlaps(question.files, triple, state)))
+
+        def by_engine(engine: EngineRepairs) -> EngineRepair:
+            return engine(question, state, f"data/{self.ours.table}")
+
         only = self.policy.only
         if only is not None and only.where is not None:
             # A condition is an expression of Arrow, which no engine takes.
@@ -226,11 +235,11 @@ class _Merging:
         elif engine is None:
             self.limits.check(pieces)
         elif not self._fits(question):
-            return self._repaired(engine(question, state, f"data/{self.ours.table}"))
-        # A row must not be deleted twice, or manifests would count it twice: that tombstone goes,
-        # and the repair deletes what it alone deleted.
-        state = without(state, (), overlaps(question.files, triple, state))
-        return self._repaired(repair(question, state))
+            return self._repaired(by_engine(engine))
+        else:
+            # Whether a row has to be looked at that Arrow can't read is known only on the way.
+            return self._repaired(in_process_first(here, lambda: by_engine(engine)))
+        return self._repaired(here())
 
     def _repaired(self, found: Repair | EngineRepair) -> MergeOutcome:
         how = "rewrite" if found.is_needed else self._without_new_rows(found)

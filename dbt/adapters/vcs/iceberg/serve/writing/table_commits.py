@@ -166,7 +166,7 @@ class TableCommits:
             redefine(writer, overlay, relation, request, metadata)
         # Rows after columns: the files of this commit may have columns that it adds.
         folder = client_folder(overlay.require_table(relation).table, writer.branch)
-        added = _added_snapshot(str(relation), request, metadata, folder)
+        added = _added_snapshot(str(relation), request, metadata, writer.branch, folder)
         if added is not None and metadata is not None and request.of_action("add-schema"):
             # The catalog numbers columns itself (decision 20). These files have the client's
             # numbers.
@@ -262,7 +262,7 @@ def _replace(
 
 
 def _added_snapshot(
-    table: str, request: CommitRequest, metadata: Record | None, folder: str
+    table: str, request: CommitRequest, metadata: Record | None, branch: str, folder: str
 ) -> AddedSnapshot | None:
     """Return the last of the snapshots that a commit adds, which has all their rows, or None.
 
@@ -270,6 +270,7 @@ def _added_snapshot(
         table: The table's name, for messages.
         request: The commit.
         metadata: The table as the branch shows it; None if it isn't there.
+        branch: The branch that the client writes to.
         folder: The folder where the branch's clients put files of the table.
 
     Raises:
@@ -288,7 +289,7 @@ def _added_snapshot(
     if not isinstance(last, str):
         raise bad_request(f"The snapshot of {table} has no manifest list.")
     if metadata is None or request.replaces:
-        return AddedSnapshot(manifest_list=last, folder=folder, base=None)
+        return AddedSnapshot(manifest_list=last, branch=branch, folder=folder, base=None)
     base = base_version(metadata, snapshots[0].get("parent-snapshot-id"))
     if base is None:
         raise RestError(
@@ -300,7 +301,11 @@ def _added_snapshot(
     # Decision 23: an overwrite that found nothing might find something now.
     replaces = any(_replaces(item) for item in snapshots)
     return AddedSnapshot(
-        manifest_list=last, folder=folder, base=SnapshotId(base), replaces=replaces
+        manifest_list=last,
+        branch=branch,
+        folder=folder,
+        base=SnapshotId(base),
+        replaces=replaces,
     )
 
 

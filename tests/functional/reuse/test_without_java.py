@@ -95,7 +95,8 @@ def test_a_build_of_every_kind_of_node_needs_no_java_where_nothing_is_new(make_p
     head = shop.head()
     said = build_without_java(shop)
     assert "Nothing changed" in said
-    assert "ERROR=0 SKIP=0 NO-OP=0 TOTAL=13" in said
+    # dbt 1.12 counts what was reused in between.
+    assert "ERROR=0 SKIP=0 " in said and "TOTAL=13" in said
     # The file is another one, so Spark is started early; nobody needs it, so it may fail.
     shop.write({"models/orders.sql": "-- All of them\n" + EVERY_KIND["models/orders.sql"]})
     shop.output["branch"] = "feature"

@@ -17,10 +17,12 @@ from dbt.adapters.vcs.changes.merges import table_merge
 from dbt.adapters.vcs.changes.merges.by_engine import engine_repair
 from dbt.adapters.vcs.changes.merges.stale_by_merge import MAX_UNCHANGED
 from dbt.adapters.vcs.changes.merges.table_merge import merge_tables
+from dbt.adapters.vcs.commands.garbage import find_names
 from dbt.adapters.vcs.commands.merge import merge
-from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
+from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId
 from dbt.adapters.vcs.core.model import Field, RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.retention import SeenRefs
 from dbt.adapters.vcs.core.store.objects import object_path
 from dbt.adapters.vcs.iceberg.serve.catalog_api import rest_app
 from dbt.adapters.vcs.iceberg.serve.documents import Documents, IcebergDocuments
@@ -36,6 +38,14 @@ from tests.unit.tables import Tables
 
 START: Final = 1_700_000_000
 """Seconds; so old that a collection deletes what nothing names."""
+
+
+def default_is_not_listed(scene: Scene) -> str:
+    """A store lists no names, and there is always one."""
+    at.real(scene)
+    repository = scene.warehouse.repository
+    seen = SeenRefs({}, {}, repository.clock())
+    return said_by(lambda: find_names(repository, Micros(0), seen))
 
 
 def swapped_while_merged(scene: Scene) -> str:

@@ -369,6 +369,7 @@ CASES = [
         0,
         at.waiting,
     ),
+    Case("commands/garbage.py", "is not among the branches", extremes.default_is_not_listed),
     Case("commands/status.py", "rows of more than", faults.status_of_many),
     Case("commands/status.py", "all resolved", "status", 0, at.resolved),
     Case("core/branches.py", "To have it back", "show gone", 1, at.history),
@@ -735,11 +736,3 @@ ELSEWHERE: Mapping[Place, tuple[str, str]] = {
     ),
 }
 """Messages that need Spark, dbt or a part of the package by itself: the test, and words of it."""
-
-STORE = "Only if the store loses what it listed, or a file that a version needs."
-
-LEFT: Mapping[Place, str] = {
-    ("commands/garbage.py", "is not among the branches"): STORE,
-    ("core/store/relations.py", "levels of pieces below"): STORE,
-}
-"""Messages that no test produces yet, with the reason: may only become fewer."""

@@ -9,7 +9,7 @@ import pytest
 
 from tests.unit.cli.conftest import Call
 from tests.unit.cli.scenes import Scene
-from tests.unit.cli.steps import CASES, ELSEWHERE, LEFT, Case, Site, sites, steps_in
+from tests.unit.cli.steps import CASES, ELSEWHERE, Case, Site, sites, steps_in
 from tests.unit.docs.test_commands import CHECKOUT, _a_folder_of_profiles  # noqa: F401
 from tests.unit.warehouse import Warehouse
 
@@ -51,15 +51,11 @@ def test_a_step_is_typed_as_it_is_printed(
 
 def test_every_message_has_a_case() -> None:
     produced = {site for case in CASES for site in case.sites}
-    named = {place: _sites_of(*place) for place in (*ELSEWHERE, *LEFT)}
+    named = {place: _sites_of(*place) for place in ELSEWHERE}
     # Each names a message, or all of a file, and none that has a case.
     assert [place for place, found in named.items() if not found or found & produced] == []
     known = produced.union(*named.values())
     assert [f"{site.file}: {site.text}" for site in sites() if site not in known] == []
-
-
-def test_the_messages_that_nothing_produces_become_fewer() -> None:
-    assert len(LEFT) <= 2
 
 
 @pytest.mark.parametrize(("place", "words"), ELSEWHERE.values(), ids=map(str, ELSEWHERE))

@@ -18,7 +18,7 @@ from dbt.adapters.vcs.changes.merges.rowwise.repair import Question
 from dbt.adapters.vcs.changes.merges.table_merge import merge_tables
 from dbt.adapters.vcs.commands.merge import continue_merge
 from dbt.adapters.vcs.commands.resolve import resolve
-from dbt.adapters.vcs.core.errors import ConflictError, UnsupportedError
+from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.engines.factory import make_engine
 from dbt.adapters.vcs.engines.row_sessions import ENGINE
 from dbt.adapters.vcs.sql import snapshot_merge
@@ -106,12 +106,12 @@ def test_rows_of_types_that_only_spark_reads_merge_where_no_row_meets(
     assert again["how"] == "up_to_date"
 
 
-def test_rows_of_such_types_that_both_changed_are_refused(client: Client) -> None:
+def test_rows_of_such_types_that_both_changed_are_compared_by_spark(client: Client) -> None:
     make(client, ", 'primary_key' = 'id'")
     client.sql("delete from t where id = 3")
-    with pytest.raises(UnsupportedError, match=r"json \(variant\), span .*Choose a side for"):
-        client.sql("snapshot merge table t from c")
-    assert ids(client) == [1, 2, 10]
+    told = answer(client, "snapshot merge table t from c")
+    assert (told["added"], told["removed"], told["conflicts"]) == (1, 0, 0)
+    assert ids(client) == [1, 2, 10, 11]
 
 
 def test_without_a_key_spark_compares_them(client: Client) -> None:

@@ -472,7 +472,8 @@ class Maintenance:
     def _check_tree(self, old: TreeId, new: TreeId) -> None:
         objects = self._objects
         before, after = objects.tree(old), objects.tree(new)
-        self._require("tree", [new, *_new_pieces(objects, before, after)])
+        tops = (ref.id for ref in after.schemas.values())
+        self._require("tree", {new, *tops, *_new_pieces(objects, before, after)})
         changed = diff_trees(before, after, objects.relations).relations
         entries = (change.new for change in changed)
         versions = [entry.snapshot for entry in entries if isinstance(entry, TableEntry)]

@@ -131,15 +131,9 @@ def lots(items: Iterable[Id], size: int = _SMALL) -> Iterator[list[Id]]:
 
 def versions_of(read: ObjectStore, trees: Iterable[TreeId]) -> Iterator[SnapshotId]:
     """Yield the versions of the tables that some trees show; what trees share is read once."""
-    waiting = [schema.id for id in trees for schema in read.tree(id).schemas.values()]
-    seen: set[TreeId] = set()
-    while waiting:
-        id = waiting.pop()
-        if id in seen:
-            continue
-        seen.add(id)
-        pieces, entries = pieces_and_entries(read.schema_tree(id))
-        waiting += [piece.id for piece in pieces]
+    marking = _Marking(read, None)
+    schemas = [schema.id for id in trees for schema in read.tree(id).schemas.values()]
+    for entries in marking.nodes(schemas, marking.is_first):
         for entry in entries.values():
             if isinstance(entry, TableEntry):
                 yield entry.snapshot
@@ -236,7 +230,7 @@ class _Marking:
         trees = [tree for _, tree in self.all(self._read.tree, new) if tree is not None]
         schemas = [schema.id for tree in trees for schema in tree.schemas.values()]
         tables = []
-        for entries in self._nodes(schemas, lambda each: self.is_first(f"lower {each}")):
+        for entries in self.nodes(schemas, lambda each: self.is_first(f"lower {each}")):
             for entry in entries.values():
                 if isinstance(entry, TableEntry):
                     tables.append(entry.snapshot)
@@ -248,7 +242,7 @@ class _Marking:
         """Yield the tables of a tree and their versions, without the parts that were shown."""
         tree = self.get(self._read.tree, id)
         for name, schema in tree.schemas.items() if tree else ():
-            for entries in self._nodes([schema.id], lambda each: self.is_first(f"shown {each}")):
+            for entries in self.nodes([schema.id], lambda each: self.is_first(f"shown {each}")):
                 for relation, entry in entries.items():
                     if isinstance(entry, TableEntry):
                         yield f"{name}.{relation}", entry.snapshot
@@ -286,7 +280,7 @@ class _Marking:
             for path, file in (files_of(segment, owners[part]) if segment else {}).items():
                 self.found.files.setdefault(path, file)
 
-    def _nodes(
+    def nodes(
         self, ids: Iterable[TreeId], is_wanted: Callable[[TreeId], bool]
     ) -> Iterator[Mapping[str, Entry]]:
         """Mark the nodes of schemas' trees that are wanted, and yield the relations in each."""

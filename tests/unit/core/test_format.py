@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -41,14 +42,20 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.model.snapshot import MAX_BLOCKS
 from dbt.adapters.vcs.core.model.tree import TreePiece, Value
 from dbt.adapters.vcs.core.origins.results import MAX_ANSWER, Result
-from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.repository import Proposal, Repository
 from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.core.store.branch_names import MAX_LENGTH, MAX_QUOTED, quote
 from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.core.store.objects import Condemned, CondemnedLists, ObjectStore, object_path
-from dbt.adapters.vcs.core.store.opening import ADDED, CONDEMNED, FORMAT_VERSION, Header
+from dbt.adapters.vcs.core.store.opening import (
+    ADDED,
+    CONDEMNED,
+    FORMAT_VERSION,
+    Header,
+    upgrade_header,
+)
 from dbt.adapters.vcs.core.store.relations import BITS, WHOLE
-from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges
+from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges, TreeEntries
 
 PAGE = (Path(__file__).parents[3] / "docs" / "format.md").read_text(encoding="utf-8")
 EXAMPLES = dict(re.findall(r"```(?:json|text) ([^\n]+)\n(.*?)\n```", PAGE, re.DOTALL))
@@ -139,15 +146,41 @@ def test_a_repository_of_an_older_format_keeps_a_schema_in_one_object(tmp_path: 
     assert wide_schema(opened(tmp_path)).level == 1
 
 
+def test_writers_from_before_and_after_an_upgrade_lose_nothing_of_each_other(
+    tmp_path: Path,
+) -> None:
+    with zipfile.ZipFile(Path(__file__).parent / "formats" / "2.zip") as stored:
+        stored.extractall(tmp_path)
+    old = opened(tmp_path)
+    upgrade_header(old.blobs, old.header)
+    new = opened(tmp_path)
+    views = {RelationName("wide", f"v_{n}"): view_of(new) for n in range(1_100)}
+    land_views(new, views)
+    for writer, name in ((old, "by_old"), (new, "by_new"), (old, "by_old_again")):
+        views[RelationName("wide", name)] = view_of(new)
+        land_views(writer, {RelationName("wide", name): view_of(new)})
+    seen = opened(tmp_path)
+    shown = seen.tree(seen.branch("main").head).relations("wide")
+    assert dict(shown.items()) == {name.identifier: view for name, view in views.items()}
+    assert check_repository(seen, data=DataCheck()).problems == ()
+
+
+def view_of(repository: Repository) -> ViewEntry:
+    """Return a view that `main` shows."""
+    tree = repository.tree(repository.branch("main").head)
+    return next(view for view in TreeEntries(tree).values() if isinstance(view, ViewEntry))
+
+
+def land_views(repository: Repository, views: Mapping[RelationName, Entry]) -> None:
+    head = repository.branch("main").head
+    changes = TreeChanges(schemas={"wide": SchemaInfo()}, relations=views)
+    tree = repository.edit(repository.tree(head).id, changes)
+    repository.land(Proposal(branch="main", base=head, tree=tree, author="ann", message="Views"))
+
+
 def wide_schema(repository: Repository) -> SchemaTree:
     """Return the top of a schema of many views, made on `main` now."""
-    before = repository.tree(repository.branch("main").head)
-    view = next(
-        entry
-        for schema in before.schemas()
-        for entry in before.relations(schema).values()
-        if isinstance(entry, ViewEntry)
-    )
+    before, view = repository.tree(repository.branch("main").head), view_of(repository)
     views = {RelationName("wide", f"v_{n}"): view for n in range(1_100)}
     tree = repository.edit(before.id, TreeChanges(schemas={"wide": SchemaInfo()}, relations=views))
     top = repository.objects.schema_tree(repository.objects.tree(tree).schemas["wide"].id)

@@ -57,13 +57,16 @@ def left(warehouse: Warehouse) -> int:
     return list_conflicts(warehouse.repository, "main").left
 
 
-def beside(warehouse: Warehouse, happens: Callable[[], object]) -> Repository:
-    """A repository in which something happens right before the next move of the merge's branch."""
-    todo = [happens]
+def beside(warehouse: Warehouse, happens: Callable[[], object], before: int = 1) -> Repository:
+    """A repository in which something happens once, right before a move of the merge's branch."""
+    moves = 0
 
     def hook(number: int, path: str) -> None:
-        if path.startswith(MERGE_LOG) and todo:
-            todo.pop()()
+        nonlocal moves
+        if path.startswith(MERGE_LOG):
+            moves += 1
+            if moves == before:
+                happens()
 
     blobs = FaultyBlobs(warehouse.blobs, before=hook)
     return Repository.open(blobs, clock=warehouse.clock)
@@ -304,6 +307,33 @@ def test_a_merge_that_was_begun_meanwhile_is_not_aborted_with_the_one_before(
     with pytest.raises(ConflictError, match=r"Another merge into 'main' was begun.*aborted"):
         abort_merge(racing, "main", author="ann")
     assert find_open_merge(forked.repository, "main").theirs == forked.head("dev")
+
+
+def test_what_was_decided_while_the_merge_was_begun_again_is_kept(forked: Warehouse) -> None:
+    racing = beside(
+        forked, lambda: decide(forked, key={"id": "1"}, choice=Choice.OURS, author="bob")
+    )
+    with pytest.raises(ConflictError, match="the conflicts are kept"):
+        merge(racing, "dev", "main", author="ann")
+    assert shown(forked, 1)["resolution"] == "ours"
+    assert left(forked) == 14
+
+
+@pytest.mark.parametrize("before", [1, 2, 3])
+def test_of_two_merges_that_are_begun_at_once_the_last_one_waits(
+    forked: Warehouse, before: int
+) -> None:
+    """Between deleting the branch of the one before, creating it anew, and landing conflicts."""
+    decide(forked, key={"id": "2"}, choice=Choice.OURS)
+    racing = beside(forked, lambda: begin_another(forked), before)
+    theirs = forked.head("dev")
+    with pytest.raises(ConflictError, match="the conflicts are kept"):
+        merge(racing, "dev", "main", author="ann")
+    found = find_open_merge(forked.repository, "main")
+    assert found.theirs == theirs
+    assert left(forked) in (14, 15)
+    abort_merge(forked.repository, "main", author="ann")
+    assert forked.repository.find_branch("merges/main") is None
 
 
 def test_a_merge_that_was_begun_as_another_one_landed_stays(forked: Warehouse) -> None:

@@ -27,7 +27,7 @@ from dbt.adapters.vcs.changes.merges.merge_plan import MergePlan, Work, plan_mer
 from dbt.adapters.vcs.changes.merges.stale_by_merge import Validator, check_fresh
 from dbt.adapters.vcs.changes.merges.table_merge import TableMerges
 from dbt.adapters.vcs.core.branches import Branch
-from dbt.adapters.vcs.core.errors import ConflictError
+from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, TreeId
 from dbt.adapters.vcs.core.maintenance import ReplacedError
 from dbt.adapters.vcs.core.model import Absent, RelationName, TableEntry, Tree
@@ -259,6 +259,23 @@ def keep_conflicts(
         for item in clashes
         if item.rows is not None
     }
+    for _ in attempts(f"keep the conflicts of the merge into {merge.target!r}"):
+        kept = _kept(repository, merge, whole, tables, author=author, decided=decided)
+        if kept is not None:
+            return kept
+    raise AssertionError("attempts raises when it ends")
+
+
+def _kept(
+    repository: Repository,
+    merge: OpenMerge,
+    whole: Mapping[RelationName, str],
+    tables: Mapping[RelationName, ConflictTable],
+    *,
+    author: str,
+    decided: bool,
+) -> OpenMerge | None:
+    """Replace the branch that keeps a merge; None if somebody wrote to it meanwhile."""
     choices: Mapping[RelationName, Choice] = {}
     branch = repository.find_branch(merge.branch)
     earlier = open_merge_of(branch) if branch else None
@@ -268,8 +285,11 @@ def keep_conflicts(
         whole = {**{name: earlier.whole[name] for name in choices}, **whole}
         tables = _carried(tables, tables_of(repository, earlier), decided=decided)
     merge = replace(merge, whole=whole, choices=choices)
-    if branch is not None:
-        repository.delete_branch(merge.branch, author=author, note="begun again")
+    # What somebody decided since would be lost with the branch.
+    if branch is not None and not repository.delete_unmoved(
+        branch, author=author, note="begun again"
+    ):
+        return None
     # The tree holds only conflict tables: the branch shows what there is to decide.
     changes = TreeChanges(
         schemas={name.schema: SchemaInfo() for name in tables},
@@ -280,24 +300,34 @@ def keep_conflicts(
     tree = repository.edit(TreeId(repository.objects.put(Tree())), changes)
     # Built from an existing branch's name, which may predate the rules for names. It holds a merge
     # once it shows the conflicts, not before: this process may die in between.
-    branch = repository.create_branch(
-        merge.branch, merge.head, author=author, note=f"merge {merge.source}", check=False
-    )
-    landed = repository.land(
-        Proposal(
-            branch=merge.branch,
-            base=branch.head,
-            tree=tree,
-            author=author,
-            message=f"Conflicts of merging {merge.source} into {merge.target}",
-            state=merge.state,
-            # Relations that conflict as a whole have no conflict table.
-            allow_empty=True,
-            # If a purge has replaced this commit meanwhile, its rows are in new files, and nothing
-            # lands.
-            read=(merge.theirs, *((merge.base,) if merge.base else ())),
+    try:
+        branch = repository.create_branch(
+            merge.branch, merge.head, author=author, note=f"merge {merge.source}", check=False
         )
-    )
+    except InputError:
+        if repository.find_branch(merge.branch) is None:
+            raise
+        return None
+    try:
+        landed = repository.land(
+            Proposal(
+                branch=merge.branch,
+                base=branch.head,
+                tree=tree,
+                author=author,
+                message=f"Conflicts of merging {merge.source} into {merge.target}",
+                state=merge.state,
+                # Relations that conflict as a whole have no conflict table.
+                allow_empty=True,
+                # Another merge may have begun on a branch of the same name and commit.
+                after=branch.ref,
+                # If a purge has replaced this commit meanwhile, its rows are in new files, and
+                # nothing lands.
+                read=(merge.theirs, *((merge.base,) if merge.base else ())),
+            )
+        )
+    except (BranchMovedError, NotFoundError):
+        return None
     return replace(merge, head=landed.commit)
 
 

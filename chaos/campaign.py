@@ -22,7 +22,7 @@ from typing import Any, Final
 from chaos.calendar import HOUR, NIGHT, Calendar, now
 from chaos.check import carried, check, sorted_out, wrong_copies
 from chaos.drills import drill
-from chaos.ground import Ground, Weather, counted
+from chaos.ground import Ground, Weather, counted, cut_trees
 from chaos.journal import Journal
 from chaos.life import Plan, live
 from chaos.purges import erase
@@ -107,6 +107,9 @@ class Campaign:
         state = self.state
         if state.published > _ERA:
             state.era, state.published, state.is_founded = state.era + 1, 0, False
+        # The processes that this one starts have it from here.
+        in_pieces = (state.seed + state.era) % 2 == 1
+        cut_trees(in_pieces)
         if not state.is_founded:
             state.worlds, state.carried, state.steps = {}, {}, []
             _in_child(Ground(self._reopen, workers=self._names).found)
@@ -126,6 +129,7 @@ class Campaign:
             "seed": state.seed,
             "version": self.version,
             "store": self.location.partition(":")[0] if "://" in self.location else "local",
+            "trees": "pieces" if in_pieces else "whole",
             "weather": weather,
             "seconds": round(time.monotonic() - began, 1),
             "kills": kills,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from chaos.calendar import Calendar
 from chaos.copies import Copies
@@ -15,7 +15,11 @@ from chaos.worker import branch_of
 from chaos.worlds import PLACES
 from dbt.adapters.vcs.commands.gc import set_retention
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.store import relations
 from dbt.adapters.vcs.core.store.blobs import Blobs
+
+_FEW: Final = (2, 1)
+_USUAL: Final = (relations.WHOLE, relations.BITS)
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,14 @@ class Ground:
     def later(self, *steps: tuple[int, int]) -> Ground:
         """Return the same with further steps of the calendar."""
         return replace(self, calendar=Calendar((*self.calendar.steps, *steps)))
+
+
+def cut_trees(is_fine: bool) -> None:
+    """Store schemas of three relations or more in pieces, as those of thousands are, or as usual.
+
+    All processes that write to a repository at once have to agree, as those of one release do.
+    """
+    relations.WHOLE, relations.BITS = _FEW if is_fine else _USUAL  # type: ignore[misc]
 
 
 def counted(journals: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, int]:

@@ -21,7 +21,7 @@ from pyarrow.parquet import ParquetFile
 
 from chaos.calendar import HOUR
 from chaos.copies import named
-from chaos.ground import Ground, Weather
+from chaos.ground import Ground, Weather, cut_trees
 from chaos.journal import Journal
 from chaos.play import Play
 from chaos.purges import NOTHING, erase
@@ -52,6 +52,9 @@ _PURGED: Final = 4
 
 _LOCAL: Final = 5
 """Every how many games the repository is on a disk."""
+
+_CUT: Final = 2
+"""Every how many games schemas are stored in pieces."""
 
 
 @dataclass
@@ -97,6 +100,8 @@ class Plays:
         began = time.monotonic()
         workers = _WORKERS[self.number // len(WEATHERS) % len(_WORKERS)]
         ground = Ground(reopen, workers=workers, copy_of=_copies())
+        in_pieces = self.number % _CUT == 0
+        cut_trees(in_pieces)
         ground.found()
         dice = random.Random(f"{self.seed}/{self.number}")
         play = Play(ground, dice.getrandbits(32))
@@ -116,6 +121,7 @@ class Plays:
             "seed": self.seed,
             "version": self.version,
             "store": "disk" if is_local else "memory",
+            "trees": "pieces" if in_pieces else "whole",
             "weather": name,
             "seconds": round(time.monotonic() - began, 1),
             **purged.added_to({**play.counts, "deaths": play.counts["kills"], "kills": 0}),

@@ -3,6 +3,7 @@
 import pytest
 
 from dbt.adapters.vcs.core import maintenance, turns
+from dbt.adapters.vcs.core.store import relations
 from dbt.adapters.vcs.core.store.blobs import Parallel
 
 
@@ -12,3 +13,6 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "PATIENCE", 0.0)
     monkeypatch.setattr(maintenance, "PATIENCE", 0.0)
     monkeypatch.setattr(Parallel, "is_serial", True)
+    # Campaigns change them; the next test has them as they are.
+    monkeypatch.setattr(relations, "WHOLE", relations.WHOLE)
+    monkeypatch.setattr(relations, "BITS", relations.BITS)

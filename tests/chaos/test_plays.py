@@ -14,7 +14,7 @@ from chaos.campaign import totals
 from chaos.check import wrong_copies
 from chaos.copies import named
 from chaos.faults import Trouble, TroubledBlobs
-from chaos.ground import Ground, Weather
+from chaos.ground import Ground, Weather, cut_trees
 from chaos.play import Killed, Play
 from chaos.plays import Plays
 from chaos.shop import Shop
@@ -43,6 +43,7 @@ def opener(store: str, folder: Path) -> Callable[[], Blobs]:
 def test_what_was_acknowledged_stays(
     store: str, weather: Weather, seed: int, tmp_path: Path
 ) -> None:
+    cut_trees(seed == 2)
     reopen = opener(store, tmp_path)
     Ground(reopen).found()
     play = Play(Ground(reopen), seed)
@@ -111,6 +112,7 @@ def test_a_campaign_in_one_process_goes_on_where_it_was(tmp_path: Path) -> None:
         plays.steps = 30
         result = plays.game()
         assert (result["round"], result["seed"], result["wrong"]) == (number, 1, [])
+        assert result["trees"] == ("pieces" if number == 2 else "whole")
     found = totals(tmp_path / "results.jsonl")
     assert (found["rounds"], found["lost"], found["mixed"], found["silent"]) == (2, 0, 0, 0)
     # No process was killed, and that is what the figures say.

@@ -16,7 +16,6 @@ from dbt.adapters.vcs.client.lazy_table import (
     list_tables,
     open_table,
     relation_of_text,
-    show_tables,
     tables_html,
 )
 from dbt.adapters.vcs.client.notebook import sentence, shown
@@ -226,6 +225,9 @@ class Client:
         Returns:
             The names of the tables.
         """
+        # Imported only when DuckDB is handed in: its base class loads pandas, if that is there.
+        from dbt.adapters.vcs.client.duck_views import show_tables
+
         shown = show_tables(connection, self.repository, self._workspace.line.head())
         return tuple(map(str, shown))
 

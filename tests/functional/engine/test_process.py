@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.engines.port import Engine
+from dbt.adapters.vcs.engines.spark import context
+from dbt.adapters.vcs.engines.spark.context import private_root
 
 from .bench import Bench
 
@@ -94,13 +96,13 @@ def test_closed_engines_leave_no_record_of_statements(
     bench: Bench, engine_factory: Callable[..., Engine]
 ) -> None:
     """Each would record, and forget, all statements that the process runs later."""
-    context = bench.session.spark.sparkContext
-    before = records(context)
+    sc = bench.session.spark.sparkContext
+    before = records(sc)
     for number in range(3):
         engine = engine_factory(bench.blobs)
         assert engine.session("another").query(f"select {number}").fetch() == [(number,)]
         engine.close()
-    assert records(context) == before
+    assert records(sc) == before
 
 
 def records(context: Any) -> tuple[int, int, int]:
@@ -117,6 +119,65 @@ def field(owner: Any, name: str) -> Any:
     found = owner.getClass().getDeclaredField(name)
     found.setAccessible(True)
     return found.get(owner)
+
+
+def test_a_first_session_is_as_sparks_builder_makes_it(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another extension in a jar leaves it to the builder, which loads it."""
+    sc = bench.session.spark.sparkContext
+    options = {
+        "spark.sql.shuffle.partitions": "3",
+        "spark.sql.warehouse.dir": "file:/w",
+        "own.x": "y",
+    }
+    direct = private_root(sc, options)
+    assert context._extensions_of_jars(sc) == [context._ML_FUNCTIONS]
+    monkeypatch.setattr(context, "_extensions_of_jars", lambda _: ["com.example.Another"])
+    built = private_root(sc, options)
+    one, other = (sorted(map(tuple, each.sql("set").collect())) for each in (direct, built))
+    assert one == other
+    assert set(options.items()) <= set(one)
+    functions = "show functions"
+    assert direct.sql(functions).collect() == built.sql(functions).collect()
+    rules = [
+        each._jsparkSession.sessionState().analyzer().batches().mkString("\n").count("Rule")
+        for each in (direct, built)
+    ]
+    assert rules[0] == rules[1] > 0
+
+
+EXTENDED = """
+import sys
+from pathlib import Path
+from dbt.adapters.vcs.core.store.local import LocalBlobs
+from dbt.adapters.vcs.engines.spark.context import java_class
+from dbt.adapters.vcs.engines.spark.engine import SparkEngine
+
+settings = {"spark.master": "local[1]", **dict([sys.argv[2:4]] if sys.argv[2:] else [])}
+session = SparkEngine(LocalBlobs(Path(sys.argv[1])), settings=settings).session("one")
+assert session.query("select 1").fetch() == [(1,)]
+context = session.spark.sparkContext
+catalyst = "org.apache.spark.sql.catalyst"
+name = java_class(context, f"{catalyst}.FunctionIdentifier")("array_to_vector")
+registry = java_class(context, f"{catalyst}.analysis.FunctionRegistry$")
+internal = getattr(registry, "MODULE$").internal()
+print(internal.functionExists(name))
+# A Python model may use MLlib.
+frames = session.frames()
+from pyspark.ml.functions import array_to_vector
+from pyspark.sql.functions import array, lit
+[row] = frames.handle.range(1).select(array_to_vector(array(lit(2.0)))).collect()
+print(row[0].toArray().tolist())
+"""
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_extensions_that_settings_name_are_loaded(tmp_path: Path, named: bool) -> None:
+    setting = ("spark.sql.extensions", context._ML_FUNCTIONS) if named else ()
+    done = run(EXTENDED, tmp_path, str(tmp_path / "repo"), *setting)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [str(named), "[2.0]"]
 
 
 START = """

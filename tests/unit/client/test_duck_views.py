@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from dbt.adapters.vcs.api import connect
-from dbt.adapters.vcs.client.lazy_table import TableDataset
+from dbt.adapters.vcs.client.duck_views import TableDataset
 from tests.unit.iceberg.lake import Lake
 
 

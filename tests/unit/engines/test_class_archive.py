@@ -59,6 +59,7 @@ def test_an_archive_is_used_beside_other_options(env: Mapping[str, str]) -> None
     found = with_archive(OWN, env)
     assert found == OWN | {
         JAVA_OPTIONS: "-XX:+UseParallelGC -XX:+VerifySharedSpaces "
+        "-XX:+UnlockDiagnosticVMOptions -XX:ArchiveRelocationMode=0 "
         f'"-XX:SharedArchiveFile={archive}"'
     }
     assert [each.name for each in archive.parent.iterdir()] == [archive.name]

@@ -1,4 +1,4 @@
-"""A lazy table: one version of a table, read in this process, also as a view of DuckDB's."""
+"""A lazy table: one version of a table, read in this process."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 from markupsafe import Markup
-from pyarrow import fs
 
 from dbt.adapters.vcs.changes.writes.row_filters import filter_of, named_by
 from dbt.adapters.vcs.client.notebook import COLUMNS, Cell, grid, sentence, shown
@@ -42,7 +40,6 @@ from dbt.adapters.vcs.workspace.points import find_version
 from dbt.adapters.vcs.workspace.table_version import Version
 
 if TYPE_CHECKING:
-    import duckdb
     import pandas as pd
     import polars as pl
 
@@ -424,6 +421,11 @@ def _blocks_for(
         fields: The columns that the filter reads.
         filter: An expression over the columns' names.
     """
+    # Imported only when rows are filtered: it loads pandas, if that is there, which takes longer
+    # than all else that a command imports.
+    import pyarrow.dataset as ds
+    from pyarrow import fs
+
     # Arrow simplifies a filter by what is promised of each file: its planner, on our bounds.
     dataset = ds.FileSystemDataset.from_paths(
         [block.path for block in blocks],
@@ -476,84 +478,3 @@ def _scalar(bound: Any, kind: str, type_: pa.DataType) -> pa.Scalar:
     return (
         pa.scalar(bound, pa.int64()).cast(type_) if kind in TIMESTAMPS else pa.scalar(bound, type_)
     )
-
-
-# DuckDB knows a dataset by its class. pyarrow has no types, so the base is Any to mypy.
-class TableDataset(ds.Dataset):  # type: ignore[misc]
-    """A version of a table as Arrow's dataset, of which only `schema` and `scanner` are used.
-
-    DuckDB hands down the columns and the conditions that it knows how to write in Arrow, and
-    computes the rest itself.
-    """
-
-    def __init__(self, table: LazyTable) -> None:
-        """Take a table; nothing is read yet."""
-        self._table = table
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The columns."""
-        return self._table.schema
-
-    def scanner(
-        self,
-        columns: Sequence[str] | None = None,
-        filter: pc.Expression | None = None,
-        **_: Any,
-    ) -> ds.Scanner:
-        """Return the rows of some columns that pass a filter, read when they are consumed."""
-        # A count asks for no column, and needs rows all the same.
-        wanted = None if columns is None else list(columns) or self.schema.names[:1]
-        found = self._table.scan(wanted, filter)
-        return ds.Scanner.from_batches(found.to_batches(), schema=found.schema)
-
-
-def show_tables(
-    connection: duckdb.DuckDBPyConnection, repository: Repository, commit: CommitId
-) -> tuple[RelationName, ...]:
-    """Make a view of each table of a commit, in a schema of its name; return the tables.
-
-    Views that were made before are replaced. Views of the branch, and columns of types that Arrow
-    lacks, are left out.
-    """
-    tree = repository.tree(commit)
-    shown = []
-    for schema in sorted(tree.schemas()):
-        connection.execute(f"create schema if not exists {_quoted(schema)}")
-        for identifier, entry in sorted(tree.relations(schema).items()):
-            if isinstance(entry, TableEntry):
-                name = RelationName(schema, identifier)
-                table = open_table(repository, name, commit)
-                readable = [field.name for field in table.fields if is_readable(field)]
-                if readable:
-                    _show(connection, name, table.scan(readable))
-                    shown.append(name)
-    return tuple(shown)
-
-
-def _show(connection: duckdb.DuckDBPyConnection, name: RelationName, table: LazyTable) -> None:
-    # DuckDB looks up registered names without a schema, so a view with one stands before it.
-    connection.register(f"vcs {name}", TableDataset(table))
-    # `register` makes a temporary view.
-    held = "temp." + _quoted(f"vcs {name}")
-    view = f"{_quoted(name.schema)}.{_quoted(name.identifier)}"
-    columns = ", ".join(f"{_value(field)} as {_quoted(field.name)}" for field in table.schema)
-    connection.execute(f"create or replace view {view} as select {columns} from {held}")
-
-
-def _value(field: pa.Field) -> str:
-    """Return a column's expression: one whose filters DuckDB keeps, if it may hold NaN.
-
-    DuckDB hands `x > 1` down as it is, and for Arrow NaN is not above 1.
-    """
-    column = _quoted(field.name)
-    if pa.types.is_floating(field.type):
-        kind = "float" if field.type == pa.float32() else "double"
-        return f"case when isnan({column}) then 'nan'::{kind} else {column} end"
-    if pa.types.is_nested(field.type):
-        return f"case when {column} is null then null else {column} end"
-    return column
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -180,8 +180,12 @@ def with_archive(settings: Mapping[str, str], env: Mapping[str, str]) -> dict[st
     # When it was last used; it may be somebody else's.
     with suppress(OSError):
         os.utime(archive)
-    # Java would use a damaged archive; verifying takes no time that can be measured.
-    reading = f'-XX:+VerifySharedSpaces "-XX:SharedArchiveFile={archive}"'
+    # Java would use a damaged archive; verifying takes no time that can be measured. At an address
+    # other than the archive's own, all its pointers would be written again.
+    reading = (
+        "-XX:+VerifySharedSpaces -XX:+UnlockDiagnosticVMOptions -XX:ArchiveRelocationMode=0 "
+        f'"-XX:SharedArchiveFile={archive}"'
+    )
     options = f"{found.get(JAVA_OPTIONS, '')} {reading}"
     return {**settings, JAVA_OPTIONS: options.strip()}
 

@@ -9,7 +9,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import IO, TYPE_CHECKING, Any, Final
 
@@ -36,6 +36,10 @@ _NOISE: Final = re.compile(
     r".* (?:WARN|INFO) "
 )
 _CATALOG: Final = "spark.sql.catalogImplementation"
+_SESSION: Final = "org.apache.spark.sql.classic.SparkSession"
+_EXTENSIONS: Final = "org.apache.spark.sql.SparkSessionExtensions"
+_APPLY_EXTENSIONS: Final = "org$apache$spark$sql$classic$SparkSession$$applyExtensions"
+_ML_FUNCTIONS: Final = "org.apache.spark.sql.ml.InternalFunctionRegistration"
 _UI: Final = "org.apache.spark.sql.execution.ui"
 _WAREHOUSE: Final = "spark.sql.warehouse.dir"
 
@@ -93,17 +97,63 @@ def private_root(context: SparkContext, options: Mapping[str, str]) -> SparkSess
     from pyspark.sql import SparkSession
 
     # Decision 4: `newSession()` would share the catalog of its parent, so the root of an engine is
-    # made by the builder of the JVM, with no default session in sight.
+    # made as the first one, with no default session in sight.
     with translated(), _others_kept(context) as sessions:
-        builder = sessions.builder()
         if context.getConf().get(_CATALOG, "in-memory") != "in-memory":
             # Somebody started Spark with Hive's catalog, of which a process has just one.
             options = {**options, _CATALOG: "in-memory"}
-        for key, value in options.items():
-            builder = builder.config(key, value)
-        spark = SparkSession(context, builder.getOrCreate())
+        spark = SparkSession(context, _first_session(context, sessions, options))
         _stop_recording(context, spark)
         return spark
+
+
+def _first_session(context: SparkContext, sessions: Any, options: Mapping[str, str]) -> Any:
+    """Return a session of the JVM as its builder makes it, without MLlib's functions if it may.
+
+    The builder loads extensions that jars bring, of which Spark itself has one: internal functions
+    of MLlib, whose types Scala finds out by reflection. That takes a third of the time between
+    SparkContext and first answer. `load_ml_functions` loads it for those who can call them.
+    """
+    from py4j.protocol import Py4JError
+
+    if _extensions_of_jars(context) == [_ML_FUNCTIONS]:
+        with suppress(Py4JError):
+            companion = getattr(java_class(context, f"{_SESSION}$"), "MODULE$")
+            # What `spark.sql.extensions` names.
+            apply_named = getattr(companion, _APPLY_EXTENSIONS)
+            sc: Any = context
+            nothing = java_class(context, "scala.Option").empty()
+            to_map = java_class(context, "org.apache.spark.api.python.PythonUtils").toScalaMap
+            return java_class(context, _SESSION)(
+                sc._jsc.sc(),
+                nothing,
+                nothing,
+                apply_named(sc._jsc.sc(), java_class(context, _EXTENSIONS)()),
+                to_map(dict(options)),
+                to_map({}),
+            )
+    builder = sessions.builder()
+    for key, value in options.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def _extensions_of_jars(context: SparkContext) -> list[str]:
+    """Return the classes of extensions that Spark finds in jars, by name; none is loaded."""
+    thread = java_class(context, "java.lang.Thread").currentThread()
+    loaders = java_class(context, "java.util.ServiceLoader")
+    kind = java_class(context, "java.lang.Class").forName(f"{_EXTENSIONS}Provider")
+    found = loaders.load(kind, thread.getContextClassLoader()).stream().toArray()
+    return [provider.type().getName() for provider in found]
+
+
+def load_ml_functions(context: SparkContext) -> None:
+    """Load the functions that MLlib calls by name, once in a process; text can't call them."""
+    from py4j.protocol import Py4JError
+
+    # A Spark without MLlib has none.
+    with suppress(Py4JError):
+        java_class(context, "java.lang.Class").forName(f"{_ML_FUNCTIONS}$")
 
 
 def new_session(root: SparkSession) -> SparkSession:
@@ -200,7 +250,7 @@ def _others_kept(context: SparkContext) -> Iterator[Any]:
     from pyspark.sql import SparkSession
 
     with context._lock:
-        sessions = java_class(context, "org.apache.spark.sql.classic.SparkSession")
+        sessions = java_class(context, _SESSION)
         default, active = sessions.getDefaultSession(), sessions.getActiveSession()
         # Both sides have a default: PySpark's in these attributes, the JVM's in its companion
         # object. Code that asks for "the" session must not get one of ours.

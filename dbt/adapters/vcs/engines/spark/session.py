@@ -31,7 +31,11 @@ from dbt.adapters.vcs.engines.port import (
 )
 from dbt.adapters.vcs.engines.spark.carried_rows import CarriedRows
 from dbt.adapters.vcs.engines.spark.catalog import Catalog
-from dbt.adapters.vcs.engines.spark.context import java_class, scala_names
+from dbt.adapters.vcs.engines.spark.context import (
+    java_class,
+    load_ml_functions,
+    scala_names,
+)
 from dbt.adapters.vcs.engines.spark.function_registry import builder, identifier, register
 from dbt.adapters.vcs.engines.spark.jobs import Jobs, words_of
 from dbt.adapters.vcs.sql.syntax.names import CATALOG
@@ -180,6 +184,8 @@ class SparkView(ProcessSession):
 
     def frames(self) -> SparkFrames:
         """Return the data frames for Python models."""
+        with self._jobs.run():
+            load_ml_functions(self._spark.sparkContext)
         return SparkFrames(self._spark, self._jobs, self._catalog.lists)
 
     def query(self, text: str) -> SparkRows:

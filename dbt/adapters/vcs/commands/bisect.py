@@ -39,7 +39,6 @@ class Skipped:
     """A commit on which the condition can't be evaluated.
 
     Attributes:
-        commit: The commit.
         reason: Why.
     """
 
@@ -53,8 +52,6 @@ class BisectReport:
 
     Attributes:
         condition: The condition as text, or the test's id.
-        good: The good commit.
-        bad: The bad commit.
         base: Their merge base, if that was taken as the good one; else None.
         commits: Commits that are in the history of the bad one and not of the good one.
         first_bad: The first bad commit; None if skipped commits leave several.
@@ -92,10 +89,8 @@ def bisect(
     condition reads the same versions have one answer.
 
     Args:
-        repository: The repository.
         good: A revision on which the condition holds.
         bad: A revision on which it doesn't.
-        condition: The condition.
         schema: The schema of names without one.
         engine: Makes the engine, when a look first needs it.
         tell: Is told how far it is, before each look.
@@ -358,11 +353,7 @@ class Suspect:
     """A commit that may be the first bad one.
 
     Attributes:
-        commit: The commit.
-        parents: Its parents.
         summary: First line of its message.
-        author: Who made it.
-        committed_at: When.
         invocation: Id of the dbt run that it publishes; None if it publishes none.
         command: dbt's sub-command of the run, or None.
         steps: The step of the run that broke it, several if that is open, none if steps are gone

@@ -507,7 +507,6 @@ class _Walk:
             self.read(name)
 
     def read(self, name: RelationName) -> None:
-        """Follow a relation."""
         if name in self._entries:
             return
         entry = self._tree.entry(name)
@@ -541,7 +540,6 @@ class _Walk:
 
 
 def _reads_more(query: Query) -> bool:
-    """Return whether a query reads files, differences, or versions that it names."""
     # What these give is not settled by the tree, so no other commit may share the answer.
     return bool(query.files or query.diffs or any(read.at is not None for read in query.reads))
 

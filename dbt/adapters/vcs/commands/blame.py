@@ -35,9 +35,6 @@ class BlameReport:
         relation: The table, `schema.identifier`, with its name at that time.
         key: The requested values by column.
         how: `added`, `modified` or `deleted`.
-        commit: The commit.
-        author: Who made it.
-        committed_at: When.
         summary: First line of its message.
         invocation: dbt's invocation id of the run that it publishes, or None.
         node: dbt's unique id of the node that wrote the version, or None.

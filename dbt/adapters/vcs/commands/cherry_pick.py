@@ -65,7 +65,6 @@ def cherry_pick(
     all that the commit changed.
 
     Args:
-        repository: The repository.
         revision: The commit.
         target: The branch.
         request: How to merge; None for the defaults. It is no promotion.

@@ -26,12 +26,10 @@ class CloneReport:
     """What a clone did.
 
     Attributes:
-        branch: The branch.
         source: The table that was cloned.
         target: The new table.
         at: The requested version; None for the branch's current one.
         snapshot: Id of the version that was cloned.
-        rows: Its rows.
         before: The branch's head before.
         after: Its head now.
     """

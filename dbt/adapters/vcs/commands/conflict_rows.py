@@ -19,8 +19,6 @@ class ConflictCell:
     """The values of one column of a row in conflict.
 
     Attributes:
-        column: The column.
-        type: Its type.
         values: The value of each side; None for NULL and where the side has no row.
         changed: The sides that changed it.
         is_key: Whether the column is in the primary key.
@@ -102,7 +100,6 @@ def _counts(part: ConflictTable, row: int) -> tuple[int, int]:
 
 
 def _cells(part: ConflictTable, column: str) -> list[ConflictCell]:
-    """Return the cells of a column, one for each row."""
     types = {field.name: field.type for field in part.fields}
     base, ours, theirs = side_codes(part, column)
     has = {side: part.has_row(side) for side in SIDES}

@@ -29,8 +29,6 @@ class ConflictSummary:
     Attributes:
         relation: Its name; `schema s` for a schema's comment and properties.
         what: What both sides did.
-        conflicts: How many there are.
-        resolved: How many are resolved.
         whole: True if it is resolved as a whole rather than row by row: it has no rows to show.
     """
 

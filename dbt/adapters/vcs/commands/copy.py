@@ -41,7 +41,6 @@ class CopyReport:
 
     Attributes:
         source: Where the repository is.
-        target: Where the copy is.
         files: Number of objects and data files that were copied; those already there don't count.
         bytes: Their size.
         moves: Number of moves of refs that were copied.
@@ -164,7 +163,6 @@ def _bytes_of(blobs: Blobs, path: str) -> bytes | None:
 
 
 def _copy_folder(source: Blobs, target: Blobs, folder: str) -> Iterator[BlobInfo]:
-    """Copy the files of a folder that the target lacks, and yield them."""
     there = {info.path for info in target.walk(folder)}
 
     def copy(info: BlobInfo) -> BlobInfo | None:

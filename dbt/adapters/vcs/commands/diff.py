@@ -66,7 +66,6 @@ def read_diff(
     """Compare the two sides given by words, as `read_ends` parses them; starts no engine.
 
     Args:
-        repository: The repository.
         words: Revisions and tables.
         branch: The current branch.
         columns: Compare only these columns and the key; needs a single table.

@@ -53,7 +53,6 @@ class RelationDiff(ChangeSummary):
         name: `schema.identifier`; two of them, `a -> b`, where two tables are compared.
         kind: `table`, `view` or `function`.
         how: `added`, `removed`, `changed`, or `equal`.
-        columns: How its columns differ.
         settings: Other properties of the table that differ: `primary_key`, `comment`, ...
     """
 

@@ -97,7 +97,6 @@ def _segments(tables: Iterable[Snapshot]) -> Iterator[SegmentRef]:
 
 
 def _files(repository: Repository, segments: Iterable[SegmentRef]) -> dict[str, int]:
-    """Return the sizes of the files of segments, by path."""
     contents = contents_of(repository.objects.segment(ref.id) for ref in segments)
     sizes = {block.path: block.bytes for block in contents.blocks}
     return sizes | {tombstone.path: tombstone.bytes for tombstone in contents.tombstones}

@@ -29,7 +29,6 @@ class ForeseenMerge:
     """What would come of merging two branches as they are now.
 
     Attributes:
-        source: The branch that would be merged.
         target: The branch that it would be merged into.
         conflicts: What would be left to decide, a line each; empty if it would merge.
         unknown: Why that isn't known; empty if it is.
@@ -79,7 +78,6 @@ def forecast(
     what both sides changed. It takes the same decisions as `merge` would now, with the same modes.
 
     Args:
-        repository: The repository.
         target: The branch that the others are meant for.
         branch: The branch to merge with the target and with each other branch; None for all.
         policy: What merges do about conflicts; None for the defaults.
@@ -112,7 +110,6 @@ def forecast(
 def _pairs(
     repository: Repository, opened: Sequence[Branch], into: Branch, branch: str | None
 ) -> list[tuple[Branch, Branch]]:
-    """Return which branches to merge into which."""
     if branch is None or branch == into.name:
         pairs = [(each, into) for each in opened]
         return [*pairs, *combinations(opened, 2)] if branch is None else pairs
@@ -195,5 +192,4 @@ def _forecast_text(found: Forecast) -> Iterator[Block]:
 
 
 def _first_with(merges: Sequence[ForeseenMerge], target: str) -> str | None:
-    """Return the first branch that will conflict with the target."""
     return next((each.source for each in merges if each.conflicts and each.target == target), None)

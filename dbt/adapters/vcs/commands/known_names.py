@@ -145,7 +145,6 @@ def with_schemas(
     A name with a dot stays as it is, and so does every name without a profile.
 
     Args:
-        session: The command's session.
         ctx: The context of the command, whose parameters are looked at.
         given: The parameters' values, by name.
     """
@@ -164,7 +163,6 @@ def naming_other_schemas(
     Only if the profile's schema lacks it, and exactly one other schema has it.
 
     Args:
-        session: The command's session.
         ctx: The context of the command.
         given: The parameters' values as they were typed, by name.
     """

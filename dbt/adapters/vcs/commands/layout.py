@@ -51,7 +51,6 @@ class Span(NamedTuple):
     """Text in one style.
 
     Attributes:
-        text: The text.
         style: How a terminal shows it.
         marked: In a grid, true for a changed value. If not all columns fit, those with a marked
             cell are shown first.
@@ -67,7 +66,6 @@ class TextLine:
     """A sequence of spans.
 
     Attributes:
-        spans: The spans.
         is_entry: True for a line of a listing, which is fitted to the terminal. A sentence is left
             for the terminal to wrap, so that commands in it can be copied.
         gives: Index of the entry's span that is shortened before the line is wrapped.
@@ -214,7 +212,6 @@ def _fitted_entry(entry: TextLine, room: int) -> Iterator[TextLine]:
 
 
 def _wrapped_lines(entry: TextLine, room: int) -> Iterator[TextLine]:
-    """Yield an entry as several lines; all but the first are indented."""
     # In a very narrow terminal, the indent leaves room for words.
     indent = min(_INDENT, room // 4)
     line: list[Span] = []

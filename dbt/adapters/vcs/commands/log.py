@@ -40,12 +40,8 @@ class LogEntry:
     """One commit.
 
     Attributes:
-        id: Its id.
         parents: Its parents; two for a merge.
         names: Branches that point to it, and tags as `tag: <name>`.
-        author: Who made it.
-        committed_at: When.
-        message: The whole message.
         invocation: dbt's invocation id of the run that it publishes, or None.
         nodes: Number of nodes in that run; 0 without one.
         reused: How many of them were taken from what was computed before.

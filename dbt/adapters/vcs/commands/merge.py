@@ -164,11 +164,9 @@ def merge(
     published (`workspace.run_branch`).
 
     Args:
-        repository: The repository.
         source: A revision.
         target: A branch.
         request: How to merge; None for the defaults.
-        author: The author of the merge.
         engine: Creates the engine, for tables with more rows changed on both sides than fit into
             this process; a local Spark if None.
 

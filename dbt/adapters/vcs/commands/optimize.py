@@ -35,7 +35,6 @@ class OptimizedTable:
     """The result for one table.
 
     Attributes:
-        relation: Its name.
         blocks_before: Number of blocks before.
         blocks_after: Number of blocks now.
         bytes_before: Total size before.
@@ -56,7 +55,6 @@ class OptimizeReport:
     """What a compaction did.
 
     Attributes:
-        branch: The branch.
         commit: The new commit; None if there was nothing to do.
         tables: The tables that were rewritten, sorted by name.
         looked_at: Number of tables checked.
@@ -87,8 +85,6 @@ def optimize(
     still unchanged, and the rest is planned again.
 
     Args:
-        repository: The repository.
-        branch: The branch.
         relations: Tables, `schema.identifier` each. Give these, a schema or everything.
         schema: A schema, for all its tables.
         everything: True for all tables of the branch.

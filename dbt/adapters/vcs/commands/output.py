@@ -205,7 +205,6 @@ class RowSet(Sequence[Mapping[str, Any]]):
     """Rows by column name; reading them again computes them again.
 
     Attributes:
-        columns: Names of the columns.
         numeric: Names of the columns with numbers.
     """
 

@@ -59,8 +59,6 @@ class _Pull:
     """What every step knows: the repository, the pull request and both branches.
 
     Attributes:
-        host: Where the pull request is.
-        repository: The repository.
         branch: The pull request's branch of data.
         base: The branch that it goes to.
         author: The author of changes.

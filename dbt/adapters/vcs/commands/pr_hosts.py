@@ -73,7 +73,6 @@ class Host(Protocol):
     """What a CI job knows of its pull request, and the host's API.
 
     Attributes:
-        number: Number of the pull request.
         code: The commit of the code that the job is for; None where only the API knows it.
         prefix: How branches of data begin by default.
         page: Address of the job for people; empty if not known.
@@ -181,7 +180,6 @@ class _Api:
                 _wait_after(error, attempt)
 
     def send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """Send one request, and return the answer as JSON."""
         what = f"{method} {path.partition('?')[0]}"
         data = None if body is None else json.dumps(body).encode()
         request = Request(f"{self.base}{path}", data=data, method=method)
@@ -203,7 +201,6 @@ class _Api:
             raise HostError(f"{what} was answered with something else than JSON.") from None
 
     def pages(self, path: str) -> Iterator[Any]:
-        """Yield the items of all pages of a list."""
         for page in range(1, _PAGES + 1):
             items = self.read(f"{path}{'&' if '?' in path else '?'}per_page={_PAGE}&page={page}")
             yield from items

@@ -86,7 +86,6 @@ class PurgeReport:
     """What a purge did, or would do.
 
     Attributes:
-        relation: The table.
         dry_run: True if nothing was changed.
         tables: The tables whose history changed: the named one, and those that share its history.
         rows: Number of stored rows that were erased; a row in several files counts several times.
@@ -138,9 +137,7 @@ def purge(
     land meanwhile waits. What can't be reached: copies of the repository, and what readers hold.
 
     Args:
-        repository: The repository.
         request: What to erase.
-        author: Who does it.
         engine: Creates the engine, for conditions that are more than comparisons; a local Spark
             if None.
         guard: Called with each branch that is to move; raises if the project's rules forbid it.
@@ -317,7 +314,6 @@ def _carry_out(
 
 
 def _moves_of(reached: Reached, history: History) -> Iterator[_Move]:
-    """Yield the names that move, with their new commit and state."""
     for named in reached.named:
         move = named.ref.move
         commit = None if move.commit is None else CommitId(history.of(move.commit))
@@ -334,7 +330,6 @@ def _moves_of(reached: Reached, history: History) -> Iterator[_Move]:
 def _closed(
     repository: Repository, moves: Sequence[_Move], guard: Callable[[str], object]
 ) -> tuple[str, ...]:
-    """Return the protected names among those that are to move."""
     found = []
     for named, *_ in moves:
         try:

@@ -61,7 +61,6 @@ class Named(NamedTuple):
 
     Attributes:
         space: `heads`, `tags`, `pins`, or the space of a relation's named snapshots.
-        ref: The move.
     """
 
     space: str
@@ -174,7 +173,6 @@ def _sharing(versions: Mapping[SnapshotId, Snapshot], tables: set[TableId]) -> s
 
 
 def _starting_ids(repository: Repository, found: Reached) -> tuple[list[str], list[str]]:
-    """Return the ids that names have now, and those that earlier moves name."""
     refs = repository.refs
     now: list[str] = []
     before: list[str] = []
@@ -292,7 +290,6 @@ class History:
     """Rewrites objects; every object is rewritten after those that it names.
 
     Attributes:
-        objects: Where they are.
         segment: Returns a segment with the files that take the place of others.
         redact: Texts to take out of messages.
         names: Names of branches, which stay: a merge that waits says by one where it belongs.

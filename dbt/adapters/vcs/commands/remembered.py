@@ -76,7 +76,6 @@ class DropReport:
     """What was forgotten.
 
     Attributes:
-        results: How many results.
         nodes: The nodes whose results they were, by name.
         bytes: Their size.
     """
@@ -90,7 +89,6 @@ def list_remembered(repository: Repository, node: str | None = None) -> list[Rem
     """Return the results of a repository, or those of a node, newest first.
 
     Args:
-        repository: The repository.
         node: A node's unique id or name, or `schema.identifier` of what it makes.
 
     Raises:
@@ -109,7 +107,6 @@ def drop_remembered(
     """Forget the results of a node, the one with a key, or all; no table loses anything.
 
     Args:
-        repository: The repository.
         node: A node's unique id or name, or `schema.identifier` of what it makes.
         key: A key, or its first digits.
 
@@ -262,7 +259,6 @@ def reuse_figures(repository: Repository, branch: str, *, days: float) -> ReuseF
     """Return the figures of a repository, and of the runs of the last days.
 
     Args:
-        repository: The repository.
         branch: The branch whose history has the runs, besides the branches of runs.
         days: How far back runs are counted.
 
@@ -301,7 +297,6 @@ class RecordedNode(NamedTuple):
     """How one node ended in one run.
 
     Attributes:
-        node: How it ended.
         invocation: dbt's invocation id.
         command: dbt's sub-command.
         branch: The branch that the run was for.
@@ -324,8 +319,6 @@ def recorded_nodes(
     come first, otherwise the newest does.
 
     Args:
-        repository: The repository.
-        branch: The branch.
         since: What is older is left out.
 
     Raises:

@@ -82,7 +82,6 @@ def survey(repository: Repository, data: DataCheck | None = None) -> RepairRepor
     """Return what is damaged and what can be done about it; nothing is changed.
 
     Args:
-        repository: The repository.
         data: Which data files to read; None to look at their sizes alone.
     """
     found = check_repository(repository, data=data)
@@ -255,13 +254,6 @@ def _bytes_look(blobs: Blobs) -> FileLook:
 
 
 def _broken_parts(objects: ObjectStore, commit: CommitId, look_at: FileLook) -> list[Broken]:
-    """Return what can't be read of a commit; empty if it is whole.
-
-    Args:
-        objects: Reads manifests.
-        commit: The commit.
-        look_at: Looks at files of rows.
-    """
     try:
         tree = objects.tree(objects.commit(commit).tree)
     except DamagedError as error:

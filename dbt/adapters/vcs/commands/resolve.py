@@ -86,7 +86,6 @@ def resolve(
     which any side has these values, including rows resolved before.
 
     Args:
-        repository: The repository.
         target: The branch that is merged into.
         relation: The relation; None for all.
         chosen: The choice, and which conflicts it is for.
@@ -151,7 +150,6 @@ def _decide(
 
 
 def _waiting(repository: Repository, target: str) -> tuple[Branch, OpenMerge]:
-    """Return the branch of the merge into a branch, and the merge."""
     branch = repository.find_branch(PREFIX + target)
     merge = open_merge_of(branch) if branch is not None else None
     if branch is None or merge is None:
@@ -167,8 +165,6 @@ class _Decision:
 
     Attributes:
         merge: The merge before it.
-        tables: The conflict tables that it changes.
-        whole: Choices for relations as a whole.
         count: Number of conflicts that it was made for.
         why: Why some of them are left open; empty if none are.
         message: Message of its commit.
@@ -282,8 +278,6 @@ class UndoneDecision:
     """A decision that was taken back.
 
     Attributes:
-        what: What it was.
-        author: Who had made it.
         left: Number of conflicts of the merge that are unresolved now.
     """
 
@@ -301,7 +295,6 @@ def undo_decision(
     to the commit before the decision, so a decision taken back is as one never made.
 
     Args:
-        repository: The repository.
         target: The branch that is merged into.
         author: The author to record.
         seen: The head of the merge's branch that the caller saw; None for its present one.
@@ -338,7 +331,6 @@ class LastDecision(NamedTuple):
 
     Attributes:
         what: What it was, the message of its commit.
-        author: Who made it.
         before: The commit to go back to.
         state: The state of the merge's branch at that time.
     """

@@ -205,7 +205,6 @@ class Walk:
         return RowChoice(choice=start, values=values, cells=cells, rows=rows)
 
     def _typed(self, row: ConflictRow) -> tuple[str, Given]:
-        """Ask for a column and its value."""
         columns = {cell.column: cell for cell in row.cells if not cell.is_key}
         self._session.say([line(f"Columns: {', '.join(columns)}")])
         name = _prompt("Column")

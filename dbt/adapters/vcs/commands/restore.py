@@ -32,7 +32,6 @@ class PartialRestore:
     """A commit of several relations of which not all were restored.
 
     Attributes:
-        commit: The commit.
         summary: First line of its message.
         others: The relations of the commit that were not restored.
     """
@@ -47,7 +46,6 @@ class RestoreReport:
     """What a restore did, or would do.
 
     Attributes:
-        branch: The branch.
         relation: What was restored; None for the whole branch.
         revision: The restored state; None for the last one before a drop.
         dry_run: True if nothing was changed.

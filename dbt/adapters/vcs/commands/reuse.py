@@ -56,7 +56,6 @@ class LastRun:
         invocation: dbt's invocation id.
         command: dbt's sub-command.
         branch: The branch that the run was for.
-        at: When.
         status: dbt's word for how it ended.
         reused: Where all of its results were computed; None if it computed any.
         saved: Seconds that those results took.
@@ -116,7 +115,6 @@ def reuse_reasons(repository: Repository, node: str, branch: str) -> ReuseReason
     """Return why a node's results were computed when they last were.
 
     Args:
-        repository: The repository.
         node: Its unique id or name.
         branch: The branch whose history is searched for runs, besides the branches of runs.
 

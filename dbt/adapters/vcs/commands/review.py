@@ -89,7 +89,6 @@ def review(
     also read as a whole, for figures of all their rows.
 
     Args:
-        repository: The repository.
         base: The revision that the changes would go to.
         head: The revision with the changes.
         request: What else to know; None for the defaults.

@@ -85,7 +85,6 @@ class Section:
 
     Attributes:
         number: Its place in the page, from 1.
-        relation: The relation.
         bar: Its share of changed rows as a drawing.
         path: How a change came to it: names of relations; empty if it changed by itself.
         columns: Columns whose values or figures differ.
@@ -271,7 +270,6 @@ def _differs(line: ColumnLine) -> bool:
 
 
 def _sample(facts: RowFacts) -> tuple[tuple[str, ...], tuple[SampleRow, ...]]:
-    """Return the heads of the sample, and the kind and the cells of each row."""
     key, rest = range(facts.key), range(facts.key, len(facts.heads))
     changed = {place for row in facts.sample for place in row.changed}
     # A row that was added or removed has no changed cells: then the first columns show what it is.

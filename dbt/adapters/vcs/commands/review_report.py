@@ -47,7 +47,6 @@ class ReviewedSide:
 
     Attributes:
         revision: As it was given.
-        commit: The commit.
         git_sha: Commit of the dbt project's git repository that the side was built from, if a run
             says so; it ends in `-dirty` if files differed from it.
         summary: First line of the commit's message.
@@ -123,7 +122,6 @@ class ReviewVerdict:
             planned, as where the base is no branch.
         reasons: Why it can't be merged, a sentence each; none if it can.
         warnings: What a reviewer should know besides, a sentence each.
-        conflicts: The conflicts foretold.
         tests: Tests that read a relation that changed, failed ones first.
         untested: Changed relations, `schema.identifier`, that no test has seen in these versions.
         contracts: Change contracts of the project, broken ones first.
@@ -223,12 +221,7 @@ class GraphNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphEdge:
-    """One relation reads another.
-
-    Attributes:
-        source: What is read.
-        target: What reads it.
-    """
+    """One relation reads another."""
 
     source: str
     target: str
@@ -271,9 +264,7 @@ class Review:
 
     Attributes:
         format: Version of this form.
-        repository: Where the repository is.
         base: The side that the changes would go to.
-        head: The side with the changes.
         before: The commit that the head was compared with: where it left the base (`A...B`), or
             the base itself (`A..B`).
         merge_base: Where both sides part; None without a common history.

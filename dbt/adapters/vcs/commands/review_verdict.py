@@ -78,7 +78,6 @@ def verdict_of(
     Nothing that a reader could see is written. What can't be planned is a reason not to merge.
 
     Args:
-        repository: The repository.
         base: The branch to merge into.
         head: The revision to merge.
         changed: The relations that differ.

@@ -127,7 +127,6 @@ class _Versions(NamedTuple):
 
     @property
     def rows(self) -> int:
-        """Rows of the larger one."""
         return max(side.rows for side in self.sides)
 
 
@@ -144,7 +143,6 @@ class RelationReader:
     """Reviews relations one after the other.
 
     Attributes:
-        repository: The repository.
         session: Measures rows.
         patterns: Columns that stay out.
         wishes: What to measure of each.
@@ -234,7 +232,6 @@ class RelationReader:
     def _measured(
         self, item: RelationPair, versions: _Versions, secrets: Secrets, *, whole: bool
     ) -> tuple[RelationDiff, RowFacts, str]:
-        """Return the counts, what is known of the rows, and why if that isn't all."""
         from dbt.adapters.vcs.changes.diffs.difference import Difference
         from dbt.adapters.vcs.changes.diffs.row_measures import MEASURED, row_facts
 
@@ -405,7 +402,6 @@ def lineage_of(
     """Return the graph of what changed and what follows from it.
 
     Args:
-        repository: The repository.
         trees: What is shown before, and after.
         relations: The relations that differ.
         stale: Tables that a merge makes stale.
@@ -444,7 +440,6 @@ def _kind_of(trees: tuple[TreeReader, TreeReader], relation: str) -> str:
 def _read_by(
     repository: Repository, trees: tuple[TreeReader, TreeReader], relation: str
 ) -> list[str]:
-    """Return the relations that one was made from, or reads."""
     name = RelationName.of(relation)
     entry = trees[1].entry(name) or trees[0].entry(name)
     found: set[str] = set()

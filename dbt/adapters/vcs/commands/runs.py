@@ -31,7 +31,6 @@ class RunSummary:
             (waiting to be published), `published` or `resumed` (another run continued it).
         target: The branch that it publishes to.
         command: dbt's sub-command.
-        started_at: When it started.
         head: The last commit of its branch.
         tested: True if tests passed on it.
         owner: `host:pid` of its process.

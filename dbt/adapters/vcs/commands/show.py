@@ -41,7 +41,6 @@ class RunDetail:
         target: Name of the profile target; empty if not known.
         dbt_version: Version of dbt-core; empty if not known.
         git_sha: Commit of the dbt project's own git repository, or None.
-        started_at: When the run started.
         seconds: Wall time in seconds until it was published; 0 if not known.
         head: Last commit of the run's own branch, which has the single steps.
         nodes: How each node ended.
@@ -63,12 +62,8 @@ class CommitDetail:
     """One commit.
 
     Attributes:
-        id: Its id.
         parents: Its parents; two for a merge.
         names: Branches that point to it, and tags as `tag: <name>`.
-        author: Who made it.
-        committed_at: When.
-        message: The whole message.
         metadata: Extra metadata by name.
         run: The dbt run that it publishes, or None.
         run_branch: The run whose branch was requested; None if it is not a run's branch.

@@ -25,7 +25,6 @@ class SnapshotSummary:
 
     Attributes:
         relation: The table, `schema.identifier`.
-        name: Name of the snapshot.
         snapshot: The version that it names.
         commit: The commit where it was created.
         rows: Row count of the version.

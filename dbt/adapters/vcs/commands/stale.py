@@ -111,7 +111,6 @@ def stale_command(
 
 
 def _stale_text(stale: Sequence[StaleTable], revision: str) -> Iterator[Block]:
-    """Yield stale tables, each with what made it so."""
     if not stale:
         yield line(f"Every table on {revision} was made from what {revision} shows.")
     for item in stale:

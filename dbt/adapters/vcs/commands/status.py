@@ -43,10 +43,6 @@ class CommitContents:
     """The contents of a commit, counted from manifests only.
 
     Attributes:
-        schemas: How many.
-        tables: How many.
-        views: How many.
-        functions: How many.
         rows: Rows of all tables; None if there are more than `MOST_TABLES`.
         bytes: Size of the tables' files; None if there are more.
     """
@@ -64,16 +60,13 @@ class RepositoryStatus:
     """The status of a repository.
 
     Attributes:
-        repository: Where it is.
         default_branch: The branch that others start from.
         branches: How many, without those of runs and waiting merges.
-        tags: How many.
         with_deleted: True if both numbers count names that were deleted, too: with more than
             `MOST_NAMES` they come from a listing, and the names aren't read.
         branch: The branch that is shown.
         head: The commit that it points to; None if the branch doesn't exist yet.
         author: Who made that commit.
-        committed_at: When.
         summary: First line of its message.
         contents: Its contents; None if the branch doesn't exist yet.
         stale: Tables that were made from other versions than the branch shows; none if there are
@@ -179,7 +172,6 @@ def _ruled(
     names: Sequence[str],
     rules: Callable[[], Rules] | None,
 ) -> tuple[Protection | None, tuple[str, ...], tuple[str, ...]]:
-    """Return a branch's protection, what is wrong with the rules, and the events of its hooks."""
     protection = found.protection if found else None
     if rules is None:
         return protection, (), ()

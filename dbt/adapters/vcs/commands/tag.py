@@ -24,11 +24,9 @@ class TagSummary:
     """One tag.
 
     Attributes:
-        name: Its name.
         commit: The commit that it names.
         summary: First line of that commit's message.
         tagged_by: Who created the tag.
-        tagged_at: When.
         note: The note given when it was created.
         is_protected: True if it can't be deleted or renamed.
     """

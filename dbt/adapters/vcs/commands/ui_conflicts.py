@@ -291,7 +291,6 @@ class ConflictPages:
 
 
 def _into(form: Form) -> str:
-    """Return the target of the merge that a page is about."""
     into = form.get("into")
     if not into:
         raise InputError("The page did not say which merge it is about. Reload it.")
@@ -299,7 +298,6 @@ def _into(form: Form) -> str:
 
 
 def _seen(form: Form) -> CommitId:
-    """Return the head of the merge's branch that the page showed."""
     seen = form.get("seen")
     if not seen:
         raise InputError("The page did not say what it showed of the merge. Reload it.")

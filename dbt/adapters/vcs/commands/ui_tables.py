@@ -68,7 +68,6 @@ class ListedRelation:
     """A relation of a revision.
 
     Attributes:
-        name: Its name.
         kind: `table`, `view` or `function`.
         rows: Rows of a table; None of anything else, and of a damaged one.
         bytes: Size of its files; likewise.

@@ -128,7 +128,6 @@ def adopt(scope: Scope, name: RelationName, added: AddedSnapshot) -> None:
     Args:
         scope: The scope of the change; its overlay is of the branch's head.
         name: The table.
-        added: The snapshot.
 
     Raises:
         ConflictError: Others changed what the client replaces or deletes.
@@ -350,7 +349,6 @@ def merged(
     replace a table's rows would leave the new rows of both.
 
     Args:
-        repository: The repository.
         name: The table, for messages.
         base: The version that the client loaded.
         now: The branch's version.

@@ -230,7 +230,6 @@ class AvroFile(NamedTuple):
     """A file whose header was read, and its records were not.
 
     Attributes:
-        data: The file.
         meta: What its header says.
         start: Where the records begin.
     """

@@ -60,7 +60,6 @@ class BranchExport:
     """What an export of a branch did.
 
     Attributes:
-        branch: The branch.
         commit: The commit that it pointed to.
         location: URI of the folder with a folder for each schema, and in it one for each table.
         written: The tables whose metadata was written, as `schema.table`.
@@ -97,8 +96,6 @@ def export_branch(
     deleted and written again.
 
     Args:
-        repository: The repository.
-        branch: The branch.
         place: Where the metadata lies, and how other engines reach the repository.
         everything: Write tables that did not change, too: with today's refs and history.
         format_version: Version of Iceberg's format; another one than the last time means
@@ -181,7 +178,6 @@ class _Export:
         self._files.clear()
 
     def report(self) -> BranchExport:
-        """Return what was done."""
         return BranchExport(
             branch=self._branch,
             commit=self._head.head,

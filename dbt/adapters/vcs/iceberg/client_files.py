@@ -52,7 +52,6 @@ def client_blocks(
     """Return new files of a client as blocks. Each footer is read.
 
     Args:
-        repository: The repository.
         version: The table as the files are to fit it.
         paths: The files, relative to the repository.
         folder: The folder that the client was given.
@@ -283,7 +282,6 @@ def client_deletions(
     nothing of it, as Iceberg's specification has it.
 
     Args:
-        repository: The repository.
         paths: Gives the paths of URIs.
         files: The files and vectors.
 
@@ -374,7 +372,6 @@ def tombstone_of(
     """Write a tombstone of rows, with their before-images, each of which is read once.
 
     Args:
-        repository: The repository.
         version: The table.
         blocks: All blocks that lose rows, and maybe others.
         deletions: The rows; at least one.
@@ -424,7 +421,6 @@ def equality_deletions(
     Of the blocks whose bounds reach the values, the columns compared are read.
 
     Args:
-        repository: The repository.
         version: The table.
         blocks: Where rows may be.
         files: The files of values.
@@ -491,7 +487,6 @@ def _fields(file: EqualityFile, version: Snapshot) -> tuple[Field, ...]:
 
 
 def _values(repository: Repository, file: EqualityFile, fields: Sequence[Field]) -> pa.Table:
-    """Return the values that a file deletes, columns by field id."""
     try:
         stored = pq.ParquetFile(pa.BufferReader(repository.blobs.get(file.path)))
         schema = stored.schema_arrow
@@ -519,7 +514,6 @@ def _values(repository: Repository, file: EqualityFile, fields: Sequence[Field])
 def _near_blocks(
     blocks: Sequence[Block], fields: Sequence[Field], values: pa.Table
 ) -> Sequence[Block]:
-    """Return the blocks whose bounds reach the values."""
     for field in fields:
         column = values.column(field.id)
         # NULL equals NULL here, and the bounds of a block say nothing of its NULLs.
@@ -543,7 +537,6 @@ def _check_size(blocks: Sequence[Block], limits: Limits) -> None:
 def _matching_rows(
     files: Files, block: Block, fields: Sequence[Field], values: pa.Table
 ) -> Positions:
-    """Return the positions of a block's rows that have one of the values."""
     old = files.columns(block.path, fields, partition=block.partition, entry=block)
     # By the first column only: few rows are left for the comparison of all columns.
     first = pc.unique(plain(values.column(fields[0].id).cast(old.column(0).type)))

@@ -111,7 +111,6 @@ def client_files(
     Counts in them are not believed: the files' own footers are for that.
 
     Args:
-        repository: The repository.
         table: The table's lineage.
         manifest_list: URI of the list.
         folder: The folder that the client was given, below which its files are.

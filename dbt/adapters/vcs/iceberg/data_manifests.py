@@ -152,9 +152,6 @@ def data_manifests(
     those of a segment some of whose blocks were in other segments before.
 
     Args:
-        files: The table's files.
-        id: The segment.
-        blocks: Its blocks.
         kept: Paths of the blocks that were there before.
         before: The Iceberg snapshot before; None unless `kept` has some.
         rows: Numbers of first rows by path, which these keep in format version 3.
@@ -179,7 +176,6 @@ def first_rows(files: TableFiles, manifests: Iterable[Record]) -> dict[str, int]
     A block without a number has that of its manifest, after the rows of those before it.
 
     Args:
-        files: The table's files.
         manifests: What a manifest list says of data manifests.
     """
     found: dict[str, int] = {}
@@ -358,7 +354,6 @@ class DataEntries:
         """Return the entry of a block.
 
         Args:
-            block: The block.
             values: Its partition values as Avro has them.
             status: What is said of it.
             snapshot: The Iceberg snapshot that this is said of; None inherits the manifest's.
@@ -402,7 +397,6 @@ class DataEntries:
         return found
 
     def _measures(self, block: Block, rows: bytes) -> list[bytes]:
-        """Return the maps of counts, NULL counts, lower and upper bounds."""
         # Avro's maps have texts as keys, so Iceberg has maps of numbers as arrays of pairs.
         counts: list[bytes] = []
         nulls: list[bytes] = []

@@ -71,9 +71,6 @@ def delete_manifests(
     A delete file is for one partition, as Iceberg demands.
 
     Args:
-        files: The table's files.
-        id: The segment.
-        tombstones: Its tombstones.
         find: Finds blocks that they delete from, in any segment of the table.
     """
     blocks = find({path for tombstone in tombstones for path in tombstone.targets})
@@ -156,7 +153,6 @@ def deletions_manifest(
     """Write a manifest of files that delete rows, and return it as manifest lists show it.
 
     Args:
-        files: The table's files.
         path: The manifest; its name is of what it holds.
         spec: What the table is partitioned by there.
         found: The files.
@@ -194,7 +190,6 @@ class _Vector(NamedTuple):
     Attributes:
         puffin: URI of the file.
         size: Its length.
-        place: Where the vector is in it.
         added: The Iceberg snapshot that added it, and its sequence number; None if it is new.
     """
 
@@ -217,7 +212,6 @@ def vector_manifests(
     leave a vector out by its place, and take one that is new for a change of its file.
 
     Args:
-        files: The table's files.
         tombstones: All tombstones of the version.
         find: Finds blocks that they delete from.
         before: The tombstones of the version before.
@@ -246,7 +240,6 @@ def vector_manifests(
 
 
 def _tombstones_by_block(tombstones: Iterable[Tombstone]) -> dict[str, list[str]]:
-    """Return which tombstones delete from each block, by path."""
     found: dict[str, list[str]] = {}
     for tombstone in sorted(tombstones, key=lambda tombstone: tombstone.path):
         for path in tombstone.targets:
@@ -255,7 +248,6 @@ def _tombstones_by_block(tombstones: Iterable[Tombstone]) -> dict[str, list[str]
 
 
 def _listed_vectors(files: TableFiles, manifest: Record) -> dict[str, _Vector]:
-    """Return the vectors of a manifest by the path of their data file."""
     found = {}
     for item in files.entries(manifest):
         file = item["data_file"]

@@ -32,8 +32,6 @@ def export(
     If the project's rule names a catalog, the tables are registered there afterwards.
 
     Args:
-        repository: The repository.
-        branch: The branch.
         rule: What the project says of it; None if it says nothing.
         everything: Write tables that did not change, too.
         format_version: Version of Iceberg's format; None for the rule's.
@@ -103,9 +101,7 @@ def register_exported(
     program put into the catalog, or committed to there, are not touched.
 
     Args:
-        repository: The repository.
         branch: The branch, which is exported.
-        target: The catalog.
         place: How other engines reach the repository.
         everything: Register tables that did not change, too.
 
@@ -216,7 +212,6 @@ class _Registering:
         return False
 
     def _is_dropped(self, relation: RelationName) -> bool:
-        """Drop what was registered, and return whether that was ours."""
         kind = self._kind(self._known[relation])
         found = self._catalog.location_of(kind, self._identifier(relation))
         if found is not None and not self._is_ours(relation, kind, found):

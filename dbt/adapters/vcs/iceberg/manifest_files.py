@@ -107,7 +107,6 @@ def entry(data_file: Record, added: tuple[int, int] | None = None) -> Record:
     """Return an entry of a manifest for a file that a table has.
 
     Args:
-        data_file: The file.
         added: The Iceberg snapshot that added it, and its sequence number; None for those of the
             manifest.
     """

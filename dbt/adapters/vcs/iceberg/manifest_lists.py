@@ -171,7 +171,6 @@ class ManifestLists:
         """Return the list of a version in a history, written if there is none.
 
         Args:
-            shown: The version.
             base: Path of the list of the version before; by default any of its lists.
         """
         found = self._find(self._path(shown))
@@ -186,7 +185,6 @@ class ManifestLists:
         return self._files.condemned.free(path)
 
     def _prefix(self, version: SnapshotId) -> str:
-        """Return what the paths of a version's lists begin with."""
         table = self._repository.objects.snapshot(version).table
         return f"{folder_of_table(self._place, table)}/lists/{self._kind}/{version}-"
 
@@ -314,7 +312,6 @@ class _Making:
         return all(types.get(id, field.type) == field.type for id, field in fields.items())
 
     def _removed_blocks(self) -> dict[str, Block]:
-        """Return the blocks of segments that only the version before has, by path."""
         if self._before is None:
             return {}
         own = {ref.id for ref in self._snapshot.segments}
@@ -393,7 +390,6 @@ class _Making:
 
     @property
     def first_row(self) -> int:
-        """The number of the first new row."""
         return 0 if self._base is None else self._base.next_row
 
     def facts(self) -> dict[str, str]:

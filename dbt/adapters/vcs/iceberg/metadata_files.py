@@ -69,7 +69,6 @@ class PendingFiles:
     that collections condemned are made again under other names, since others name them by paths.
 
     Attributes:
-        stored: The store.
         condemned: What collections had condemned when this was made or last stored.
     """
 

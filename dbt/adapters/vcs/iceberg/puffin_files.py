@@ -137,7 +137,6 @@ class PuffinFile:
 
         Args:
             path: Its path, for messages.
-            data: All of it.
 
         Raises:
             InputError: It is no Puffin file.

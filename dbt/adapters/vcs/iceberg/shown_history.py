@@ -18,9 +18,7 @@ class ShownVersion(NamedTuple):
     """A version of a table, and since when a line of commits showed it.
 
     Attributes:
-        snapshot: The version.
         commit: The commit that first showed it; None if that is older than the retention.
-        at: When that was.
         before: The version of the same table that the commit before showed, if there was one.
     """
 

@@ -63,9 +63,6 @@ def table_metadata(
     as their rows are kept, and as far as Iceberg can hold them beside this one.
 
     Args:
-        repository: The repository.
-        commit: The commit.
-        relation: The table.
         place: Where to write, and how other engines reach the repository.
         format_version: Format version of the Iceberg table, unless its properties say another.
         names: Branches and tags to show as Iceberg's, where they show one of the versions.
@@ -100,7 +97,6 @@ class DescribedTable(NamedTuple):
     Attributes:
         metadata: What metadata.json is to hold.
         snapshot: The version that it shows.
-        table: The table.
     """
 
     metadata: dict[str, Any]
@@ -173,11 +169,9 @@ class _History:
 
     @property
     def newest(self) -> Snapshot:
-        """The stored version that the commit shows."""
         return self._repository.objects.snapshot(self.current)
 
     def read(self, commit: CommitId) -> None:
-        """Find what a commit and those before it showed."""
         since = kept_since(self._repository)
         shown = list(shown_versions(self._repository, commit, self._relation, since))[::-1]
         self.shown = shown[-1]
@@ -232,7 +226,6 @@ class _History:
 
     @property
     def last_sequence(self) -> int:
-        """The highest sequence number."""
         return max(item.shown.at for item in self.items)
 
 
@@ -325,7 +318,6 @@ class _Schemas:
         self._numbers: dict[tuple[Schema, tuple[str, ...]], int] = {}
 
     def number(self, snapshot: Snapshot) -> int:
-        """Return the number of a version's schema."""
         # What was dropped before doesn't show.
         key = Schema(fields=snapshot.schema.fields), shown_key(snapshot)
         found = self._numbers.get(key)
@@ -390,8 +382,6 @@ def metadata_refs(
     tells of it.
 
     Args:
-        repository: The repository.
-        relation: The table.
         current: The Iceberg snapshot that it shows.
         numbers: The Iceberg snapshots that its metadata has.
         names: Names to include if they show one of these.

@@ -169,7 +169,6 @@ class Statistic(NamedTuple):
     Attributes:
         id: Its name in catalog.json.
         label: Its name for people.
-        value: The fact.
         description: What it means.
     """
 
@@ -183,7 +182,6 @@ class Statistics:
     """The statistics of some relations of a branch.
 
     Args:
-        overlay: Where they are.
         names: Those that will be requested; their commits are looked up together.
     """
 

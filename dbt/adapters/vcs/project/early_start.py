@@ -151,7 +151,6 @@ class LastBuild:
 
 
 def _record_after(before: LastBuild | None, files: str, *, computed: bool) -> LastBuild:
-    """Return what is known after a build of these files."""
     in_a_row = before.computed if before is not None and before.files == files else 0
     return LastBuild(files=files, computed=in_a_row + 1 if computed else 0)
 

@@ -169,7 +169,6 @@ class Environment:
 
         Args:
             handle: Returns the connection of this thread.
-            verb: The verb.
             arguments: Its arguments; those that are None or false count as not given.
             prepare: Checks the call, for the branch to use if it names none.
 
@@ -305,7 +304,6 @@ class Environment:
         )
 
     def _prepare(self) -> None:
-        """Start what an engine of this process needs."""
         self.make_engine(self._blobs()).prepare()
 
     def _blobs(self) -> Blobs:

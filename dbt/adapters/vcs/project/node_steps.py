@@ -157,7 +157,6 @@ class LoggedStep:
     Attributes:
         id: dbt's unique id, or the name of dbt's connection.
         origin: Who ran it.
-        reads: What its statements read.
         writes: What the relations that it changed became, and the one that it built and found to
             be as it should be.
         statements: What it sent, in order.
@@ -265,7 +264,6 @@ class Replay(NamedTuple):
     """A step that has to be carried out again.
 
     Attributes:
-        step: The step.
         why_not: Why that can't be done; None if it can.
         columns: Names and types of the columns that its temporary views must have, since dbt
             wrote its statements for them; None for any.
@@ -351,7 +349,6 @@ class _Planner:
         return found
 
     def _moved(self, number: int, step: LoggedStep) -> list[Input]:
-        """Return what is another version now."""
         later = {name for item in self._steps[number + 1 :] for name in item.writes}
         moved = []
         for item in step.reads:
@@ -431,7 +428,6 @@ class RecordedTable(NamedTuple):
     """A table that its recorded statements make.
 
     Attributes:
-        name: The table.
         node: dbt's unique id of the node that made it; None if none did.
         statements: What makes it, from nothing.
     """
@@ -570,7 +566,6 @@ class RecordedTables:
 
 
 def _makes_whole(name: RelationName, result: Result) -> bool:
-    """Return whether a statement makes a table of other tables only."""
     if any(item.relation == str(name) for item in result.inputs):
         return False
     try:

@@ -53,7 +53,6 @@ class Caller:
     """The caller of an operation.
 
     Attributes:
-        repository: The repository.
         author: The author of changes.
         branch: The branch to use if none is given.
         schema: The schema of names without one.
@@ -180,7 +179,6 @@ def _command_of(verb: str, given: dict[str, Any]) -> tuple[click.Command, str]:
 def _values(
     command: click.Command, title: str, form: Form, given: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the arguments as values of the command's parameters, by name."""
     params = [param for param in command.params if param.expose_value]
     known = form.arguments_of([str(param.name) for param in params])
     # Macros also pass flags that were not set, whatever the action.

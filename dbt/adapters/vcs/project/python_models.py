@@ -178,7 +178,6 @@ def relations_of(parsed_model: Mapping[str, Any], manifest: Any) -> tuple[Relati
 
 
 def _target_of(code: str, schema: str) -> RelationName:
-    """Return the table that the statement at the end of a model's code creates."""
     # The macro `vcs_write_python` puts it there, as the text of an assignment.
     *_, last = ast.parse(code.partition(MODEL)[2]).body
     assert isinstance(last, ast.Assign) and isinstance(last.value, ast.Call)

@@ -88,8 +88,6 @@ class AlterColumn(OnRelation):
     What is None is not changed.
 
     Attributes:
-        target: The table.
-        column: The column to change.
         type: Its new type.
         comment: Its new comment; empty text removes the comment.
         nullable: False with `set not null`, True with `drop not null`.
@@ -214,7 +212,6 @@ def _alter(cursor: TokenCursor, kind: RelationKind) -> Statement:
 
 
 def _alter_either(cursor: TokenCursor, kind: RelationKind, target: Target) -> Statement | None:
-    """Read the clauses that tables and views share."""
     if cursor.take("rename", "to"):
         new = Name.of(cursor.parts())
         if new is None:

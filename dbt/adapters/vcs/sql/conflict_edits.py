@@ -123,7 +123,6 @@ def _table_with_edits(
     words: pa.ChunkedArray | None,
     values: Mapping[str, pa.ChunkedArray],
 ) -> ConflictTable:
-    """Return the table with the values that an update sets."""
     choices: list[Choice | None] = [None] * len(rows)
     if words is not None:
         choices = [_choice(word) for word in words.to_pylist()]

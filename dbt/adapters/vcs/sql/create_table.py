@@ -63,7 +63,6 @@ class CreateTable(Statement):
     """`create [or replace] table t (...)`, with or without a query.
 
     Attributes:
-        target: The table.
         columns: The declared columns, those of `partitioned by` last; empty if the query
             defines them.
         query: The query that fills it, or None.
@@ -131,12 +130,6 @@ class _Draft:
 
 @reads("create [or replace] [external] table")
 def _read_create_table(cursor: TokenCursor) -> CreateTable | CreateTableLike | Clone:
-    """Read what follows `create table`.
-
-    Raises:
-        InputError: The syntax is wrong.
-        UnsupportedError: It asks for buckets, row formats, generated columns and the like.
-    """
     replace = is_replacing(cursor)
     if_not_exists = read_if_not_exists(cursor, replace=replace)
     target = cursor.target()
@@ -246,7 +239,6 @@ def _finish(
 
 
 def _element(cursor: TokenCursor, draft: _Draft) -> None:
-    """Read a column or a constraint of the list in parentheses."""
     if not _at_constraint(cursor):
         column, primary = read_column(cursor)
         if column.position is not None:
@@ -472,7 +464,6 @@ def _create(scope: Scope, statement: CreateTable, fields: Sequence[Field]) -> Ou
 
 
 def _shape_of(scope: Scope, name: Name) -> tuple[list[Field], tuple[str, ...]]:
-    """Return the columns of a relation, and the names of its partition columns."""
     # A temporary view hides a relation of its name.
     temporary = scope.temporaries.view(name)
     if temporary is not None:

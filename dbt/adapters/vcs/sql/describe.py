@@ -134,11 +134,6 @@ def _read_show_create_table(cursor: TokenCursor) -> ShowCreateTable:
 
 @reads("show table extended")
 def _read_table_extended(cursor: TokenCursor) -> ShowTableExtended:
-    """Read what follows `show table extended`.
-
-    Raises:
-        UnsupportedError: It asks about one partition.
-    """
     schema = read_schema_filter(cursor)
     cursor.expect("like")
     pattern = cursor.string()

@@ -396,7 +396,6 @@ class Shaped:
         """Return SQL for a relation with the rows, to put after `from`.
 
         Args:
-            session: The session that reads it.
             rows: The result of `rows`, if it was called already.
             name: As `Difference.relation` takes it.
         """

@@ -44,11 +44,9 @@ class CreateFunction(Statement):
     """`create [or replace] [aggregate] function f(...) ... return ... | as '...'`.
 
     Attributes:
-        target: The function.
         body: What follows `return`. For Python its text is the module's source, and it reads
             nothing.
         language: The language of the body.
-        shape: What the function returns.
         parameters: In order.
         returns: Type of the value; None if not given, and for rows.
         columns: Columns of the rows; empty if not given.
@@ -132,11 +130,6 @@ class _Draft:
 
 @reads("create [or replace] [aggregate] function")
 def _read_create_function(cursor: TokenCursor) -> CreateFunction:
-    """Read what follows `create [or replace] [aggregate] function`.
-
-    Raises:
-        UnsupportedError: A branch can't hold such a function.
-    """
     # The cursor is behind `function`: two tokens back is the word before it.
     replace, aggregate = is_replacing(cursor), cursor.ahead(-2).word == "aggregate"
     if_not_exists = read_if_not_exists(cursor, replace=replace)

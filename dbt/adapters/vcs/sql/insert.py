@@ -78,11 +78,6 @@ def insert(scope: Scope, statement: Insert) -> Outcome:
 
 
 def _has_partition(scope: Scope, partition: Sequence[PartitionSpec], snapshot: Snapshot) -> bool:
-    """Return whether a partition has rows.
-
-    Raises:
-        InputError: A partition column has no value.
-    """
     wanted = partition_values(scope, snapshot, partition)
     if len(wanted) < len(snapshot.partition_by) or not wanted:
         raise InputError(

@@ -148,7 +148,6 @@ class Merge(RowChange, Statement):
         Args:
             located: The target's rows as SQL: its columns, and `__vcs_file` and `__vcs_pos`.
             columns: The target's columns, in order.
-            source_columns: The source's columns.
 
         Raises:
             InputError: The target has no such column, or the source lacks one that `*` needs.
@@ -316,7 +315,6 @@ class MergeQuery:
         return f"({rows}) as {self._source_name()}"
 
     def _only_source(self, rows: str) -> str:
-        """Return the rows with the changes of those only in the source."""
         missing = f"{self._private_name('pos')} is null"
         items = [
             *self._handed_on(),
@@ -326,7 +324,6 @@ class MergeQuery:
         return f"select {_lines(items)}\nfrom (\n{rows}\n) as {self._source_name()}"
 
     def _only_target(self, rows: str) -> str:
-        """Return the rows with the changes of those only in the target."""
         missing = f"{self._private_name('source')} is null"
         # The target's names come back in a level of their own, so that its alias can qualify them.
         named = [f"{self._old(n)} as {quote_name(c.name)}" for n, c in self._places()]
@@ -373,7 +370,6 @@ class MergeQuery:
         return f"({self._pieces.piece(place)})"
 
     def _given(self, clause: MergeClause) -> dict[int, str]:
-        """Return the SQL of a clause's values by the index of the column."""
         if clause.star:
             return self._by_name(clause)
         values = {
@@ -405,7 +401,6 @@ class MergeQuery:
         return f"named_struct({', '.join(fields)})"
 
     def _result(self) -> list[str]:
-        """Return the columns of the result."""
         number = self._private_name("clause")
         actions = " ".join(
             f"when {n} then '{c.action}'" for n, c in enumerate(self.statement.clauses)
@@ -460,12 +455,6 @@ _WHENS: Final[tuple[When, ...]] = get_args(When)
 
 @reads("merge")
 def _read_merge(cursor: TokenCursor) -> Merge:
-    """Read what follows `merge`; `with ...` may stand before it.
-
-    Raises:
-        InputError: A column is set twice, or a clause is in the wrong place.
-        UnsupportedError: It changes the table's schema, or sets a field of a column.
-    """
     verb = cursor.index - 1
     if cursor.at("with", "schema", "evolution"):
         raise UnsupportedError(

@@ -24,7 +24,6 @@ class RestoreTable(Statement):
     """`restore table t from snapshot s{...}`, or `restore table t to version as of ...`.
 
     Attributes:
-        target: The table.
         source: The version to restore, which is always given. With `to`, it is a version of
             the table itself.
     """
@@ -46,11 +45,6 @@ class UndropTable(Statement):
 
 @reads("restore")
 def _read_restore(cursor: TokenCursor) -> RestoreTable:
-    """Read what follows `restore`.
-
-    Raises:
-        InputError: No version is named.
-    """
     cursor.expect("table")
     target = cursor.target()
     if cursor.take("to"):

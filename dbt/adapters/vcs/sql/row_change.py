@@ -50,7 +50,6 @@ class TargetColumn(NamedTuple):
     """A column of the target table.
 
     Attributes:
-        name: Its name.
         default_sql: SQL text of its default, or None.
     """
 
@@ -106,7 +105,6 @@ class ConditionalChange(RowChange):
     def _query(
         self, action: str, new: Sequence[str], located: str, columns: Sequence[TargetColumn]
     ) -> str:
-        """Return the staged query, given the SQL of the new values."""
         pieces, table = Pieces(self), quote_name(self.alias or self.target.name.identifier)
         items = [f"'{action}' as {ACTION}", f"{table}.{FILE_COLUMN} as {FILE_COLUMN}"]
         items.append(f"{table}.{POSITION_COLUMN} as {POSITION_COLUMN}")
@@ -265,7 +263,6 @@ def update(scope: Scope, statement: Update) -> Outcome:
 
 @reads("delete")
 def _read_delete(cursor: TokenCursor) -> Delete:
-    """Read what follows `delete`; `with ...` may stand before it."""
     verb = cursor.index - 1
     cursor.expect("from")
     changed = read_target(cursor, "where")
@@ -306,7 +303,6 @@ def carry_out(
     Args:
         scope: The statement's scope.
         target: The table.
-        statement: The statement.
         blocks: The blocks in which rows may change.
         sets: The columns that may get other values, by field id.
     """
@@ -336,8 +332,6 @@ def stage_of(
     Args:
         scope: The statement's scope.
         target: The table.
-        statement: The statement.
-        query: The staged query.
         changing: Places of the columns that may get other values.
         givers: As for `staged`; only a merge has them.
     """
@@ -509,7 +503,6 @@ def change_fields(
 
     Args:
         cursor: The statement.
-        changed: Its target.
         verb: The index of `update`, `delete` or `merge`; common table expressions are before it.
         read: The tokens that may read relations, except those before the verb.
     """

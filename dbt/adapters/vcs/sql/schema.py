@@ -76,11 +76,6 @@ class Use(Statement):
 
 @reads("create schema", "create database", "create namespace")
 def _read_create_schema(cursor: TokenCursor) -> CreateSchema:
-    """Read what follows `create schema`.
-
-    Raises:
-        UnsupportedError: It names a location.
-    """
     if_not_exists = read_if_not_exists(cursor)
     name = cursor.schema()
     comment: str | None = None
@@ -176,11 +171,6 @@ def drop_schema(scope: Scope, statement: DropSchema) -> Outcome:
 
 @reads("alter schema", "alter database", "alter namespace")
 def _read_alter_schema(cursor: TokenCursor) -> SetSchemaProperties:
-    """Read what follows `alter schema`.
-
-    Raises:
-        UnsupportedError: It changes anything but properties.
-    """
     name = cursor.schema()
     if cursor.take("set", "dbproperties") or cursor.take("set", "properties"):
         properties = read_properties(cursor)

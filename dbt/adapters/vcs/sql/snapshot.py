@@ -31,7 +31,6 @@ class CreateSnapshot(Statement):
     """`create snapshot [if not exists] s for table t [as of ...]`: a name for a version.
 
     Attributes:
-        name: The snapshot's name.
         table: The table and the version to name; None for the branch's own.
         if_not_exists: True with that clause.
     """

@@ -53,7 +53,6 @@ class SnapshotMerge(Statement):
     """`snapshot merge table t from s ...`: merges the changes of another table.
 
     Attributes:
-        target: The table.
         source: Where the changes come from.
         base: The common ancestor; None to look it up.
         mode: How to treat rows that both changed; None if not given.
@@ -77,7 +76,6 @@ class SnapshotPick(Statement):
     rows.
 
     Attributes:
-        target: The table.
         source: Where the changes come from; with `between snapshot a and b` the version b of
             it.
         base: The common ancestor, or the version a with `between`; None to look it up.
@@ -115,11 +113,6 @@ def _read_merge(cursor: TokenCursor) -> SnapshotMerge:
 
 @reads("snapshot pick")
 def _read_pick(cursor: TokenCursor) -> SnapshotPick:
-    """Read what follows `snapshot pick`.
-
-    Raises:
-        InputError: The rows are selected in no way, or in two.
-    """
     target, source = _read_sides(cursor)
     values = read_clauses(cursor, _PICK)
     between = values.pop("between", None)
@@ -143,7 +136,6 @@ def _read_pick(cursor: TokenCursor) -> SnapshotPick:
 
 
 def _read_sides(cursor: TokenCursor) -> tuple[Target, TableAt]:
-    """Read `table t from s`."""
     cursor.expect("table")
     target = cursor.target()
     cursor.expect("from")
@@ -176,7 +168,6 @@ def _between(cursor: TokenCursor) -> tuple[At, At] | None:
 
 
 def _keys(cursor: TokenCursor) -> tuple[tuple[str, ...], ...] | str | None:
-    """Read the keys, or the query for them."""
     if not cursor.take("keys"):
         return None
     # In a key, `map` and `reduce` are functions.
@@ -440,7 +431,6 @@ def _is_exact(column: Field, values: pa.ChunkedArray) -> bool:
 def _exact(
     scope: Scope, work: TableMerge, column: Field, values: Sequence[pa.Scalar] | pa.ChunkedArray
 ) -> list[Any]:
-    """Return values converted to the column's type."""
     return list(_exactly(scope, work, column, values))
 
 

@@ -66,11 +66,6 @@ class AlterViewAs(OnRelation):
 
 @reads("create [or replace] view")
 def _read_create_view(cursor: TokenCursor) -> CreateView:
-    """Read what follows `create view`.
-
-    Raises:
-        UnsupportedError: It has metrics or a collation.
-    """
     replace = is_replacing(cursor)
     if_not_exists = read_if_not_exists(cursor, replace=replace)
     target = cursor.target()

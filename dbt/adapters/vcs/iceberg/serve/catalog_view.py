@@ -33,7 +33,6 @@ class FoundRelation:
     """A relation that a request asks for.
 
     Attributes:
-        relation: Its name.
         entry: Its version.
         commit: A commit that it was found through.
         branch: The branch that it is on, if the bearer may write there; else None.
@@ -51,7 +50,6 @@ def view_of(repository: Repository, revision: str | None, bearer: Bearer) -> Cat
     A branch is asked for its head now.
 
     Args:
-        repository: The repository.
         revision: The request's revision, or the name of named snapshots; None for all branches.
         bearer: Who asks.
 

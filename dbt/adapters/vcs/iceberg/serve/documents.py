@@ -47,7 +47,6 @@ class Documents:
     """Documents as the bodies of answers; bounded by size, shared by threads.
 
     Attributes:
-        maker: Makes them.
         config: What clients are told with each table.
         hits: How often a body was there already.
         misses: How often it was made.
@@ -88,7 +87,6 @@ class Documents:
 
         Args:
             commit: A commit that shows it.
-            relation: Its name.
             entry: Its version.
             history: Which snapshots of a table are wanted.
             branch: The branch to which the reader may write files; None for no branch.
@@ -160,7 +158,6 @@ class IcebergDocuments:
         """Make documents of a repository.
 
         Args:
-            repository: The repository.
             format_version: Format version of the tables whose properties say none.
         """
         # A package that is missing is an error of the start, and no request waits for the import.
@@ -191,7 +188,6 @@ class IcebergDocuments:
 
         Args:
             commit: A commit that shows it.
-            relation: Its name.
             entry: Its version.
             branch: The branch to which the reader may write files; None for no branch.
             tags: Whether the repository's tags are among a table's refs.

@@ -179,7 +179,6 @@ def paged(
     for the first page.
 
     Args:
-        request: The request.
         items: All of them, sorted by `text`.
         text: What a token keeps of an item.
 

@@ -85,7 +85,6 @@ class Serving:
 
         Args:
             repository: What it serves.
-            listening: Where and how it listens.
             storage_options: Settings of the object store; they go before the environment.
             environment: The server's environment variables.
             vended: Hand the server's own credentials on to clients.

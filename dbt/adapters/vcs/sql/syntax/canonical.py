@@ -138,7 +138,6 @@ def canonical(text: str, places: Mapping[int, Meant]) -> str:
     where they could say which column is meant.
 
     Args:
-        text: The text.
         places: Where relations are named, by their first offset.
 
     Raises:
@@ -209,7 +208,6 @@ def variation_in(
     `first(c)` gives one result where the rows have an order.
 
     Args:
-        text: The text.
         is_known: Returns whether a name is a function of the branch, whose own text counts.
         places: Offsets of the names of relations, which a list of columns may follow.
     """

@@ -107,7 +107,6 @@ class PartitionSpec:
     """One column of a `partition (...)` clause.
 
     Attributes:
-        name: The column.
         value_sql: SQL text of its value; None if it comes with the rows.
     """
 

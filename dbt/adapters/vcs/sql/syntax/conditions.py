@@ -68,7 +68,6 @@ class Comparison(NamedTuple):
 
     Attributes:
         column: A column of the table, as written, unquoted.
-        operator: The comparison operator.
         values: One constant, several with `in`, none with `is [not] null`.
     """
 

@@ -29,7 +29,6 @@ class Token(NamedTuple):
     """One token.
 
     Attributes:
-        kind: What it is.
         text: As written; a `QUOTED` identifier without its quotes.
         word: Lower-case text of a `WORD` or `SYMBOL`, else empty. Keywords and symbols are
             compared with it, since a quoted identifier may be any text.

@@ -81,7 +81,6 @@ class Target:
     """The relation that a statement is about, with its place in the text.
 
     Attributes:
-        name: The relation.
         start: Offset of its first character.
         end: Offset after its last character.
     """
@@ -96,7 +95,6 @@ class Reference:
     """One place in a text where a relation is read.
 
     Attributes:
-        name: The relation.
         start: Offset of its first character.
         end: Offset after it, including a `version as of` or `{snapshot=...}` after the name.
         name_end: Offset after only the name.

@@ -167,7 +167,6 @@ class CreateTemporaryView(Statement):
     """`create [or replace] [global] temporary view v ...`, which is not on any branch.
 
     Attributes:
-        target: The view.
         query: None with `using <format>`.
         replace: True with `or replace`.
         global_: True with `global`.
@@ -196,7 +195,6 @@ def qualified(
     """Return the text of a query with the schema added to unqualified relations and functions.
 
     Args:
-        query: The query.
         default_schema: The schema to name.
         except_names: Names to leave unchanged, such as temporary views; in any case.
         calls: The names, and the places in the query's text, that call a function of the branch.
@@ -367,7 +365,6 @@ class Read(NamedTuple):
     """A parsed text.
 
     Attributes:
-        statement: The statement.
         calls: Each name in it that may be a function call, once.
     """
 
@@ -521,7 +518,6 @@ def _for_engine(text: str, tokens: Sequence[Token], found: Found) -> SparkComman
 
 
 def _read_query(cursor: TokenCursor) -> Statement:
-    """Read a statement that begins with a query's first word."""
     # `with` may stand before a statement that changes rows, `from s` before an insert.
     verb = _verb(cursor) if cursor.at("with") or cursor.at("from") else None
     reader = None if verb is None else reader_of(cursor.tokens[verb:])

@@ -94,7 +94,6 @@ def scan(tokens: Sequence[Token], expect: Expect = Expect.QUERY) -> Found:
 
 
 def _closing(tokens: Sequence[Token]) -> dict[int, int]:
-    """Return the index of the closing token of each opening parenthesis."""
     closing: dict[int, int] = {}
     open_: list[int] = []
     for index, token in enumerate(tokens):
@@ -179,7 +178,6 @@ class _Level:
         self.index = end + 1
 
     def _begin(self, token: Token) -> None:
-        """Read the first word of a query or relation."""
         following = self.tokens[self.index + 1]
         if token.word == "values" and not self._is_called_values(following):
             self.in_values = True
@@ -239,7 +237,6 @@ class _Level:
         )
 
     def _other(self, token: Token) -> None:
-        """Read a word of the rest of a query."""
         before = self.tokens[self.index - 1] if self.index else None
         word = token.word
         if before is not None:

@@ -49,7 +49,6 @@ class BranchWriter:
     """Changes one branch for one request.
 
     Attributes:
-        repository: The repository.
         branch: The branch's name.
         author: Who is recorded: the token's name.
         client: The program that asks.
@@ -119,7 +118,6 @@ def writer_of(
     """Return the writer of a branch.
 
     Args:
-        repository: The repository.
         revision: The request's warehouse.
         bearer: Who asks.
         client: How the client calls itself.

@@ -32,7 +32,6 @@ class CommitRequest:
 
     Attributes:
         namespace: The levels above the table's name.
-        name: The table's name.
         requirements: What must hold on the branch, else nothing is changed.
         updates: The changes, in order.
     """

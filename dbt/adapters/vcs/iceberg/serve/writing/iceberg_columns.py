@@ -31,7 +31,6 @@ class IcebergColumn:
 
     Attributes:
         number: Its field id in Iceberg.
-        name: Its name.
         type: Its type in Spark's words.
         required: True if it can't be NULL.
         comment: Its `doc`, or None.
@@ -203,7 +202,6 @@ def column_updates(
     Their order is not part of it: see `in_order`.
 
     Args:
-        relation: The table.
         old: The columns that it shows.
         new: The columns that it is to have.
 

@@ -268,7 +268,6 @@ def _added_snapshot(
 
     Args:
         table: The table's name, for messages.
-        request: The commit.
         metadata: The table as the branch shows it; None if it isn't there.
         branch: The branch that the client writes to.
         folder: The folder where the branch's clients put files of the table.

@@ -79,8 +79,6 @@ class NewTable:
     """A table to create.
 
     Attributes:
-        relation: Its name.
-        columns: Its columns.
         partition_by: Names of the columns that it is partitioned by.
         properties: As the client gave them.
         table: Its identity, if that was handed out before; else None.
@@ -185,9 +183,6 @@ def staged_id(
     identity is made from the branch and the name: nobody can take that of a table elsewhere.
 
     Args:
-        repository: The repository.
-        branch: The branch.
-        relation: The name.
         chance: 12 hexadecimal digits, by which two tables of one name differ; None for new ones.
     """
     chance = chance or secrets.token_hex(6)
@@ -312,7 +307,6 @@ def numbers_given(overlay: Overlay, relation: RelationName, schema: Any) -> dict
 
     Args:
         overlay: Has the table as the commit makes it.
-        relation: The table.
         schema: The client's columns, with the numbers that its files have.
     """
     fields = overlay.require_table(relation).schema
@@ -427,7 +421,6 @@ def version_to_store(wanted: object, version: int, *, is_new: bool) -> dict[str,
     """Return the property that gives a table the format version that a client wants.
 
     Args:
-        wanted: The version.
         version: The version that the table has, or would have without the property.
         is_new: True for a table that is not there yet, which may have a lower one, too.
 

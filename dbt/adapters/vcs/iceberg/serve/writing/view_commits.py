@@ -58,11 +58,9 @@ class GivenView:
     """A view's version as a client gives it.
 
     Attributes:
-        relation: Its name.
         sql: The query, in Spark's dialect.
         catalog: The catalog of names without one, if it isn't the view's.
         schema: The schema of names without one.
-        columns: Its columns.
         properties: Its properties, with the comment.
     """
 
@@ -248,7 +246,6 @@ def _given_view(
 
 
 def _sql(relation: RelationName, representations: Any) -> str:
-    """Return the text of a view in Spark's dialect."""
     found = representations if isinstance(representations, list) else []
     texts = {
         str(item.get("dialect", "")).lower(): item.get("sql")

@@ -16,7 +16,7 @@ from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
 from dbt.adapters.vcs.changes.merges.project_rules import Contract, Rules, read_rules
 from dbt.adapters.vcs.commands.merge import MergeReport, MergeRequest, continue_merge, merge
 from dbt.adapters.vcs.commands.resolve import resolve
-from dbt.adapters.vcs.commands.review_verdict import MergeRules, verdict_of
+from dbt.adapters.vcs.commands.review_verdict import verdict_of
 from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
@@ -262,7 +262,7 @@ def test_a_contract_that_says_nothing_known_is_refused(given: Any, tmp_path: Pat
 def test_a_review_shows_contracts_and_approvals() -> None:
     tables = changed(BEFORE, {**BEFORE, 1: "x"})
     repository = tables.warehouse.repository
-    rules = MergeRules(
+    rules = MergeRequest(
         contracts=(Contract(pattern="shop.t", rules={"max_rows": 0, "no_removed": True}),),
         protection=Protection(("approval",)),
     )
@@ -278,4 +278,4 @@ def test_a_review_shows_contracts_and_approvals() -> None:
     found = verdict_of(repository, "main", "dev", [T], rules)
     assert [item.author for item in found.approvals] == ["bob"]
     assert [reason for reason in found.reasons if "approv" in reason] == []
-    assert verdict_of(repository, "main", "dev", [T], MergeRules()).can_merge
+    assert verdict_of(repository, "main", "dev", [T], MergeRequest()).can_merge

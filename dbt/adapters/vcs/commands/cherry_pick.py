@@ -23,6 +23,7 @@ from dbt.adapters.vcs.commands.merge import (
     MergeRequest,
     continue_or_abort,
     merge_as,
+    merge_request,
     noted,
     pick_text,
 )
@@ -194,13 +195,8 @@ def cherry_pick_command(
         option = session.spelled("--dry-run" if dry_run else "--message")
         raise click.UsageError(f"{option} can be used with one commit, found {len(revisions)}.")
     target = branch or session.branch
-    request = MergeRequest(
-        terms=Terms(message=message),
-        policy=session.policy(on_conflict),
-        dry_run=dry_run,
-        protection=session.protection_of(target),
-        contracts=session.rules.contracts_on(session.repository, target),
-    )
+    asked = merge_request(session, target, Terms(message=message), on_conflict)
+    request = replace(asked, dry_run=dry_run)
     reports = _pick_all(session, revisions, target, request, mainline)
     session.show(reports, (block for report in reports for block in pick_text(report)))
     if any(report.how == "conflict" for report in reports):

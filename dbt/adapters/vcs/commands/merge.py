@@ -594,13 +594,16 @@ def _merge(
 
 
 def merge_request(
-    session: CommandSession, target: str, terms: Terms, on_conflict: str | None = None
+    session: CommandSession,
+    target: str,
+    terms: Terms | None = None,
+    on_conflict: str | None = None,
 ) -> MergeRequest:
     """Return how the command's project wants a branch to be merged into."""
     return MergeRequest(
-        terms=terms,
+        terms=terms or Terms(),
         policy=session.policy(on_conflict),
-        protection=session.protection_of(target),
+        protection=session.rules.protection_of(target),
         on_stale=session.rules.on_stale,
         contracts=session.rules.contracts_on(session.repository, target),
     )
@@ -658,6 +661,7 @@ def noted(
     made: Callable[[], MergeReport],
 ) -> MergeReport:
     """Return what `made` does to a branch, and note it for the project's hooks as this action."""
+    session.watch(target)
     with session.noting_stop(target, source=source, action=action):
         report = made()
     # Without an id only after a dry run.

@@ -46,7 +46,7 @@ from dbt.adapters.vcs.core.resolver import parse_range
 from dbt.adapters.vcs.workspace.run_branch import run_of
 
 if TYPE_CHECKING:
-    from dbt.adapters.vcs.commands.review_verdict import MergeRules
+    from dbt.adapters.vcs.commands.merge import MergeRequest
 
 SAMPLE: Final = 20
 """Rows of a relation's sample."""
@@ -69,7 +69,7 @@ class ReviewRequest:
         options: What commands take to find the repository, each option after a space.
     """
 
-    rules: MergeRules | None = None
+    rules: MergeRequest | None = None
     patterns: ColumnPatterns = field(default_factory=ColumnPatterns)
     limit: int | None = None
     options: str = ""
@@ -100,10 +100,11 @@ def review(
         DamagedError: A tree is damaged.
     """
     # Merges take pyarrow, which takes longer to load than `--help` may take in all.
-    from dbt.adapters.vcs.commands.review_verdict import MergeRules, verdict_of
+    from dbt.adapters.vcs.commands.merge import MergeRequest
+    from dbt.adapters.vcs.commands.review_verdict import verdict_of
 
     request = request or ReviewRequest()
-    rules = request.rules or MergeRules()
+    rules = request.rules or MergeRequest()
     ours, theirs = repository.resolve(base), repository.resolve(head)
     merge_base = repository.merge_base(ours, theirs)
     before = ours
@@ -293,17 +294,13 @@ def review_request(session: CommandSession, base: str) -> ReviewRequest:
     Raises:
         InputError: A file of the project can't be read, or says something else.
     """
-    from dbt.adapters.vcs.commands.review_verdict import MergeRules
+    from dbt.adapters.vcs.commands.merge import merge_request
 
+    options = chosen_options(session.settings)
     return ReviewRequest(
-        rules=MergeRules(
-            policy=session.policy(None),
-            protection=session.rules.protection_of(base),
-            on_stale=session.rules.on_stale,
-            contracts=session.rules.contracts_on(session.repository, base),
-        ),
+        rules=merge_request(session, base),
         patterns=column_patterns(session),
-        options=f" {options}" if (options := chosen_options(session.settings)) else "",
+        options=f" {options}" if options else "",
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from shlex import quote
 from typing import Final
 
@@ -11,10 +11,8 @@ from dbt.adapters.vcs.changes.diffs.row_facts import ColumnPatterns
 from dbt.adapters.vcs.changes.merges.approvals import approvals_of
 from dbt.adapters.vcs.changes.merges.branch_landing import check_terms
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import Terms
-from dbt.adapters.vcs.changes.merges.conflicts.policy import OnStale, Policy
 from dbt.adapters.vcs.changes.merges.contracts import ContractOutcome, contract_outcomes
 from dbt.adapters.vcs.changes.merges.merge_plan import MergePlan, Work, plan_merge
-from dbt.adapters.vcs.changes.merges.project_rules import Contract
 from dbt.adapters.vcs.changes.merges.stale_by_merge import (
     NewlyStale,
     ReadSetCheck,
@@ -22,7 +20,7 @@ from dbt.adapters.vcs.changes.merges.stale_by_merge import (
     stale_after,
 )
 from dbt.adapters.vcs.changes.merges.table_merge import TableMerges
-from dbt.adapters.vcs.commands.merge import check_target
+from dbt.adapters.vcs.commands.merge import MergeRequest, check_target
 from dbt.adapters.vcs.commands.review_report import (
     BlockingRun,
     ForetoldConflict,
@@ -34,7 +32,7 @@ from dbt.adapters.vcs.commands.reviewed_relations import paired
 from dbt.adapters.vcs.commands.revisions import named_branch, resolve_source
 from dbt.adapters.vcs.commands.runs import RunSummary, list_runs
 from dbt.adapters.vcs.commands.status import DONE_WITH
-from dbt.adapters.vcs.core.branches import Branch, Protection
+from dbt.adapters.vcs.core.branches import Branch
 from dbt.adapters.vcs.core.errors import ConflictError, UnsupportedError, VcsError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
@@ -47,29 +45,12 @@ _KEPT_OUT: Final = "both sides declared columns differently, some of which stay 
 _ORDER: Final[tuple[TestState, ...]] = ("failed", "not_run", "passed")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MergeRules:
-    """What a project says of merges.
-
-    Attributes:
-        policy: What to do about conflicts.
-        protection: What it asks of the base branch; None for no rule.
-        on_stale: What becomes of a run whose target moved away from what it read.
-        contracts: What changes of the base branch may do.
-    """
-
-    policy: Policy = field(default_factory=Policy)
-    protection: Protection | None = None
-    on_stale: OnStale = OnStale.HEAL
-    contracts: tuple[Contract, ...] = ()
-
-
 def verdict_of(
     repository: Repository,
     base: str,
     head: str,
     changed: Sequence[RelationName],
-    rules: MergeRules,
+    rules: MergeRequest,
     options: str = "",
     patterns: ColumnPatterns | None = None,
 ) -> ReviewVerdict:
@@ -81,7 +62,7 @@ def verdict_of(
         base: The branch to merge into.
         head: The revision to merge.
         changed: The relations that differ.
-        rules: What the project says of merges.
+        rules: What the project says of merges; its terms and the commit are not looked at.
         options: What commands take to find the repository, each option after a space.
         patterns: Columns whose values stay out of every text; None for none.
     """
@@ -143,7 +124,7 @@ def verdict_of(
     )
 
 
-def _plan(repository: Repository, branch: Branch, head: str, rules: MergeRules) -> MergePlan:
+def _plan(repository: Repository, branch: Branch, head: str, rules: MergeRequest) -> MergePlan:
     check_target(repository, branch.name)
     commit = resolve_source(repository, head)
     source = named_branch(repository, head)
@@ -216,7 +197,7 @@ def _why_not(error: VcsError, head: str, base: str) -> str:
 
 
 def _reasons(
-    repository: Repository, plan: MergePlan, branch: Branch, rules: MergeRules
+    repository: Repository, plan: MergePlan, branch: Branch, rules: MergeRequest
 ) -> Iterator[str]:
     """Yield why a plan would not land, a sentence each."""
     if plan.clashes:

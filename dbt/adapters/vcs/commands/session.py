@@ -21,7 +21,6 @@ from dbt.adapters.vcs import variables
 from dbt.adapters.vcs.commands.layout import Block, Span, TextLine, counted, line, printable, size
 from dbt.adapters.vcs.commands.options import Settings, with_options
 from dbt.adapters.vcs.commands.output import is_listing, print_blocks, print_json, print_jsonl
-from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.repository import Repository
@@ -165,11 +164,6 @@ class CommandSession:
         self.rules.apply(self.repository, branch, author=self.author)
         self.watch(branch)
         return branch
-
-    def protection_of(self, branch: str) -> Protection | None:
-        """Return what the project asks of a branch that the command is about to move."""
-        self.watch(branch)
-        return self.rules.protection_of(branch)
 
     def watch(self, branch: str) -> None:
         """Export a branch at the end of the command, if it moves and the project asks for it."""

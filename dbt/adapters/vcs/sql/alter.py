@@ -41,7 +41,7 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
 from dbt.adapters.vcs.sql.syntax.cursor import ForeignError, TokenCursor
 from dbt.adapters.vcs.sql.syntax.lexer import quote_name
 from dbt.adapters.vcs.sql.syntax.names import Name, Target, list_of
-from dbt.adapters.vcs.sql.syntax.parser import OnRelation, Statement, reads, remaining_query
+from dbt.adapters.vcs.sql.syntax.parser import ChangingRelation, Statement, reads, remaining_query
 from dbt.adapters.vcs.sql.table import RelationKind, RenameRelation
 from dbt.adapters.vcs.sql.view import AlterViewAs
 from dbt.adapters.vcs.table.files.block_reader import Files
@@ -50,20 +50,16 @@ from dbt.adapters.vcs.workspace.table_version import Version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AddColumns(OnRelation):
+class AddColumns(ChangingRelation):
     """`alter table t add columns (...)`."""
-
-    changes = True
 
     target: Target
     columns: tuple[ColumnDef, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RenameColumn(OnRelation):
+class RenameColumn(ChangingRelation):
     """`alter table t rename column a to b`."""
-
-    changes = True
 
     target: Target
     column: str
@@ -71,10 +67,8 @@ class RenameColumn(OnRelation):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropColumns(OnRelation):
+class DropColumns(ChangingRelation):
     """`alter table t drop columns [if exists] (a, b)`."""
-
-    changes = True
 
     target: Target
     columns: tuple[str, ...]
@@ -82,7 +76,7 @@ class DropColumns(OnRelation):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlterColumn(OnRelation):
+class AlterColumn(ChangingRelation):
     """`alter table t alter|change column c ...`, or `comment on column t.c is ...`.
 
     What is None is not changed.
@@ -95,8 +89,6 @@ class AlterColumn(OnRelation):
         default: SQL text of its new default; empty text removes the default.
     """
 
-    changes = True
-
     target: Target
     column: str
     type: str | None = None
@@ -107,20 +99,16 @@ class AlterColumn(OnRelation):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AddCheck(OnRelation):
+class AddCheck(ChangingRelation):
     """`alter table t add [constraint name] check (expression)`."""
-
-    changes = True
 
     target: Target
     check: Check
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropConstraint(OnRelation):
+class DropConstraint(ChangingRelation):
     """`alter table t drop constraint [if exists] name`."""
-
-    changes = True
 
     target: Target
     name: str

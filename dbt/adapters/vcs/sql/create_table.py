@@ -49,7 +49,7 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.lexer import quote_name, quote_text
 from dbt.adapters.vcs.sql.syntax.names import Name, Target, list_of
-from dbt.adapters.vcs.sql.syntax.parser import Query, Statement, reads, remaining_query
+from dbt.adapters.vcs.sql.syntax.parser import ChangingStatement, Query, reads, remaining_query
 from dbt.adapters.vcs.sql.syntax.scan import QUERY_WORDS
 from dbt.adapters.vcs.sql.table import Clone, may_create
 from dbt.adapters.vcs.table.files.footers import read_blocks
@@ -59,7 +59,7 @@ from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope, handles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateTable(Statement):
+class CreateTable(ChangingStatement):
     """`create [or replace] table t (...)`, with or without a query.
 
     Attributes:
@@ -79,7 +79,6 @@ class CreateTable(Statement):
         location: The path given, or None.
     """
 
-    changes = True
     writes_rows = True
 
     target: Target
@@ -98,15 +97,13 @@ class CreateTable(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateTableLike(Statement):
+class CreateTableLike(ChangingStatement):
     """`create table t like s`: an empty table with the columns and partitions of another.
 
     Attributes:
         source: The other relation.
         table: The table, without columns.
     """
-
-    changes = True
 
     source: Target
     table: CreateTable

@@ -12,7 +12,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Literal, TypeVar, cast
+from typing import Any, Final, Literal, TypeAlias, TypeVar, cast
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import (
@@ -33,14 +33,21 @@ from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.lexer import Kind, quote_text
 from dbt.adapters.vcs.sql.syntax.mentions import calls_of
 from dbt.adapters.vcs.sql.syntax.names import CATALOG, Name, Target, is_name
-from dbt.adapters.vcs.sql.syntax.parser import Query, Statement, qualified, reads, remaining_query
+from dbt.adapters.vcs.sql.syntax.parser import (
+    ChangingStatement,
+    Query,
+    Statement,
+    qualified,
+    reads,
+    remaining_query,
+)
 from dbt.adapters.vcs.sql.table import drop, may_create, put_back_after_errors
 from dbt.adapters.vcs.sql.time_travel import check_view
 from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope, handles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateFunction(Statement):
+class CreateFunction(ChangingStatement):
     """`create [or replace] [aggregate] function f(...) ... return ... | as '...'`.
 
     Attributes:
@@ -59,8 +66,6 @@ class CreateFunction(Statement):
         if_not_exists: True with that clause.
     """
 
-    changes = True
-
     target: Target
     body: Query
     language: Language = "sql"
@@ -78,10 +83,8 @@ class CreateFunction(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropFunction(Statement):
+class DropFunction(ChangingStatement):
     """`drop function [if exists] f`."""
-
-    changes = True
 
     target: Target
     if_exists: bool = False
@@ -113,19 +116,8 @@ class ShowFunctions(Statement):
 T = TypeVar("T")
 
 
-@dataclass
-class _Draft:
-    """The clauses read so far, by the fields of `CreateFunction`."""
-
-    language: Language = "sql"
-    shape: Shape = "scalar"
-    returns: str | None = None
-    columns: tuple[ViewColumn, ...] = ()
-    deterministic: bool | None = None
-    handler: str | None = None
-    packages: tuple[str, ...] = ()
-    runtime: str | None = None
-    comment: str | None = None
+# The clauses read so far, by the fields of `CreateFunction`.
+_Draft: TypeAlias = dict[str, Any]
 
 
 @reads("create [or replace] [aggregate] function")
@@ -139,7 +131,7 @@ def _read_create_function(cursor: TokenCursor) -> CreateFunction:
             f"A function of a Java class can't be kept on a branch ({target.name}). Make it "
             "temporary: create temporary function ... as '<class>'."
         )
-    draft = _Draft(shape="aggregate" if aggregate else "scalar")
+    draft: _Draft = {"shape": "aggregate" if aggregate else "scalar", "language": "sql"}
     parameters = _listed(cursor, lambda: _read_parameter(cursor))
     while not (cursor.at("return") or cursor.at("as")):
         if not _clause(cursor, draft):
@@ -151,7 +143,7 @@ def _read_create_function(cursor: TokenCursor) -> CreateFunction:
         parameters=parameters,
         replace=replace,
         if_not_exists=if_not_exists,
-        **vars(draft),
+        **draft,
     )
 
 
@@ -167,20 +159,20 @@ def _clause(cursor: TokenCursor, draft: _Draft) -> bool:
     elif cursor.take("language"):
         _language(cursor, draft)
     elif cursor.take("deterministic"):
-        draft.deterministic = True
+        draft["deterministic"] = True
     elif cursor.take("not", "deterministic"):
-        draft.deterministic = False
+        draft["deterministic"] = False
     elif cursor.take("comment"):
-        draft.comment = cursor.string()
+        draft["comment"] = cursor.string()
     elif cursor.take("handler"):
         cursor.take("=")
-        draft.handler = cursor.string()
+        draft["handler"] = cursor.string()
     elif cursor.take("runtime_version"):
         cursor.take("=")
-        draft.runtime = cursor.string()
+        draft["runtime"] = cursor.string()
     elif cursor.take("packages"):
         cursor.take("=")
-        draft.packages = cursor.items(cursor.string)
+        draft["packages"] = cursor.items(cursor.string)
     else:
         # These clauses state the default, or what the engine finds out by itself.
         return (
@@ -193,13 +185,13 @@ def _clause(cursor: TokenCursor, draft: _Draft) -> bool:
 
 def _read_returns(cursor: TokenCursor, draft: _Draft) -> None:
     if not cursor.take("table"):
-        draft.returns = read_type(cursor)
+        draft["returns"] = read_type(cursor)
         return
-    if draft.shape == "aggregate":
+    if draft["shape"] == "aggregate":
         raise InputError("An aggregate function returns one value, not a table. Name its type.")
-    draft.shape = "table"
+    draft["shape"] = "table"
     if cursor.token.word == "(":
-        draft.columns = _listed(cursor, lambda: _column(cursor))
+        draft["columns"] = _listed(cursor, lambda: _column(cursor))
 
 
 def _language(cursor: TokenCursor, draft: _Draft) -> None:
@@ -209,12 +201,12 @@ def _language(cursor: TokenCursor, draft: _Draft) -> None:
             f"Functions in {language} are not supported: Spark can't run it. Write it in "
             "SQL or Python."
         )
-    draft.language = cast(Language, language)
+    draft["language"] = cast(Language, language)
 
 
 def _body(cursor: TokenCursor, draft: _Draft, name: Name) -> Query:
-    if draft.language == "sql":
-        if draft.shape == "aggregate":
+    if draft["language"] == "sql":
+        if draft["shape"] == "aggregate":
             raise UnsupportedError(
                 f"Spark's SQL functions can't aggregate ({name}). Write it in Python, as a class "
                 "with accumulate and finish, or make the expression a dbt macro."
@@ -224,17 +216,17 @@ def _body(cursor: TokenCursor, draft: _Draft, name: Name) -> Query:
     cursor.expect("as")
     source = cursor.string()
     cursor.end()
-    if draft.handler is None:
+    if draft.get("handler") is None:
         raise InputError(
             f"Expected handler = '...' for the Python function {name}: the name of the function "
             "or class to call in its source. In dbt it is the config entry_point."
         )
-    if draft.shape == "table":
+    if draft["shape"] == "table":
         raise UnsupportedError(
             f"Python functions that return tables are not supported ({name}). Write it in SQL, or "
             "make it a Python model."
         )
-    if draft.returns is None:
+    if draft.get("returns") is None:
         raise InputError(f"Expected `returns` and a type for the Python function {name}.")
     return Query(text=source)
 

@@ -23,7 +23,7 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.insertion import Insert
 from dbt.adapters.vcs.sql.syntax.names import Target
-from dbt.adapters.vcs.sql.syntax.parser import OnRelation, parse, reads
+from dbt.adapters.vcs.sql.syntax.parser import ChangingRelation, parse, reads
 from dbt.adapters.vcs.sql.table import partition_columns, partition_values
 from dbt.adapters.vcs.table.manifests import put_segments, without_blocks
 from dbt.adapters.vcs.table.quoting import quoted_relation
@@ -161,10 +161,8 @@ def _check_condition(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Truncate(OnRelation):
+class Truncate(ChangingRelation):
     """`truncate table t [partition (...)]`."""
-
-    changes = True
 
     target: Target
     partition: tuple[PartitionSpec, ...] = ()

@@ -45,7 +45,7 @@ from dbt.adapters.vcs.sql.row_change import (
 from dbt.adapters.vcs.sql.syntax.conditions import KeyPair, key_pairs_of
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor, read_expression
 from dbt.adapters.vcs.sql.syntax.lexer import Kind, Slice, Token, quote_name
-from dbt.adapters.vcs.sql.syntax.parser import Statement, reads
+from dbt.adapters.vcs.sql.syntax.parser import ChangingStatement, reads
 from dbt.adapters.vcs.table.quoting import quoted
 from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope, handles
 
@@ -92,7 +92,7 @@ class MergeClause:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Merge(RowChange, Statement):
+class Merge(RowChange, ChangingStatement):
     """`merge into t using s on ... when ...`.
 
     Attributes:
@@ -102,7 +102,6 @@ class Merge(RowChange, Statement):
             rows only in the target, in this order. In each group the first that applies wins.
     """
 
-    changes = True
     writes_rows = True
 
     source: MergeSource

@@ -11,12 +11,12 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
 )
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.names import Target, is_name
-from dbt.adapters.vcs.sql.syntax.parser import Statement, reads
+from dbt.adapters.vcs.sql.syntax.parser import ChangingStatement, reads
 from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope, handles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Optimize(Statement):
+class Optimize(ChangingStatement):
     """`optimize t [cluster by (...)]`: the same rows in fewer files.
 
     Attributes:
@@ -24,7 +24,6 @@ class Optimize(Statement):
         cluster_by: Columns to sort rows by; empty for the table's own.
     """
 
-    changes = True
     writes_rows = True
 
     target: Target

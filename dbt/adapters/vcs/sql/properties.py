@@ -19,20 +19,18 @@ from dbt.adapters.vcs.core.model.snapshot import ENFORCED, IDENTIFIERS, REBUILD,
 from dbt.adapters.vcs.engines.port import Readers
 from dbt.adapters.vcs.sql.syntax.clauses import ColumnDef, primary_key_of
 from dbt.adapters.vcs.sql.syntax.names import Target, names_in
-from dbt.adapters.vcs.sql.syntax.parser import OnRelation
+from dbt.adapters.vcs.sql.syntax.parser import ChangingRelation
 from dbt.adapters.vcs.sql.table import RelationKind
 from dbt.adapters.vcs.table.quoting import sql_type
 from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope, handles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SetProperties(OnRelation):
+class SetProperties(ChangingRelation):
     """`alter table|view t set tblproperties (...)`, or `alter table t add primary key (...)`.
 
     A primary key is the property `primary_key`, its columns separated by commas.
     """
-
-    changes = True
 
     kind: RelationKind
     target: Target
@@ -40,10 +38,8 @@ class SetProperties(OnRelation):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnsetProperties(OnRelation):
+class UnsetProperties(ChangingRelation):
     """`alter table|view t unset tblproperties [if exists] (...)`."""
-
-    changes = True
 
     kind: RelationKind
     target: Target
@@ -52,10 +48,8 @@ class UnsetProperties(OnRelation):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CommentOnTable(OnRelation):
+class CommentOnTable(ChangingRelation):
     """`comment on table t is '...'`; None removes the comment."""
-
-    changes = True
 
     target: Target
     comment: str | None

@@ -14,13 +14,13 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.names import TableAt, Target
-from dbt.adapters.vcs.sql.syntax.parser import Statement, reads
+from dbt.adapters.vcs.sql.syntax.parser import ChangingStatement, reads
 from dbt.adapters.vcs.workspace.points import pinned
 from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope, handles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RestoreTable(Statement):
+class RestoreTable(ChangingStatement):
     """`restore table t from snapshot s{...}`, or `restore table t to version as of ...`.
 
     Attributes:
@@ -28,17 +28,13 @@ class RestoreTable(Statement):
             the table itself.
     """
 
-    changes = True
-
     target: Target
     source: TableAt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UndropTable(Statement):
+class UndropTable(ChangingStatement):
     """`undrop table t`."""
-
-    changes = True
 
     target: Target
 

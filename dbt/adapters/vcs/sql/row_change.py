@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import NamedTuple, TypedDict
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -41,7 +41,7 @@ from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor, read_expression
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
 from dbt.adapters.vcs.sql.syntax.lexer import Edit, Slice, Token, edited, quote_name
 from dbt.adapters.vcs.sql.syntax.names import CATALOG, Reference, Target, is_name, qualifiers_of
-from dbt.adapters.vcs.sql.syntax.parser import Statement, longer_names, reads, shortened
+from dbt.adapters.vcs.sql.syntax.parser import ChangingStatement, longer_names, reads, shortened
 from dbt.adapters.vcs.sql.syntax.scan import scan
 from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope, handles
 
@@ -116,14 +116,13 @@ class ConditionalChange(RowChange):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Update(ConditionalChange, Statement):
+class Update(ConditionalChange, ChangingStatement):
     """`update t set ... [where ...]`.
 
     Attributes:
         assignments: The assignments; each column occurs once.
     """
 
-    changes = True
     writes_rows = True
 
     assignments: tuple[Assignment, ...]
@@ -151,10 +150,9 @@ class Update(ConditionalChange, Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Delete(ConditionalChange, Statement):
+class Delete(ConditionalChange, ChangingStatement):
     """`delete from t [where ...]`."""
 
-    changes = True
     writes_rows = True
 
     def staged(self, located: str, columns: Sequence[TargetColumn]) -> str:
@@ -485,21 +483,10 @@ def check_once(columns: Iterable[str]) -> None:
         seen = {*seen, column.lower()}
 
 
-class ChangeFields(TypedDict):
-    """The fields of `RowChange`."""
-
-    target: Target
-    alias: str | None
-    text: str
-    reads: tuple[Reference, ...]
-    diffs: tuple[DiffReference, ...]
-    with_: Slice | None
-
-
 def change_fields(
     cursor: TokenCursor, changed: TargetName, verb: int, read: Sequence[Token]
-) -> ChangeFields:
-    """Return the fields of every kind of statement.
+) -> dict[str, Any]:
+    """Return the fields that every `RowChange` has.
 
     Args:
         cursor: The statement.
@@ -511,11 +498,11 @@ def change_fields(
     # The target is not among the tokens: it is replaced, not read.
     found = scan([*prefix, *read])
     with_ = Slice(prefix[0].start, prefix[-1].end) if prefix else None
-    return ChangeFields(
-        target=changed.target,
-        alias=changed.alias,
-        text=cursor.text,
-        reads=found.reads,
-        diffs=found.diffs,
-        with_=with_,
-    )
+    return {
+        "target": changed.target,
+        "alias": changed.alias,
+        "text": cursor.text,
+        "reads": found.reads,
+        "diffs": found.diffs,
+        "with_": with_,
+    }

@@ -19,15 +19,13 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
 )
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.lexer import Kind
-from dbt.adapters.vcs.sql.syntax.parser import Statement, reads
+from dbt.adapters.vcs.sql.syntax.parser import ChangingStatement, Statement, reads
 from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope, handles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateSchema(Statement):
+class CreateSchema(ChangingStatement):
     """`create schema [if not exists] s`."""
-
-    changes = True
 
     name: str
     if_not_exists: bool = False
@@ -36,10 +34,8 @@ class CreateSchema(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropSchema(Statement):
+class DropSchema(ChangingStatement):
     """`drop schema [if exists] s [cascade]`; without `cascade` it must be empty."""
-
-    changes = True
 
     name: str
     if_exists: bool = False
@@ -47,10 +43,8 @@ class DropSchema(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SetSchemaProperties(Statement):
+class SetSchemaProperties(ChangingStatement):
     """`alter schema s set dbproperties (...)`, or `unset`, which names those to remove."""
-
-    changes = True
 
     name: str
     properties: Mapping[str, str]
@@ -58,10 +52,8 @@ class SetSchemaProperties(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CommentOnSchema(Statement):
+class CommentOnSchema(ChangingStatement):
     """`comment on schema s is '...'`; None removes the comment."""
-
-    changes = True
 
     name: str
     comment: str | None

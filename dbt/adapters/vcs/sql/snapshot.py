@@ -21,13 +21,13 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.lexer import quote_name
 from dbt.adapters.vcs.sql.syntax.names import At, TableAt, Target, is_name
-from dbt.adapters.vcs.sql.syntax.parser import Statement, reads
+from dbt.adapters.vcs.sql.syntax.parser import ChangingStatement, Statement, reads
 from dbt.adapters.vcs.workspace.points import pinned
 from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope, handles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateSnapshot(Statement):
+class CreateSnapshot(ChangingStatement):
     """`create snapshot [if not exists] s for table t [as of ...]`: a name for a version.
 
     Attributes:
@@ -35,18 +35,14 @@ class CreateSnapshot(Statement):
         if_not_exists: True with that clause.
     """
 
-    changes = True
-
     name: str
     table: TableAt
     if_not_exists: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropSnapshot(Statement):
+class DropSnapshot(ChangingStatement):
     """`drop snapshot [if exists] s for table t`."""
-
-    changes = True
 
     name: str
     target: Target

@@ -34,7 +34,7 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
 from dbt.adapters.vcs.sql.syntax.conditions import where_clause
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.names import At, TableAt, Target
-from dbt.adapters.vcs.sql.syntax.parser import Statement, reads
+from dbt.adapters.vcs.sql.syntax.parser import ChangingStatement, reads
 from dbt.adapters.vcs.sql.syntax.scan import QUERY_WORDS
 from dbt.adapters.vcs.sql.time_travel import settled_text
 from dbt.adapters.vcs.table.exact_values import key_value
@@ -49,7 +49,7 @@ ConflictMode: TypeAlias = Literal["fail", "skip", "accept", "cell", "cell_skip",
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SnapshotMerge(Statement):
+class SnapshotMerge(ChangingStatement):
     """`snapshot merge table t from s ...`: merges the changes of another table.
 
     Attributes:
@@ -59,8 +59,6 @@ class SnapshotMerge(Statement):
         dry_run: True to report what would be done, and do nothing.
     """
 
-    changes = True
-
     target: Target
     source: TableAt
     base: TableAt | None = None
@@ -69,7 +67,7 @@ class SnapshotMerge(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SnapshotPick(Statement):
+class SnapshotPick(ChangingStatement):
     """`snapshot pick table t from s ... where ... | keys ...`: the changes of some rows only.
 
     The rows are selected in at most one way; `between` without a selection means all changed
@@ -86,8 +84,6 @@ class SnapshotPick(Statement):
         mode: How to treat rows that both changed; None if not given.
         dry_run: True to report what would be done, and do nothing.
     """
-
-    changes = True
 
     target: Target
     source: TableAt

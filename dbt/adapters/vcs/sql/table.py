@@ -24,7 +24,7 @@ from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.sql.syntax.clauses import PartitionSpec, read_if_exists
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.names import At, Name, Target
-from dbt.adapters.vcs.sql.syntax.parser import OnRelation, Statement, reads
+from dbt.adapters.vcs.sql.syntax.parser import ChangingRelation, ChangingStatement, reads
 from dbt.adapters.vcs.table.quoting import sql_type
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.points import pinned
@@ -34,7 +34,7 @@ RelationKind = Literal["table", "view"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Clone(Statement):
+class Clone(ChangingStatement):
     """`create table a clone b`, or `create table a from snapshot b{...}`.
 
     Attributes:
@@ -42,8 +42,6 @@ class Clone(Statement):
         if_not_exists: True with that clause.
         at: The version of the source; None for the branch's own.
     """
-
-    changes = True
 
     target: Target
     source: Target
@@ -53,10 +51,8 @@ class Clone(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropRelation(OnRelation):
+class DropRelation(ChangingRelation):
     """`drop table t` or `drop view v`; an unqualified view may be temporary."""
-
-    changes = True
 
     kind: RelationKind
     target: Target
@@ -64,10 +60,8 @@ class DropRelation(OnRelation):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RenameRelation(OnRelation):
+class RenameRelation(ChangingRelation):
     """`alter table|view a rename to b`; `new` without a schema stays in the schema of `target`."""
-
-    changes = True
 
     kind: RelationKind
     target: Target

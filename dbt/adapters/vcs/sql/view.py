@@ -25,10 +25,10 @@ from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.mentions import calls_of
 from dbt.adapters.vcs.sql.syntax.names import Target
 from dbt.adapters.vcs.sql.syntax.parser import (
+    ChangingRelation,
+    ChangingStatement,
     CreateTemporaryView,
-    OnRelation,
     Query,
-    Statement,
     qualified,
     reads,
     remaining_query,
@@ -40,10 +40,8 @@ from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope, handles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateView(Statement):
+class CreateView(ChangingStatement):
     """`create [or replace] view v as ...`."""
-
-    changes = True
 
     target: Target
     query: Query
@@ -55,10 +53,8 @@ class CreateView(Statement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlterViewAs(OnRelation):
+class AlterViewAs(ChangingRelation):
     """`alter view v as ...`."""
-
-    changes = True
 
     target: Target
     query: Query

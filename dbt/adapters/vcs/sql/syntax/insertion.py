@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Any, Final
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.sql.syntax.clauses import (
@@ -18,12 +18,18 @@ from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
 from dbt.adapters.vcs.sql.syntax.lexer import Edit, Kind, Slice, Token, edited
 from dbt.adapters.vcs.sql.syntax.mentions import places_of
 from dbt.adapters.vcs.sql.syntax.names import Reference, Target, is_name
-from dbt.adapters.vcs.sql.syntax.parser import OnRelation, Query, SparkCommand, joined_query, reads
+from dbt.adapters.vcs.sql.syntax.parser import (
+    ChangingRelation,
+    Query,
+    SparkCommand,
+    joined_query,
+    reads,
+)
 from dbt.adapters.vcs.sql.syntax.scan import QUERY_WORDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Insert(OnRelation):
+class Insert(ChangingRelation):
     """`insert into|overwrite t ...`.
 
     Attributes:
@@ -43,7 +49,6 @@ class Insert(OnRelation):
         condition: Place of `if not exists` or `replace where ...`.
     """
 
-    changes = True
     writes_rows = True
 
     target: Target
@@ -112,22 +117,12 @@ def read_insert(cursor: TokenCursor) -> Insert | SparkCommand:
         text=cursor.text,
         overwrite=overwrite,
         verb=Slice(verb_token.start, verb_token.end),
-        **header._asdict(),
+        **header,
     )
 
 
-class _Header(NamedTuple):
-    """The clauses between the table and the query."""
-
-    columns: tuple[str, ...]
-    by_name: bool
-    partition: tuple[PartitionSpec, ...]
-    if_not_exists: bool
-    replace_where: str | None
-    condition: Slice
-
-
-def _header(cursor: TokenCursor) -> _Header:
+def _header(cursor: TokenCursor) -> dict[str, Any]:
+    """Read the clauses between the table and the query, by the fields of `Insert`."""
     if cursor.at("with") and cursor.ahead().word == "(":
         cursor.index += 1
         cursor.skip_group()
@@ -145,7 +140,14 @@ def _header(cursor: TokenCursor) -> _Header:
         start = cursor.token.start
         replace_where = _replace_where(cursor)
         condition = Slice(start, cursor.last.end)
-    return _Header(columns, by_name, partition, if_not_exists, replace_where, condition)
+    return {
+        "columns": columns,
+        "by_name": by_name,
+        "partition": partition,
+        "if_not_exists": if_not_exists,
+        "replace_where": replace_where,
+        "condition": condition,
+    }
 
 
 def _is_column_list(cursor: TokenCursor) -> bool:

@@ -56,6 +56,22 @@ class OnRelation(Statement):
     target: Target
 
 
+class ChangingStatement(Statement):
+    """A statement that may change the branch."""
+
+    __slots__ = ()
+
+    changes = True
+
+
+class ChangingRelation(OnRelation):
+    """A statement that may change the one relation that it is about."""
+
+    __slots__ = ()
+
+    changes = True
+
+
 PlaceT = TypeVar("PlaceT", bound="Reference | DiffReference")
 
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from itertools import pairwise
@@ -22,8 +21,6 @@ from markupsafe import Markup
 from dbt.adapters.vcs.changes.diffs.row_facts import (
     ChangedRow,
     ColumnFacts,
-    ColumnFigures,
-    MovedGroup,
     RowFacts,
 )
 from dbt.adapters.vcs.commands.layout import counted
@@ -33,7 +30,7 @@ from dbt.adapters.vcs.commands.review_drawings import (
     quantile_plot,
     share_bar,
 )
-from dbt.adapters.vcs.commands.review_report import RelationReview, Review
+from dbt.adapters.vcs.commands.review_report import Review
 from dbt.adapters.vcs.table.visible_text import visible
 
 if TYPE_CHECKING:
@@ -58,67 +55,6 @@ Cell = str | None | tuple[str | None, str | None]
 
 SampleRow = tuple[str, tuple[Cell, ...]]
 """The kind of a row, and its cells; "" where nothing changed."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnLine:
-    """A column in the page's table of columns.
-
-    Attributes:
-        facts: What is known of it.
-        before: Its figures before: of the whole table if they are known, else of the changed rows.
-        after: Its figures after, of the same rows.
-        bar: Its changed cells as a share of the modified rows, as a drawing.
-        plot: The quantiles as a drawing.
-    """
-
-    facts: ColumnFacts
-    before: ColumnFigures | None
-    after: ColumnFigures | None
-    bar: Markup
-    plot: Markup
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
-    """A relation as the page shows it.
-
-    Attributes:
-        number: Its place in the page, from 1.
-        bar: Its share of changed rows as a drawing.
-        path: How a change came to it: names of relations; empty if it changed by itself.
-        columns: Columns whose values or figures differ.
-        quiet: Names of the other columns.
-        of_table: True if the figures are of the whole table, False if of the changed rows.
-        groups: The values with most of the change, each with its share as a drawing.
-        sample_heads: Names of the columns of the sample; the key is first.
-        sample: Each sampled row as the page has it, or as JSON for its script, which makes the
-            table when a section far down the page is opened.
-        data: All rows as JSON that can be written into the page.
-        shown: How many rows that are.
-        code: Lines of its text's difference, each with its class.
-        left_out: How many more lines there are.
-    """
-
-    number: int
-    relation: RelationReview
-    bar: Markup
-    path: tuple[str, ...]
-    columns: tuple[ColumnLine, ...]
-    quiet: tuple[str, ...]
-    of_table: bool
-    groups: tuple[tuple[MovedGroup, Markup], ...]
-    sample_heads: tuple[str, ...]
-    sample: tuple[SampleRow, ...] | Markup
-    data: Markup
-    shown: int
-    code: tuple[tuple[str, str], ...]
-    left_out: int
-
-    @property
-    def has_code(self) -> bool:
-        """True if the page has something to say about its text."""
-        return bool(self.code or self.left_out or self.relation.text_note)
 
 
 def page(review: Review, *, row_bytes: int = ROW_BYTES, code_bytes: int = CODE_BYTES) -> str:
@@ -149,14 +85,15 @@ def page_values(
 ) -> dict[str, Any]:
     """Return what the template of a review shows, by name; the shell around it is missing."""
     sections = _sections(review, row_bytes, code_bytes)
+    numbers = {section["relation"].name: section["number"] for section in sections}
     return {
         "review": review,
         "verdict": review.verdict,
         "sections": sections,
         "whole": _WHOLE,
-        "numbers": {section.relation.name: section.number for section in sections},
-        "changed_code": sum(1 for section in sections if section.has_code),
-        "drawing": _lineage(review, sections),
+        "numbers": numbers,
+        "changed_code": sum(1 for section in sections if section["has_code"]),
+        "drawing": _lineage(review, numbers),
     }
 
 
@@ -212,42 +149,49 @@ def grouped(text: str) -> str:
     return f"{found[1]}{digits}{found[3] or ''}"
 
 
-def _sections(review: Review, row_bytes: int, code_bytes: int) -> tuple[Section, ...]:
+def _sections(review: Review, row_bytes: int, code_bytes: int) -> list[dict[str, Any]]:
     paths = {path[-1]: path for path in review.lineage.paths}
     rows = _fitting_rows([relation.facts for relation in review.relations], row_bytes)
     result = []
     for number, (relation, lines) in enumerate(zip(review.relations, rows, strict=True), 1):
         code, code_bytes, left_out = _code(relation.text_diff, code_bytes)
         facts = relation.facts
-        of_table = any(column.before or column.after for column in facts.columns)
-        columns = [
-            _column_line(column, of_table=of_table, modified=relation.modified)
-            for column in facts.columns
-        ]
-        differing = tuple(line for line in columns if _differs(line))
         heads, sample = _sample(facts)
         result.append(
-            Section(
-                number=number,
-                relation=relation,
-                bar=Markup("") if relation.share is None else share_bar(relation.share),
-                path=paths.get(relation.name, ()),
-                columns=differing,
-                quiet=tuple(line.facts.name for line in columns if not _differs(line)),
-                of_table=of_table,
-                groups=tuple((group, share_bar(group.share)) for group in facts.groups),
-                sample_heads=heads,
-                sample=sample if number <= _WHOLE else _sample_data(heads, sample),
-                data=_data(facts.heads, lines),
-                shown=len(lines),
-                code=code,
-                left_out=left_out,
-            )
+            {
+                "number": number,
+                "relation": relation,
+                "bar": Markup("") if relation.share is None else share_bar(relation.share),
+                # How a change came to it: names of relations.
+                "path": paths.get(relation.name, ()),
+                **_columns(facts.columns, relation.modified),
+                "groups": [(group, share_bar(group.share)) for group in facts.groups],
+                "sample_heads": heads,
+                # Far down the page as JSON: its script makes the table when a section is opened.
+                "sample": sample if number <= _WHOLE else _sample_data(heads, sample),
+                "data": _data(facts.heads, lines),
+                "shown": len(lines),
+                "code": code,
+                "left_out": left_out,
+                "has_code": bool(code or left_out or relation.text_note),
+            }
         )
-    return tuple(result)
+    return result
 
 
-def _column_line(facts: ColumnFacts, *, of_table: bool, modified: int) -> ColumnLine:
+def _columns(columns: Sequence[ColumnFacts], modified: int) -> dict[str, Any]:
+    """Return the columns that differ, the names of others, and whose figures they have."""
+    # Figures of all rows are known of small tables; else they are of the changed rows.
+    of_table = any(column.before or column.after for column in columns)
+    lines = [_column_line(column, of_table=of_table, modified=modified) for column in columns]
+    return {
+        "columns": [line for line in lines if _differs(line)],
+        "quiet": [line["facts"].name for line in lines if not _differs(line)],
+        "of_table": of_table,
+    }
+
+
+def _column_line(facts: ColumnFacts, *, of_table: bool, modified: int) -> dict[str, Any]:
     before, after = facts.before, facts.after
     if not of_table:
         before, after = facts.change_before, facts.change_after
@@ -262,11 +206,18 @@ def _column_line(facts: ColumnFacts, *, of_table: bool, modified: int) -> Column
             before.quantiles if before else (), after.quantiles if after else (), said
         )
     share = facts.cells_changed / modified if modified else 0.0
-    return ColumnLine(facts=facts, before=before, after=after, bar=share_bar(share), plot=plot)
+    return {
+        "facts": facts,
+        "before": before,
+        "after": after,
+        "bar": share_bar(share),
+        "plot": plot,
+    }
 
 
-def _differs(line: ColumnLine) -> bool:
-    return bool(line.facts.cells_changed or line.facts.note) or line.before != line.after
+def _differs(line: Mapping[str, Any]) -> bool:
+    facts = line["facts"]
+    return bool(facts.cells_changed or facts.note) or line["before"] != line["after"]
 
 
 def _sample(facts: RowFacts) -> tuple[tuple[str, ...], tuple[SampleRow, ...]]:
@@ -358,8 +309,8 @@ def _code(text: str, room: int) -> tuple[tuple[tuple[str, str], ...], int, int]:
     return tuple(lines), room, 0
 
 
-def _lineage(review: Review, sections: Sequence[Section]) -> Markup:
-    href = {section.relation.name: f"#r-{section.number}" for section in sections}
+def _lineage(review: Review, numbers: Mapping[str, int]) -> Markup:
+    href = {name: f"#r-{number}" for name, number in numbers.items()}
     boxes = [
         Box(name=node.name, state=node.state, href=href.get(node.name), note=node.state)
         for node in review.lineage.nodes

@@ -40,7 +40,7 @@ from dbt.adapters.vcs.commands.resolve import last_decision, resolve, undo_decis
 from dbt.adapters.vcs.commands.revisions import named_branch, resolve_source
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.ui_review import SEEN
-from dbt.adapters.vcs.commands.ui_site import Form, UiSite, asked, asked_number, posting
+from dbt.adapters.vcs.commands.ui_site import Form, UiSite, asked, asked_number, paging, posting
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import RelationName
@@ -165,8 +165,7 @@ class ConflictPages:
             last=last_decision(self._repository, waiting),
             skip=skip,
             is_all=is_all,
-            earlier=max(skip - _ROWS, 0) if skip else None,
-            later=skip + _ROWS if skip + _ROWS < len(places) else None,
+            **paging(skip, _ROWS, has_more=skip + _ROWS < len(places)),
             said=said,
             # What was typed for the row that was refused.
             sent=form if form is not None else Form(),

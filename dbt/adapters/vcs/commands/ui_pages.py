@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -18,7 +17,7 @@ from dbt.adapters.vcs.commands.runs import RunSummary, list_runs
 from dbt.adapters.vcs.commands.show import show_commit
 from dbt.adapters.vcs.commands.status import DONE_WITH
 from dbt.adapters.vcs.commands.ui_drawings import commit_lines, graph_drawings
-from dbt.adapters.vcs.commands.ui_site import UiSite, asked, asked_number
+from dbt.adapters.vcs.commands.ui_site import UiSite, asked, asked_number, paging
 from dbt.adapters.vcs.core.errors import DamagedError, InputError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.origins.staleness import stale_tables
@@ -39,26 +38,6 @@ _MOST: Final = 1_000_000
 
 _KNOWN: Final = 10_000
 """Commits whose number of stale tables is kept."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedBranch:
-    """A branch in the list.
-
-    Attributes:
-        branch: What `dbt-vcs branch` lists of it.
-        protection: What a promotion to it needs, by itself or by the project's rules; None if it
-            takes any change.
-        runs: Runs for it that are not finished.
-        waits: True if a merge into it waits for its conflicts.
-        stale: How many of its tables are stale; None if that isn't known.
-    """
-
-    branch: BranchSummary
-    protection: tuple[str, ...] | None
-    runs: tuple[RunSummary, ...]
-    waits: bool
-    stale: int | None
 
 
 class HistoryPages:
@@ -92,8 +71,7 @@ class HistoryPages:
             "log.html.j2",
             at=at,
             commits=list(zip(found[shown], drawings, strict=True)),
-            earlier=max(skip - _COMMITS, 0) if skip else None,
-            later=skip + _COMMITS if len(found) > skip + _COMMITS else None,
+            **paging(skip, _COMMITS, has_more=len(found) > skip + _COMMITS),
         )
 
     def commit(self, request: Request) -> Response:
@@ -119,8 +97,7 @@ class HistoryPages:
             "branches.html.j2",
             branches=self._listed(found[:_BRANCHES], runs, {item.target for item in merges}, told),
             default=repository.default_branch,
-            earlier=max(skip - _BRANCHES, 0) if skip else None,
-            later=skip + _BRANCHES if len(found) > _BRANCHES else None,
+            **paging(skip, _BRANCHES, has_more=len(found) > _BRANCHES),
             runs=runs,
             merges=merges,
             tags=tags[:_TAGS],
@@ -134,7 +111,7 @@ class HistoryPages:
         runs: Sequence[RunSummary],
         waiting: Collection[str],
         told: list[str],
-    ) -> list[ListedBranch]:
+    ) -> list[dict[str, Any]]:
         session = self._site.session()
         try:
             rules = session.rules if session.target else None
@@ -144,13 +121,14 @@ class HistoryPages:
             rules = None
         counts = each(self._stale_count, [item.head for item in branches])
         return [
-            ListedBranch(
-                branch=item,
-                protection=_protection(item, rules),
-                runs=tuple(run for run in runs if run.target == item.name),
-                waits=item.name in waiting,
-                stale=count,
-            )
+            {
+                "branch": item,
+                "protection": _protection(item, rules),
+                "runs": [run for run in runs if run.target == item.name],
+                # A merge into it waits for its conflicts.
+                "waits": item.name in waiting,
+                "stale": count,
+            }
             for item, count in zip(branches, counts, strict=True)
         ]
 
@@ -166,6 +144,7 @@ class HistoryPages:
 
 
 def _protection(branch: BranchSummary, rules: Rules | None) -> tuple[str, ...] | None:
+    """Return what a promotion needs, by itself or by the rules; None if any change is taken."""
     said = None if rules is None else rules.protection_of(branch.name)
     if said is not None:
         return said.require

@@ -326,6 +326,14 @@ def asked(request: Request, name: str) -> str:
     return found
 
 
+def paging(skip: int, count: int, *, has_more: bool) -> dict[str, Any]:
+    """Return where the pages before and after one of a list begin; None where there is none."""
+    return {
+        "earlier": max(skip - count, 0) if skip else None,
+        "later": skip + count if has_more else None,
+    }
+
+
 def asked_number(given: Mapping[str, str], name: str, most: int) -> int:
     """Return a whole number of an address, from 0 to `most`; 0 if it is missing.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
@@ -21,7 +20,7 @@ from dbt.adapters.vcs.commands.review_drawings import quantile_plot
 from dbt.adapters.vcs.commands.reviewed_relations import WHOLE_BYTES, WHOLE_ROWS
 from dbt.adapters.vcs.commands.revisions import parse_relation
 from dbt.adapters.vcs.commands.stale import StaleTable, list_stale
-from dbt.adapters.vcs.commands.ui_site import UiSite, asked, asked_number
+from dbt.adapters.vcs.commands.ui_site import UiSite, asked, asked_number, paging
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
 from dbt.adapters.vcs.core.model import (
     Entry,
@@ -61,28 +60,6 @@ _LONGEST_KEY: Final = 1_000
 
 _COMMITS: Final = 50
 """Newest commits of a table's history."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedRelation:
-    """A relation of a revision.
-
-    Attributes:
-        kind: `table`, `view` or `function`.
-        rows: Rows of a table; None of anything else, and of a damaged one.
-        bytes: Size of its files; likewise.
-        node: dbt's unique id of the node that made it, or None.
-        stale: Why it is stale; None if it isn't.
-        is_damaged: True if its version can't be read.
-    """
-
-    name: str
-    kind: str
-    rows: int | None = None
-    bytes: int | None = None
-    node: str | None = None
-    stale: StaleTable | None = None
-    is_damaged: bool = False
 
 
 class TablePages:
@@ -128,27 +105,28 @@ class TablePages:
             ),
             total=len(every),
             unknown=unknown,
-            earlier=max(skip - _TABLES, 0) if skip else None,
-            later=skip + _TABLES if skip + _TABLES < len(every) else None,
+            **paging(skip, _TABLES, has_more=skip + _TABLES < len(every)),
         )
 
     def _listed(
         self, name: RelationName, entry: Entry, stale: StaleTable | None
-    ) -> ListedRelation:
-        if not isinstance(entry, TableEntry):
-            return ListedRelation(name=str(name), kind=entry.noun)
-        try:
-            found = self._repository.objects.snapshot(entry.snapshot)
-        except DamagedError:
-            return ListedRelation(name=str(name), kind=entry.noun, is_damaged=True)
-        return ListedRelation(
-            name=str(name),
-            kind=entry.noun,
-            rows=found.rows,
-            bytes=found.bytes,
-            node=found.origin.node,
-            stale=stale,
-        )
+    ) -> dict[str, Any]:
+        found: Snapshot | None = None
+        is_damaged = False
+        if isinstance(entry, TableEntry):
+            try:
+                found = self._repository.objects.snapshot(entry.snapshot)
+            except DamagedError:
+                is_damaged = True
+        return {
+            "name": str(name),
+            "kind": entry.noun,
+            "rows": found and found.rows,
+            "bytes": found and found.bytes,
+            "node": found and found.origin.node,
+            "stale": found and stale,
+            "is_damaged": is_damaged,
+        }
 
     def table(self, request: Request) -> Response:
         """Return the page of one version of a relation, with its history."""
@@ -245,8 +223,7 @@ class TablePages:
                 for row in shown[:_ROWS]
             ],
             skip=skip,
-            earlier=max(skip - _ROWS, 0) if skip else None,
-            later=skip + _ROWS if len(shown) > _ROWS else None,
+            **paging(skip, _ROWS, has_more=len(shown) > _ROWS),
         )
 
     def blame(self, request: Request) -> Response:

@@ -77,8 +77,6 @@ def list_tables(repository: Repository, commit: CommitId, part: str = "") -> lis
     """Return the tables, views and functions of a commit by name; no file is opened.
 
     Args:
-        repository: The repository.
-        commit: Its commit.
         part: Only those with this in their name, in any case.
     """
     found = [pair for pair in _entries(repository, commit) if part.lower() in str(pair[0])]
@@ -149,8 +147,6 @@ def open_table(
     """Return a version of a table, of which nothing is read yet.
 
     Args:
-        repository: The repository.
-        name: The table.
         head: The commit that shows it, unless `at` names another version.
         at: A revision, a named snapshot of the table, or a version's id.
 
@@ -187,7 +183,6 @@ class LazyTable:
     files of any age; deleted rows are left out. Times with a zone are in UTC.
 
     Attributes:
-        name: The table.
         version: The version's id.
         fields: The columns that are read.
         filter: The filter of its rows; None for all.

@@ -91,8 +91,6 @@ def write_rows(scope: Scope, name: RelationName, rows: RowSource, request: Write
     Args:
         scope: The scope of the change.
         name: The table.
-        rows: The rows.
-        request: How to write them.
 
     Returns:
         Rows that were written; of a merge, those updated or added.

@@ -26,7 +26,6 @@ class CloneReport:
     """What a clone did.
 
     Attributes:
-        source: The table that was cloned.
         target: The new table.
         at: The requested version; None for the branch's current one.
         snapshot: Id of the version that was cloned.

@@ -20,7 +20,6 @@ class ConflictCell:
 
     Attributes:
         values: The value of each side; None for NULL and where the side has no row.
-        changed: The sides that changed it.
         is_key: Whether the column is in the primary key.
         clashes: Whether both sides have a row and changed the value differently.
     """

@@ -328,7 +328,6 @@ class TablePair:
     """Two versions of tables to be compared.
 
     Attributes:
-        repository: The repository with both.
         draft: The report, without what the comparison adds.
         before: The first version; None is a table without rows.
         after: The second version; the same.

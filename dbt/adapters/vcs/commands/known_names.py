@@ -163,7 +163,6 @@ def naming_other_schemas(
     Only if the profile's schema lacks it, and exactly one other schema has it.
 
     Args:
-        ctx: The context of the command.
         given: The parameters' values as they were typed, by name.
     """
     try:

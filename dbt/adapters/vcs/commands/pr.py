@@ -61,7 +61,6 @@ class _Pull:
     Attributes:
         branch: The pull request's branch of data.
         base: The branch that it goes to.
-        author: The author of changes.
         settings: The options that printed commands need again.
     """
 

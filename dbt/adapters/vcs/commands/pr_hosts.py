@@ -60,7 +60,6 @@ class Comment:
 
     Attributes:
         id: The host's number of it.
-        author: Name of its author.
         text: Its Markdown.
     """
 

@@ -53,8 +53,6 @@ class RememberedResult:
         made_at: When it was computed.
         branch: The branch that it was computed for; empty if none is known.
         invocation: dbt's invocation id, or None.
-        bytes: Its size in the repository.
-        statement: The statement that gave it.
     """
 
     key: str
@@ -229,7 +227,6 @@ class ReuseFigures:
     """What a repository remembers, and what it saved.
 
     Attributes:
-        results: Number of results.
         kinds: How many of each kind, by `table`, `view`, `function`, `columns` and `answer`.
         nodes: Number of nodes that have results.
         bytes: The size of all results.

@@ -57,7 +57,6 @@ class Resolution:
         relation: The relation; `all` for all of them.
         choice: `ours`, `theirs`, `base`, `delete`, `larger`, `smaller`, or `custom` for values
             and cells.
-        what: The choice in words.
         count: Number of conflicts that it was made for.
         left: Number of conflicts of the merge that are still unresolved.
         why: Why some of the conflicts it was for are left open; empty if none are.
@@ -89,7 +88,6 @@ def resolve(
         target: The branch that is merged into.
         relation: The relation; None for all.
         chosen: The choice, and which conflicts it is for.
-        author: The author to record.
         seen: The head of the merge's branch that the caller saw; None for its present one.
 
     Raises:
@@ -296,7 +294,6 @@ def undo_decision(
 
     Args:
         target: The branch that is merged into.
-        author: The author to record.
         seen: The head of the merge's branch that the caller saw; None for its present one.
 
     Raises:

@@ -27,7 +27,6 @@ class RevertReport:
     """What a revert did.
 
     Attributes:
-        revision: The requested revision.
         commit: The commit whose changes were undone.
         parent: The parent that the changes are relative to.
         before: The branch's head before.

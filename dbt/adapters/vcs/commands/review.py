@@ -64,7 +64,6 @@ class ReviewRequest:
 
     Attributes:
         rules: What the project says of merges; None if it says nothing.
-        patterns: Columns that stay out.
         limit: Rows of each relation, at most; None for as many as fit.
         options: What commands take to find the repository, each option after a space.
     """

@@ -102,7 +102,6 @@ class BlockingRun:
         status: `open`, `failed`, `interrupted`, `passed` (it waits to be published), `abandoned`.
         target: The branch that it publishes to.
         note: Why it was not published.
-        command: The command that shows it.
     """
 
     invocation: str

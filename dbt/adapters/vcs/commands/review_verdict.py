@@ -61,7 +61,6 @@ def verdict_of(
     Args:
         base: The branch to merge into.
         head: The revision to merge.
-        changed: The relations that differ.
         rules: What the project says of merges; its terms and the commit are not looked at.
         options: What commands take to find the repository, each option after a space.
         patterns: Columns whose values stay out of every text; None for none.

@@ -144,7 +144,6 @@ class RelationReader:
 
     Attributes:
         session: Measures rows.
-        patterns: Columns that stay out.
         wishes: What to measure of each.
         diff: The command that compares the two commits.
         options: What it takes to find the repository, each option after a space.
@@ -403,7 +402,6 @@ def lineage_of(
 
     Args:
         trees: What is shown before, and after.
-        relations: The relations that differ.
         stale: Tables that a merge makes stale.
     """
     states: dict[str, NodeState] = dict.fromkeys(stale, "affected")

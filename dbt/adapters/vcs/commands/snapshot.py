@@ -28,7 +28,6 @@ class SnapshotSummary:
         snapshot: The version that it names.
         commit: The commit where it was created.
         rows: Row count of the version.
-        made_at: When the snapshot was created.
         made_by: Who created it.
         note: The note given when it was created.
         is_protected: True if it can't be deleted.

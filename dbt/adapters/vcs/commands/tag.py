@@ -26,7 +26,6 @@ class TagSummary:
     Attributes:
         commit: The commit that it names.
         summary: First line of that commit's message.
-        tagged_by: Who created the tag.
         note: The note given when it was created.
         is_protected: True if it can't be deleted or renamed.
     """

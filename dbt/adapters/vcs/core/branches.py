@@ -438,7 +438,6 @@ class NamedSnapshot(NamedTuple):
     Attributes:
         relation: The table's name at that time; two relations may use the same snapshot name.
         name: Its own name.
-        snapshot: The version.
         commit: A commit of the branch where it was named.
         ref: The last move of its log.
     """

@@ -475,9 +475,6 @@ class CommitGraph:
     """Commits of one store, each read when it is visited.
 
     A commit is later than its parents, so visiting by time takes children before parents.
-
-    Attributes:
-        objects: The store.
     """
 
     def __init__(self, objects: ObjectStore) -> None:

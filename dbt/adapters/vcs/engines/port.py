@@ -72,7 +72,6 @@ class Placeholder:
         comment: Free text, or None.
         partition_by: Names of the partition columns.
         cluster_by: Names of the clustering columns.
-        properties: Its properties.
         text: A view's query; None for a table.
         created_at: When its version was made, in microseconds; None to hide it.
     """
@@ -356,7 +355,6 @@ class Writer(Protocol):
         """Write a query's rows as Parquet files below a new folder of the repository.
 
         Args:
-            query_text: The query.
             destination: Where its rows go; columns are named as the query gives them.
             analysing: Returns a block for resolving names. After it, what is mounted later
                 doesn't change what the query reads.
@@ -449,7 +447,6 @@ class Functions(Protocol):
         """Make a function callable under a name, replacing what had that name.
 
         Args:
-            name: The name.
             id: Identifies this version and the versions of everything that it needs.
             function: The function; what it reads and calls must already be mounted.
 

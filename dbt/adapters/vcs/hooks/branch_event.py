@@ -37,7 +37,6 @@ class BranchEvent:
 
     Attributes:
         type: `publish`, `merge`, `conflict` or `fail`.
-        branch: The branch.
         at: When its hooks are called.
         data: What is told of it, ready for JSON.
         step: The command that shows what it is about.
@@ -68,8 +67,6 @@ class BranchMove:
     """Changes that landed on a branch.
 
     Attributes:
-        repository: The repository.
-        branch: The branch.
         before: The head that the move followed.
         after: The head that it made.
         source: The revision whose changes landed.
@@ -135,8 +132,6 @@ class MergeStop:
     """A merge into a branch that stopped.
 
     Attributes:
-        repository: The repository.
-        branch: The branch.
         source: The revision to merge.
         action: `publish`, `merge`, `promote` or `cherry-pick`, which was tried.
         author: Who tried.
@@ -181,8 +176,6 @@ class RunFailure:
     """A run that failed, and of which nothing is published.
 
     Attributes:
-        repository: The repository.
-        run: The run.
         nodes: The nodes that ended.
         reason: `failed`: a node, a test or a hook of dbt did; `stopped`: an error stopped dbt;
             `not_published`: all went well, and the result could not be published.

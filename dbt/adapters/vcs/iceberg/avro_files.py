@@ -231,7 +231,6 @@ class AvroFile(NamedTuple):
 
     Attributes:
         meta: What its header says.
-        start: Where the records begin.
     """
 
     data: bytes

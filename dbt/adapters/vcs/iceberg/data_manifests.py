@@ -322,7 +322,6 @@ class DataEntries:
 
     Args:
         root: URI of the repository, as the readers of the manifest reach it.
-        spec: How the blocks are partitioned.
         columns: The columns that the entries are about.
         version: Format version of the table.
     """

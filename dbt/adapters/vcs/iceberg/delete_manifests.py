@@ -53,7 +53,6 @@ class DeletionEntry(NamedTuple):
     """A file of deletions, or a deletion vector, as a manifest lists it.
 
     Attributes:
-        file: What the manifest says of it.
         values: Its partition's values.
         added: The Iceberg snapshot that added it, and its sequence number; None if it is new.
     """
@@ -213,7 +212,6 @@ def vector_manifests(
 
     Args:
         tombstones: All tombstones of the version.
-        find: Finds blocks that they delete from.
         before: The tombstones of the version before.
         base: What the list of that version says of the manifests of its vectors; empty if they
             mean nothing here.

@@ -45,7 +45,6 @@ class Invocation:
         target: Name of the profile target.
         project_root: Folder of the project.
         retry_of: Invocation id of the run that `dbt retry` resumes, or None.
-        author: The author of its changes.
         dbt_version: Version of dbt-core.
         runs_hooks: False if dbt's flag `source_freshness_run_project_hooks` is, for that command.
         refreshes: True with `--full-refresh`.

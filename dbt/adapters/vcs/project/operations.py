@@ -53,7 +53,6 @@ class Caller:
     """The caller of an operation.
 
     Attributes:
-        author: The author of changes.
         branch: The branch to use if none is given.
         schema: The schema of names without one.
         engine: Creates the engine; None for one with no settings.
@@ -251,7 +250,6 @@ class Form:
         arguments: Names of the arguments that replace parameters.
         replaced: Names of the parameters that they replace.
         modes: How the operation sets flags without an argument of their own, by parameter.
-        convert: Converts the given arguments to parameters.
     """
 
     arguments: tuple[str, ...] = ()

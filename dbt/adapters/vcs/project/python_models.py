@@ -125,10 +125,8 @@ def _run(
     Args:
         connection: The node's connection.
         overlay: The state that it sees and changes.
-        origin: The origin of its changes.
         code: dbt's compiled code, followed by the statement.
         model: Its name, for errors.
-        reads: The relations to show it.
 
     Raises:
         EngineError: The user's code failed; the message has its last lines.

@@ -614,7 +614,6 @@ def next_step(
 
     Args:
         invocation: The command.
-        nodes: The results of its nodes.
         outdated: Ids of nodes that were built before their file changed, and are kept.
         tested: Ids of nodes that the failed tests read.
     """

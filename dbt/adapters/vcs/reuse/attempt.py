@@ -116,7 +116,6 @@ class Reusing:
             name: The table.
             told: Texts that decide what it becomes.
             compute: Makes it.
-            reads: What it is made from.
             depends_on_target: False if it replaces what the table was.
         """
         try:

@@ -30,12 +30,7 @@ compare them with what is computed."""
 
 
 class Taken(NamedTuple):
-    """A result that was taken instead of computing it.
-
-    Attributes:
-        key: Its key.
-        result: The result.
-    """
+    """A result that was taken instead of computing it."""
 
     key: str
     result: Result

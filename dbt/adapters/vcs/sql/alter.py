@@ -82,10 +82,8 @@ class AlterColumn(ChangingRelation):
     What is None is not changed.
 
     Attributes:
-        type: Its new type.
         comment: Its new comment; empty text removes the comment.
         nullable: False with `set not null`, True with `drop not null`.
-        position: Its new position.
         default: SQL text of its new default; empty text removes the default.
     """
 

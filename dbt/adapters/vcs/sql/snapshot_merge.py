@@ -53,7 +53,6 @@ class SnapshotMerge(ChangingStatement):
     """`snapshot merge table t from s ...`: merges the changes of another table.
 
     Attributes:
-        source: Where the changes come from.
         base: The common ancestor; None to look it up.
         mode: How to treat rows that both changed; None if not given.
         dry_run: True to report what would be done, and do nothing.

@@ -63,7 +63,6 @@ def exact_value(given: Given, type_: str, zone: tzinfo = timezone.utc) -> pa.Sca
     """Convert a value to a type by the table above; NULL stays NULL.
 
     Args:
-        given: The value.
         type_: The text of a Spark type.
         zone: The time zone of a time without an offset.
 
@@ -306,7 +305,6 @@ def fitted_rows(name: RelationName, rows: pa.Table, schema: Schema) -> pa.Table:
 
     Args:
         name: What errors call the table.
-        rows: The rows.
         schema: The table's columns.
 
     Raises:

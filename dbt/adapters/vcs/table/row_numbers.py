@@ -142,7 +142,6 @@ def deletion_bitmap(files: FileNumbers, deleted: Mapping[str, Numbers]) -> Delet
     """Return the bitmap of some files.
 
     Args:
-        files: The files.
         deleted: Positions of deleted rows, by file; only of those files.
 
     Raises:
@@ -179,7 +178,6 @@ def number_count(files: FileNumbers, deleted: int) -> int:
     """Return how many numbers a bitmap has, at most.
 
     Args:
-        files: The files.
         deleted: How many of their rows are deleted.
     """
     words = files.end >> WORD_BITS
@@ -192,7 +190,6 @@ def text_size(files: FileNumbers, deleted: int) -> int:
     """Return about how many characters a bitmap takes if its numbers are written out.
 
     Args:
-        files: The files.
         deleted: How many of their rows are deleted.
     """
     chunks, words = files.end >> CHUNK_BITS, files.end >> WORD_BITS

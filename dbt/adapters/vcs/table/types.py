@@ -129,7 +129,6 @@ def declared_type(column: str, type_: pa.DataType) -> str:
 
     Args:
         column: What errors call the column.
-        type_: Its type.
 
     Raises:
         UnsupportedError: No type of Spark holds them.

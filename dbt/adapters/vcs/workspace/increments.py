@@ -39,7 +39,6 @@ class Increment(NamedTuple):
     """Two versions of an input whose difference a table has to consume.
 
     Attributes:
-        relation: The input.
         before: What the table has consumed; None if nothing, so that all rows are new.
         after: What the branch shows.
     """

@@ -301,7 +301,6 @@ def answering(
 
     Args:
         overlay: The branch.
-        name: The relation.
         columns: The current columns of a view.
 
     Raises:

@@ -34,7 +34,6 @@ class Overlay:
     Attributes:
         repository: The repository of the branch.
         base: The commit that the changes apply to.
-        tree: The tree of that commit.
         relations: New entries by name; `Absent` for a relation that was removed.
         schemas: The new comment and properties of changed schemas.
         branch: The branch whose log resolves times; None for the history of `base`.

@@ -50,7 +50,6 @@ class TableVersion(NamedTuple):
     """One version of a table.
 
     Attributes:
-        snapshot: The version.
         commit: The commit it was found through; None if it was named by its own id.
     """
 
@@ -222,7 +221,6 @@ class Point(NamedTuple):
     """One version of a table.
 
     Attributes:
-        relation: The table.
         id: The version; None if the table did not exist then, and so had no rows.
         is_named: False if it is what the branch shows.
     """
@@ -300,7 +298,6 @@ def find_point(
 
     Args:
         overlay: The branch at hand.
-        relation: The table.
         at: The text; None for what the branch shows.
         zone: Gives the time zone of a time that says none.
         may_lack: Whether a commit that doesn't show the table is a table without rows.

@@ -41,7 +41,6 @@ class Scope:
         schema: The schema of unqualified names, lower case.
         temporaries: The session's temporary views and functions.
         origin: Who runs the statement; `inputs` are filled in as it reads.
-        text: The statement.
         timestamp: Returns the type that the session means by `timestamp`.
         calls: Names in the statement that may be function calls.
         warnings: What the user should know although the statement succeeded.

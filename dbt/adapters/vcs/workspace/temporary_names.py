@@ -41,13 +41,7 @@ class DeferredView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeferredStatement:
-    """A statement that a session has not been sent.
-
-    Attributes:
-        text: The statement.
-        overlay: What it sees.
-        origin: Who sent it.
-    """
+    """A statement that a session has not been sent."""
 
     text: str
     overlay: Overlay

@@ -25,7 +25,6 @@ class Approval:
 
     Attributes:
         author: Who approved.
-        at: When.
         note: What they wrote; may be empty.
     """
 
@@ -68,9 +67,7 @@ def approve(
     """Approve what a branch shows, or withdraw one's approval; return the commit.
 
     Args:
-        repository: The repository.
         name: The branch.
-        author: Who approves.
         at: The commit that was looked at; None for the present head.
         note: What to record with it.
         withdraw: True to withdraw.

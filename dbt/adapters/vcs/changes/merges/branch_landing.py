@@ -56,7 +56,6 @@ class LandedWork(NamedTuple):
     """Work that landed.
 
     Attributes:
-        plan: How it was merged.
         before: The branch's head before.
         after: Its head now; the same if there was nothing to change.
     """
@@ -237,9 +236,6 @@ def keep_conflicts(
     target's head; the returned merge points to the new branch.
 
     Args:
-        repository: The repository.
-        merge: The merge.
-        clashes: Its conflicts.
         author: The author to record.
         decided: True if choices were made before and these are the conflicts left over; the
             decided conflicts are then kept as well.

@@ -46,7 +46,6 @@ class Hook:
     """A command or an address, and the events that it is called for.
 
     Attributes:
-        event: The event.
         place: Where the file has it, `on.publish[1]`.
         run: The command: words, or a text for the shell; None to post.
         url: The address; None if a variable holds it.

@@ -86,9 +86,7 @@ class MergePlan:
     """How to merge.
 
     Attributes:
-        work: What to merge.
         target: The branch to merge into, as it was when the plan was made.
-        how: The kind of merge.
         base: The commit that both sides are compared with.
         changes: What changes on the target, if `how` is `merge` or `conflict`; with clashes,
             without what they leave open.
@@ -259,7 +257,6 @@ class _Relations:
     """Merges what both sides changed, relation by relation.
 
     Attributes:
-        repository: The repository.
         work: What to merge, with its policy and decisions.
         merge: What is left to decide, and what is decided already.
         tables: Merges rows.

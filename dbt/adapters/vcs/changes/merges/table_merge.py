@@ -88,7 +88,6 @@ class Merged:
     """How one relation was merged.
 
     Attributes:
-        name: The relation.
         mode: The conflict mode.
         how: `up_to_date`: theirs has nothing new; `fast_forward`: ours had nothing new, so
             theirs is taken as it is; `graft`: the files of both sides, without reading any;
@@ -127,7 +126,6 @@ def merge_tables(
 
     Args:
         repository: The repository with both versions.
-        work: What to merge.
         sessions: Provides a session of Spark, used only for columns of types that nothing else
             has, or if it is asked for; without it such a merge is refused.
         limits: How many rows are compared column by column; SQL decides on more.

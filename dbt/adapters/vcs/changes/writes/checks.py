@@ -72,7 +72,6 @@ def check_rows(
     only the new files, or all files for a constraint that `before` lacks.
 
     Args:
-        repository: The repository.
         name: What errors call the table.
         version: The new version, not yet stored.
         before: The version that it follows; None if every row is new.
@@ -281,7 +280,6 @@ def _false_rows(
     """Return rows for which a condition is false; NULL is not false.
 
     Args:
-        repository: The repository.
         version: The version that has the blocks, and deletions in them.
         blocks: Where to look.
         condition: In SQL.
@@ -350,7 +348,6 @@ def check_keys(
     lacks a type, the engine does it.
 
     Args:
-        repository: The repository.
         name: What errors call the table.
         version: The new version, not yet stored.
         before: The version that it follows; None to check every row, as when the key is new.

@@ -26,7 +26,6 @@ class Past(NamedTuple):
     """A past version of a relation.
 
     Attributes:
-        entry: The version.
         commit: The commit in which it was found; None if it was named by its own id.
     """
 
@@ -38,7 +37,6 @@ class Split(NamedTuple):
     """A commit that changed several relations, of which only one is restored.
 
     Attributes:
-        commit: The commit.
         summary: First line of its message.
         others: The relations that keep the state of the commit.
     """

@@ -47,7 +47,6 @@ class Stage:
     Attributes:
         table: The table's columns.
         files: Paths relative to the repository.
-        rows: Number of rows.
         bytes: Size of the files.
         changing: Places of the columns that may get other values; None means all.
         here: The rows, where they are in memory and not in files.
@@ -186,7 +185,6 @@ def in_files(blobs: Blobs, stage: Stage, folder: str) -> Iterator[Stage]:
 
     Args:
         blobs: The store to write to.
-        stage: The stage.
         folder: As for `write_table`.
     """
     if stage.here is None:

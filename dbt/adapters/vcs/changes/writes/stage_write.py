@@ -460,7 +460,6 @@ class LargeChanges:
         Args:
             blobs: The repository's store.
             session: The engine.
-            stage: The stage.
             occurs_once: True if it has no row of the table twice, as that of a merge may.
         """
         self._blobs = blobs

@@ -176,7 +176,6 @@ def arrow_blocks(
     """Write rows as blocks of a table, one part after another; nothing shows them yet.
 
     Args:
-        repository: The repository.
         name: What errors call the table.
         snapshot: The table.
         parts: Its columns, named by field id, in the types of `arrow_schema`.

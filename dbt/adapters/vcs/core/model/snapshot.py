@@ -364,7 +364,6 @@ class SegmentRef(Value, frozen=True, kw_only=True):
     """A snapshot's reference to one of its segments.
 
     Attributes:
-        id: The segment.
         blocks: Number of blocks.
         rows: Rows in the blocks, deleted ones included.
         deleted: Rows that the segment's tombstones delete, in any segment of the snapshot.
@@ -441,12 +440,10 @@ class Snapshot(Value, frozen=True, kw_only=True):
         parents: The snapshots that it was made from: none for a new table, one for a write or
             a clone, two (ours, theirs) for a merge.
         operation: What made it: `create`, `append`, `overwrite`, `alter`, ...
-        created_at: When.
         primary_key: Field ids, in key order.
         partition_by: Field ids, outermost first.
         cluster_by: Field ids.
         comment: Free text, or None.
-        properties: Table properties.
         origin: Lineage.
         consumption: What its rows account for, if it is built from changes. Versions made by hand
             keep it, and a table that is made again has none.

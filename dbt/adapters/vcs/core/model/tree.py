@@ -136,7 +136,6 @@ class TreePiece(Value, frozen=True, kw_only=True):
     Attributes:
         first: Identifier of its first relation.
         id: Its tree, a level below.
-        relations: How many it has.
     """
 
     first: str
@@ -194,7 +193,6 @@ class View(Value, frozen=True, kw_only=True):
         reads: `schema.relation` of every relation that the query names, sorted.
         calls: `schema.function` of every function of the branch that it calls, sorted.
         comment: Free text, or None.
-        properties: View properties.
     """
 
     text: str
@@ -321,10 +319,7 @@ class Commit(Value, frozen=True, kw_only=True):
     """One version of the whole repository's tables, as one branch shows it.
 
     Attributes:
-        tree: What it shows.
         parents: The commits that it follows: none for the first, two (ours, theirs) for a merge.
-        author: Who made it.
-        committed_at: When.
         message: Free text; the first line is the summary.
         run: The dbt run that it publishes, or None.
         metadata: Further facts by name.
@@ -360,8 +355,6 @@ class RefMove(Value, frozen=True, kw_only=True):
     Attributes:
         name: The ref's name, unquoted.
         commit: Where it points now; None after it was deleted.
-        at: When.
-        by: Who.
         action: What moved it: `create`, `commit`, `publish`, `merge`, `delete`, `state`, ...
         note: Free text.
         state: Facts about the branch that moves carry along, such as a run's status and lease.
@@ -393,10 +386,8 @@ class Forwarding(Value, frozen=True, kw_only=True):
     """What took the place of each object and each move that a purge replaced, by the old id.
 
     Attributes:
-        commits: Of commits.
         trees: Of trees, of both levels.
         snapshots: Of versions of tables.
-        segments: Of segments.
         moves: Of files of moves whose free text was redacted; their ids are the files' SHA-256.
     """
 

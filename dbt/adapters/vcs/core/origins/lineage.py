@@ -52,7 +52,6 @@ class Made:
 
     Attributes:
         relation: The name under which it was read or shown.
-        id: The version.
         commit: The commit that first shows it; None if the history has none, as for a step of a
             run that a later step replaced.
         snapshot: The stored snapshot.

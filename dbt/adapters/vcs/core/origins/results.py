@@ -101,7 +101,6 @@ class StoredResult(NamedTuple):
     Attributes:
         key: Its key, 64 hexadecimal digits.
         bytes: Its size.
-        modified_at: When it was stored.
     """
 
     key: str

@@ -25,7 +25,6 @@ class Deletion(NamedTuple):
     Attributes:
         path: The tombstone's file, relative to the repository.
         block: Path of the block.
-        rows: How many.
         tombstone: The tombstone's entry, None if it is not known.
     """
 
@@ -204,7 +203,6 @@ class Piece(NamedTuple):
 
     Attributes:
         block: Path of the block.
-        rows: Number of rows.
         image: Path of the tombstone that holds them as before-images; None for the block itself.
         info: The block's entry, None if it is not known.
     """
@@ -272,7 +270,6 @@ class KnownChange(NamedTuple):
     """Files of a delta whose rows are changes of one kind.
 
     Attributes:
-        kind: The kind.
         blocks: Paths of blocks, less the rows that the delta deletes from them.
         images: Deletions whose before-images count.
         whole: True if the images are all rows of the tombstones' files.
@@ -298,7 +295,6 @@ def known_changes(
     | all others, if they are only added or only removed   | insert           | delete          |
 
     Args:
-        delta: The delta.
         unique: True if the key is surely unique in both versions.
         key: Field ids of the key by which rows are paired; none for a table without one.
         compared: Field ids of the columns that are compared.

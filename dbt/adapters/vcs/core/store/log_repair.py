@@ -35,7 +35,6 @@ class LogRepair:
     """What makes a log readable again.
 
     Attributes:
-        folder: The log.
         lost: Numbers of the moves that can't be read.
         foreign: Paths of files that are no moves of this log.
         files: The new bytes of each file that changes.

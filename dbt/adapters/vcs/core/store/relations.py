@@ -195,7 +195,6 @@ def edit_relations(
     """Store a schema's relations with some changes, and return the id of their tree.
 
     Args:
-        before: The relations.
         changes: New entries by identifier; Absent drops a relation if it exists.
         put: Stores a value and returns its id.
         in_pieces: False to store one object, however large.

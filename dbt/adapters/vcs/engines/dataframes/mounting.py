@@ -59,7 +59,6 @@ class Relations(Protocol):
         """Return SQL for the number that `table` gives the first row of a file.
 
         Args:
-            layout: A layout.
             files: All files of a table.
 
         Returns:
@@ -68,9 +67,6 @@ class Relations(Protocol):
 
     def place(self, layout: Layout) -> str | None:
         """Return SQL for the place of a row's file among those of `table`, counted from 0.
-
-        Args:
-            layout: A layout.
 
         Returns:
             The place in a row of the table `kept`, if its files have no numbers; None if such a
@@ -90,8 +86,6 @@ class Relations(Protocol):
         Args:
             name: The table's name.
             fields: Its columns.
-            files: Its files.
-            layout: Their layout.
             numbers: The number of the first row of each file, if `first_number` has SQL for it.
 
         Raises:
@@ -103,7 +97,6 @@ class Relations(Protocol):
 
         Args:
             name: A name for it, which has stood for no other numbers.
-            numbers: The numbers.
         """
 
     def view(self, name: RelationName, query: str) -> None:
@@ -408,8 +401,6 @@ class Part(NamedTuple):
 
     Attributes:
         name: The table's name.
-        layout: The layout.
-        files: The files.
         numbers: The numbers of their rows; None if they have none.
         first: SQL for the number of the first row of a file.
         place: Without numbers, SQL for the place of a row's file in `files`; None if the table

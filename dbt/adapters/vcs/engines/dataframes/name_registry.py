@@ -208,7 +208,6 @@ def rewritten(text: str, reads: Iterable[Reference], relation: Lookup, function:
     `schema.name.column` stay valid.
 
     Args:
-        text: The text.
         reads: The places of relations in it.
         relation: Looks up a relation.
         function: Looks up a function.

@@ -50,7 +50,6 @@ class RenamingSession(FrameSession):
 
         Args:
             spark: Spark's session.
-            jobs: Its statements.
             blobs: The repository's store.
             temporaries: The user's temporary names.
             views: Makes the views of what the names of the branch mean.

@@ -315,8 +315,6 @@ class SessionFunctions:
         """Return the function for one of the branch, as SQL.
 
         Args:
-            name: Its name.
-            mounted: The function.
             sent: Returns a body as it is sent.
         """
         function = mounted.function

@@ -44,7 +44,6 @@ class SparkRows:
         """Take a frame.
 
         Args:
-            frame: The frame.
             jobs: Runs its jobs.
             text: The statement, as Spark was given it.
             is_done: Returns whether the statement is a command, which has run already.

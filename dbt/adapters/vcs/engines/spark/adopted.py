@@ -101,7 +101,6 @@ class AdoptedEngine:
 
     Args:
         blobs: The repository's store; Spark reads and writes below its `uri`.
-        spark: The session.
         storage_options: The store's own options, credentials among them.
 
     Raises:

@@ -58,7 +58,6 @@ class CarriedRows:
         """Take a session.
 
         Args:
-            spark: The session.
             outlived: True if the session goes on after this object, with its views.
         """
         self._spark = spark
@@ -120,11 +119,7 @@ class CarriedRows:
 
 
 class CarriedFile:
-    """A file that is deleted with this object.
-
-    Attributes:
-        path: Where it is.
-    """
+    """A file that is deleted with this object."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -72,8 +72,6 @@ class CatalogPlaceholders:
         """Show a placeholder under a name, unless a Python model has something of its own there.
 
         Args:
-            name: The name.
-            placeholder: The placeholder.
             queried: The column names of a view's query; empty if they are the view's own.
         """
         shape = self._shape(placeholder.kind)

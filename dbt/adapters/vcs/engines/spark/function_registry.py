@@ -104,8 +104,6 @@ class SharedArrays:
 
         Args:
             spark: A session of the catalog, in which the name's schema exists.
-            name: Its name.
-            numbers: Its numbers.
         """
         function = quoted_relation(name)
         with self._lock:

@@ -70,7 +70,6 @@ class ColumnDef:
         comment: Free text, or None.
         default: SQL text of the default expression, or None.
         position: Where `add columns` puts it; None is the end.
-        checks: Its check constraints.
     """
 
     name: str

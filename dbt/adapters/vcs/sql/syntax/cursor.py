@@ -36,7 +36,6 @@ class TokenCursor:
     Attributes:
         text: The statement.
         tokens: Its tokens, ending with `END`.
-        index: The next token to read.
         timestamp: Returns the type that the session means by `timestamp`.
     """
 

@@ -211,7 +211,6 @@ def qualified(
     """Return the text of a query with the schema added to unqualified relations and functions.
 
     Args:
-        default_schema: The schema to name.
         except_names: Names to leave unchanged, such as temporary views; in any case.
         calls: The names, and the places in the query's text, that call a function of the branch.
     """

@@ -357,7 +357,6 @@ class NetChanges:
 
     Attributes:
         rows: Numbers of the rows that are left, as given.
-        sign: Their signs.
         value: A number for each, the same for equal rows.
         before: For each change the index in `rows` of the old row; -1 for an added row.
         after: The same for the new row; -1 for a removed row.

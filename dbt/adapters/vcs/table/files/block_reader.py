@@ -139,7 +139,6 @@ class Files:
         """Yield the rows of a block in order, in batches; columns are as in `columns`.
 
         Args:
-            block: The block.
             fields: Which columns, and the types to widen them to.
             deleted: Positions to leave out; None for none.
             batch_rows: Rows of a batch, at most.

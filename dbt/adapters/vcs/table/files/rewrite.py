@@ -154,7 +154,6 @@ def write_without(
 
     Args:
         blobs: The repository's store.
-        block: The block.
         gone: Positions of the rows to leave out.
         path: The new file.
         fields: The table's columns.

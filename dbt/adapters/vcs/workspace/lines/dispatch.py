@@ -187,7 +187,6 @@ def _check_outside(scope: Scope, statement: Statement, *, allowed: bool) -> None
     """Check that a statement may write where it does.
 
     Args:
-        scope: Its scope.
         statement: The statement, as it was read.
         allowed: False on a connection that only reads.
 

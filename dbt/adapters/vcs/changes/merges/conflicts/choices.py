@@ -110,7 +110,6 @@ class Chosen(NamedTuple):
     """A conflict table after a choice.
 
     Attributes:
-        table: The table.
         decided: For how many conflicts the choice was made.
         why: Why some conflicts are left open, said of one of them; empty if none are.
     """
@@ -273,7 +272,6 @@ def completed(
     which value a column has, or a NOT NULL column would be NULL.
 
     Args:
-        table: The conflicts.
         rows: Numbers of rows.
         given: Values by column of the relation, one for each row.
         cells: Where the values of columns come from.

@@ -78,7 +78,6 @@ class ConflictTable:
     """The conflicts of one relation; a choice returns a new table.
 
     Attributes:
-        name: The relation.
         fields: The columns of the table, `resolution` last.
         rows: Its rows, columns by name.
         key: Columns of the relation's primary key, in its order; empty without one.
@@ -104,7 +103,6 @@ class ConflictTable:
         """Return a table of undecided conflicts.
 
         Args:
-            name: The relation.
             rows: The sides' columns, by name.
             fields: The types of these.
             key: Columns of the relation's primary key, in its order.

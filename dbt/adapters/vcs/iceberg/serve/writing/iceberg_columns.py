@@ -202,7 +202,6 @@ def column_updates(
     Their order is not part of it: see `in_order`.
 
     Args:
-        old: The columns that it shows.
         new: The columns that it is to have.
 
     Raises:

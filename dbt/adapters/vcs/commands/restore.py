@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from shlex import quote
 from typing import Annotated
 
@@ -94,17 +94,11 @@ def restore_relation(
     apart = () if overlay.is_empty else splits(repository, head, name, past)
     tree = repository.edit(overlay.tree.id, overlay.changes)
     said = message or f"Restore {name} to {to or (past.commit or '')[:12]}"
-    after = None if dry_run else _land(repository, branch, head, tree, author, said)
-    return RestoreReport(
-        branch=branch,
-        relation=str(name),
-        revision=to,
-        dry_run=dry_run,
-        before=head,
-        after=after or head,
-        changes=changes_to(repository, head, tree),
-        apart=tuple(map(_partial_of, apart)),
+    proposal = Proposal(
+        branch=branch, base=head, tree=tree, author=author, message=said, action="restore"
     )
+    report = _landed(repository, proposal, to, dry_run=dry_run)
+    return replace(report, relation=str(name), apart=tuple(map(_partial_of, apart)))
 
 
 def restore_branch(
@@ -134,16 +128,10 @@ def restore_branch(
         repository.tree(commit).id, TreeChanges(relations=entries_again(repository, changes))
     )
     said = message or f"Restore all to {to}"
-    after = None if dry_run else _land(repository, branch, head, tree, author, said)
-    return RestoreReport(
-        branch=branch,
-        relation=None,
-        revision=to,
-        dry_run=dry_run,
-        before=head,
-        after=after or head,
-        changes=changes_to(repository, head, tree),
+    proposal = Proposal(
+        branch=branch, base=head, tree=tree, author=author, message=said, action="restore"
     )
+    return _landed(repository, proposal, to, dry_run=dry_run)
 
 
 def changes_to(
@@ -173,15 +161,19 @@ def head_of(repository: Repository, branch: str) -> CommitId:
     return found.head
 
 
-def _land(
-    repository: Repository, branch: str, head: CommitId, tree: TreeId, author: str, message: str
-) -> CommitId:
-    landed = repository.land(
-        Proposal(
-            branch=branch, base=head, tree=tree, author=author, message=message, action="restore"
-        )
+def _landed(
+    repository: Repository, proposal: Proposal, to: str | None, *, dry_run: bool
+) -> RestoreReport:
+    head = proposal.base
+    return RestoreReport(
+        branch=proposal.branch,
+        relation=None,
+        revision=to,
+        dry_run=dry_run,
+        before=head,
+        after=head if dry_run else repository.land(proposal).commit,
+        changes=changes_to(repository, head, proposal.tree),
     )
-    return landed.commit
 
 
 def _partial_of(split: Split) -> PartialRestore:

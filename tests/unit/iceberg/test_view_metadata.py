@@ -5,7 +5,7 @@ from dbt.adapters.vcs.core.ids import ViewId
 from dbt.adapters.vcs.core.model import RelationName, View, ViewColumn, ViewEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.iceberg.metadata_files import place_of
-from dbt.adapters.vcs.iceberg.view_metadata import view_metadata
+from dbt.adapters.vcs.iceberg.table_metadata import view_metadata
 from tests.unit.warehouse import Warehouse
 
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from dbt.adapters.vcs.commands.ui_drawings import CommitLine, commit_lines, graph_drawings
+from dbt.adapters.vcs.commands.ui_pages import CommitLine, commit_lines, graph_drawings
 from dbt.adapters.vcs.core.ids import CommitId
 
 Commits = list[tuple[CommitId, list[CommitId]]]

@@ -16,9 +16,9 @@ from typing import Annotated, Final, NamedTuple
 import msgspec
 
 from dbt.adapters.vcs.commands.layout import Block, Span, counted, line
-from dbt.adapters.vcs.commands.purged_files import NewFiles
 from dbt.adapters.vcs.commands.purged_history import ID, History, Named, Reached, reach, related
 from dbt.adapters.vcs.commands.purged_rows import (
+    NewFiles,
     ToErase,
     check_purge_condition,
     find_rows,

@@ -28,9 +28,8 @@ def site_app(session: CommandSession, *, token: str, port: int, ticket: str = ""
     Each request needs the token; a ticket, if there is one, gets it once.
     """
     # Starlette and the templates are slow to import, and help doesn't need them.
-    from dbt.adapters.vcs.commands.ui_conflicts import ConflictPages
+    from dbt.adapters.vcs.commands.ui_conflicts import ConflictPages, ReviewPages
     from dbt.adapters.vcs.commands.ui_pages import HistoryPages
-    from dbt.adapters.vcs.commands.ui_review import ReviewPages
     from dbt.adapters.vcs.commands.ui_site import UiSite, ui_app
     from dbt.adapters.vcs.commands.ui_tables import TablePages
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -16,7 +18,6 @@ from dbt.adapters.vcs.commands.log import read_log
 from dbt.adapters.vcs.commands.runs import RunSummary, list_runs
 from dbt.adapters.vcs.commands.show import show_commit
 from dbt.adapters.vcs.commands.status import DONE_WITH
-from dbt.adapters.vcs.commands.ui_drawings import commit_lines, graph_drawings
 from dbt.adapters.vcs.commands.ui_site import UiSite, asked, asked_number, paging
 from dbt.adapters.vcs.core.errors import DamagedError, InputError
 from dbt.adapters.vcs.core.ids import CommitId
@@ -25,6 +26,7 @@ from dbt.adapters.vcs.core.store.blobs import each
 
 if TYPE_CHECKING:
     from dbt.adapters.vcs.changes.merges.project_rules import Rules
+
 
 _BRANCHES: Final = 100
 """Branches of a page."""
@@ -149,3 +151,103 @@ def _protection(branch: BranchSummary, rules: Rules | None) -> tuple[str, ...] |
     if said is not None:
         return said.require
     return branch.require if branch.is_protected else None
+
+
+_WIDE: Final = 14
+_HIGH: Final = 46
+_COLOURS: Final = 6
+_DRAWN: Final = 24
+"""Columns that are drawn; further ones share the last."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitLine:
+    """Where a commit is drawn, and what passes it.
+
+    Attributes:
+        column: Its column, from 0.
+        passing: Columns of lines that come from above and go on below.
+        joining: Columns of lines that come from above and end at the commit.
+        leaving: Columns in which lines go on from the commit to its parents.
+    """
+
+    column: int
+    passing: tuple[int, ...]
+    joining: tuple[int, ...]
+    leaving: tuple[int, ...]
+
+
+def commit_lines(
+    commits: Iterable[tuple[CommitId, Sequence[CommitId]]],
+) -> Iterator[CommitLine]:
+    """Yield the line of each commit, given with its parents; children come before parents.
+
+    A column belongs to the commit that its line leads to, so that lines are straight except where
+    they join or leave. The first parent takes over the column of its child, as in git's log.
+    """
+    columns: list[CommitId | None] = []
+    for id, parents in commits:
+        joining = tuple(place for place, wanted in enumerate(columns) if wanted == id)
+        column = joining[0] if joining else _free(columns)
+        for place in joining:
+            columns[place] = None
+        passing = tuple(place for place, wanted in enumerate(columns) if wanted is not None)
+        leaving = []
+        for number, parent in enumerate(parents):
+            if parent in columns:
+                leaving.append(columns.index(parent))
+                continue
+            place = column if number == 0 else _free(columns)
+            columns[place] = parent
+            leaving.append(place)
+        yield CommitLine(column=column, passing=passing, joining=joining, leaving=tuple(leaving))
+
+
+def _free(columns: list[CommitId | None]) -> int:
+    if None not in columns:
+        columns.append(None)
+    return columns.index(None)
+
+
+def graph_drawings(lines: Sequence[CommitLine]) -> list[Markup]:
+    """Return the drawing of each line, all of one size, so that lines below each other meet."""
+    most = max(
+        (place for line in lines for place in (line.column, *line.passing, *line.leaving)),
+        default=0,
+    )
+    wide = (min(most, _DRAWN - 1) + 1) * _WIDE + 4
+    return [_drawn(line, wide) for line in lines]
+
+
+def _drawn(line: CommitLine, wide: int) -> Markup:
+    middle, at = _HIGH / 2, _place(line.column)
+    paths = [_path(place, f"M{_place(place)} 0V{_HIGH}") for place in line.passing]
+    # In the colour of the outer column: that of the line which joins or leaves.
+    paths += [
+        _path(max(place, line.column), _curve(_place(place), 0, at, middle))
+        for place in line.joining
+    ]
+    paths += [
+        _path(max(place, line.column), _curve(at, middle, _place(place), _HIGH))
+        for place in line.leaving
+    ]
+    dot = Markup('<circle class="c{}" cx="{}" cy="{:g}" r="4.5"/>').format(
+        line.column % _COLOURS, at, middle
+    )
+    return Markup(
+        '<svg class="graph" viewBox="0 0 {w} {h}" width="{w}" height="{h}" aria-hidden="true">'
+        "{paths}{dot}</svg>"
+    ).format(w=wide, h=_HIGH, paths=Markup("").join(paths), dot=dot)
+
+
+def _place(column: int) -> int:
+    return min(column, _DRAWN - 1) * _WIDE + 9
+
+
+def _curve(x: int, y: float, to: int, down: float) -> str:
+    half = (y + down) / 2
+    return f"M{x} {y:g}C{x} {half:g} {to} {half:g} {to} {down:g}"
+
+
+def _path(column: int, shape: str) -> Markup:
+    return Markup('<path class="c{}" d="{}"/>').format(column % _COLOURS, shape)

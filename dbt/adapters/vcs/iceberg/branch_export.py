@@ -25,8 +25,8 @@ from dbt.adapters.vcs.iceberg.table_metadata import (
     NamedCommit,
     describe_table,
     named_commits,
+    view_metadata,
 )
-from dbt.adapters.vcs.iceberg.view_metadata import view_metadata
 
 _MOVE: Final = "dbt-vcs.move"
 """Property of exported tables: the number of the move of the branch that they show."""

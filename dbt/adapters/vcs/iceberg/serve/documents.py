@@ -21,8 +21,12 @@ from dbt.adapters.vcs.iceberg.client_manifests import client_folder
 from dbt.adapters.vcs.iceberg.manifest_files import prepare
 from dbt.adapters.vcs.iceberg.metadata_files import FOLDER, MetadataFile, PendingFiles, place_of
 from dbt.adapters.vcs.iceberg.shown_history import kept_since
-from dbt.adapters.vcs.iceberg.table_metadata import NamedCommit, describe_table, table_metadata
-from dbt.adapters.vcs.iceberg.view_metadata import view_metadata
+from dbt.adapters.vcs.iceberg.table_metadata import (
+    NamedCommit,
+    describe_table,
+    table_metadata,
+    view_metadata,
+)
 
 MAX_BYTES: Final = 256 * 2**20
 """Of encoded documents; a table of a thousand snapshots takes some hundred KiB."""

@@ -34,7 +34,7 @@ from dbt.adapters.vcs.iceberg.serve.writing.commit_request import (
     texts_of,
 )
 from dbt.adapters.vcs.iceberg.serve.writing.iceberg_columns import read_columns
-from dbt.adapters.vcs.iceberg.view_metadata import DIALECT, view_uuid
+from dbt.adapters.vcs.iceberg.table_metadata import DIALECT, view_uuid
 from dbt.adapters.vcs.sql.syntax.names import CATALOG
 from dbt.adapters.vcs.sql.syntax.parser import Query, parse
 from dbt.adapters.vcs.sql.view import stored_view

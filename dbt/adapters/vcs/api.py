@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from dbt.adapters.vcs.commands.branch import BranchSummary
     from dbt.adapters.vcs.commands.diff_report import DiffReport
     from dbt.adapters.vcs.commands.log import LogEntry
-    from dbt.adapters.vcs.commands.merge import MergeReport
+    from dbt.adapters.vcs.commands.merge_report import MergeReport
     from dbt.adapters.vcs.sql.syntax.diff_call import DiffShape
 
 __all__ = ["Client", "connect"]

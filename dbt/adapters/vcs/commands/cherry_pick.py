@@ -19,14 +19,13 @@ from dbt.adapters.vcs.changes.merges.conflicts.open_merges import (
 from dbt.adapters.vcs.changes.merges.merge_plan import Work
 from dbt.adapters.vcs.commands.failure import ShownFailure
 from dbt.adapters.vcs.commands.merge import (
-    MergeReport,
     MergeRequest,
     continue_or_abort,
     merge_as,
     merge_request,
     noted,
-    pick_text,
 )
+from dbt.adapters.vcs.commands.merge_report import MergeReport, pick_text
 from dbt.adapters.vcs.commands.revert import parent_of
 from dbt.adapters.vcs.commands.revisions import is_range, named_branch, resolve_source
 from dbt.adapters.vcs.commands.session import CommandSession

@@ -236,7 +236,8 @@ def publish_run(session: CommandSession, run: RunBranch, *, force: bool = False)
     """
     # Imported here: listing runs, which is far more common, doesn't need the code that merges.
     from dbt.adapters.vcs.changes.merges.conflicts.open_merges import open_merges
-    from dbt.adapters.vcs.commands.merge import MergeRequest, merge_text, noted_merge
+    from dbt.adapters.vcs.commands.merge import MergeRequest, noted_merge
+    from dbt.adapters.vcs.commands.merge_report import merge_text
     from dbt.adapters.vcs.workspace.shared_run import close_run, reopen_run
 
     repository, author = session.repository, session.author

@@ -93,7 +93,7 @@ def print_lines(lines: Iterable[str], file: IO[str] | None = None) -> None:
 
 
 _INDENT: Final = "  "
-_HELD: Final = (str, bytes, Mapping, list, tuple, set, frozenset)
+_HELD: Final = (str, bytes, Mapping, list, tuple, set, frozenset, msgspec.Struct)
 """Iterables held in memory; any other iterable is read while it is printed."""
 
 
@@ -190,11 +190,8 @@ def _reads(value: Any) -> bool:
 
 
 def _is_read(value: Any) -> bool:
-    return isinstance(value, Iterable) and not isinstance(value, _HELD) and not _is_value(value)
-
-
-def _is_value(value: Any) -> bool:
-    return is_dataclass(value) or isinstance(value, msgspec.Struct)
+    is_held = isinstance(value, _HELD) or is_dataclass(value)
+    return isinstance(value, Iterable) and not is_held
 
 
 _AT_ONCE: Final = 1000

@@ -224,11 +224,8 @@ def _change_of_input(name: str, before: Result, after: Result) -> str:
         return f"it reads {read} now"
     if name not in after.ingredients:
         return f"it no longer reads {read}"
-    return f"{read} {_input_change(next(_inputs(read, after), None))}"
-
-
-def _inputs(read: str, result: Result) -> Iterator[Input]:
-    return (item for item in result.inputs if item.relation == read)
+    found = next((item for item in after.inputs if item.relation == read), None)
+    return f"{read} {_input_change(found)}"
 
 
 def _input_change(read: Input | None) -> str:

@@ -433,7 +433,8 @@ class ProgressLine:
             seconds: The time between two lines where stderr is no terminal.
             is_quiet: Show nothing.
         """
-        self.is_live = _is_terminal() and not is_quiet
+        is_terminal = sys.stderr.isatty() and os.environ.get("TERM") not in _DUMB
+        self.is_live = is_terminal and not is_quiet
         self._is_quiet = is_quiet
         self._describe = describe or (lambda seconds: f"{seconds:.0f} s")
         self._after = after
@@ -497,10 +498,6 @@ class ProgressLine:
 
         text = self._text or self._describe(monotonic() - self._began)
         return Text(text, style="dim", no_wrap=True, overflow="ellipsis")
-
-
-def _is_terminal() -> bool:
-    return sys.stderr.isatty() and os.environ.get("TERM") not in _DUMB
 
 
 def _written(blobs: Mapping[str, bytes]) -> dict[str, int]:

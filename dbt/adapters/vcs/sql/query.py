@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 import pyarrow as pa
 
-from dbt.adapters.vcs.core.model import Input, RelationName, TableEntry
+from dbt.adapters.vcs.core.model import Input, TableEntry
 from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, tokenize
 from dbt.adapters.vcs.sql.syntax.names import Reference, is_name
 from dbt.adapters.vcs.sql.syntax.parser import Query, SparkCommand
@@ -30,7 +30,11 @@ def query(scope: Scope, statement: Query) -> Outcome:
 def spark_command(scope: Scope, statement: SparkCommand) -> Outcome:
     """Run a statement that changes no branch in Spark."""
     # Keywords and columns are among the mentions: only what exists can be shown.
-    known = [name for name in scope.reads(statement.mentions) if _is_known(scope, name)]
+    known = [
+        name
+        for name in scope.reads(statement.mentions)
+        if scope.overlay.entry(name) is not None or name in scope.externals
+    ]
     if known and tokenize(statement.text)[0].word == "analyze":
         # Manifests already hold the statistics of every version.
         return Outcome()
@@ -55,10 +59,6 @@ def _count_rows(scope: Scope, statement: Query) -> ArrowRows | None:
     scope.note(Input(relation=str(name), snapshot=entry.snapshot))
     rows = scope.overlay.snapshot(entry.snapshot).rows
     return ArrowRows(pa.table({wanted.column: pa.array([rows], pa.int64())}))
-
-
-def _is_known(scope: Scope, name: RelationName) -> bool:
-    return scope.overlay.entry(name) is not None or name in scope.externals
 
 
 _COUNTS: Final = ("select count ( * )", "select count ( 1 )")

@@ -28,20 +28,6 @@ from dbt.adapters.vcs.workspace.run_branch import run_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PartialRestore:
-    """A commit of several relations of which not all were restored.
-
-    Attributes:
-        summary: First line of its message.
-        others: The relations of the commit that were not restored.
-    """
-
-    commit: CommitId
-    summary: str
-    others: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreReport:
     """What a restore did, or would do.
 
@@ -62,7 +48,7 @@ class RestoreReport:
     before: CommitId
     after: CommitId
     changes: tuple[ChangeSummary, ...]
-    apart: tuple[PartialRestore, ...] = ()
+    apart: tuple[Split, ...] = ()
 
 
 def restore_relation(
@@ -98,7 +84,7 @@ def restore_relation(
         branch=branch, base=head, tree=tree, author=author, message=said, action="restore"
     )
     report = _landed(repository, proposal, to, dry_run=dry_run)
-    return replace(report, relation=str(name), apart=tuple(map(_partial_of, apart)))
+    return replace(report, relation=str(name), apart=apart)
 
 
 def restore_branch(
@@ -173,12 +159,6 @@ def _landed(
         before=head,
         after=head if dry_run else repository.land(proposal).commit,
         changes=changes_to(repository, head, proposal.tree),
-    )
-
-
-def _partial_of(split: Split) -> PartialRestore:
-    return PartialRestore(
-        commit=split.commit, summary=split.summary, others=tuple(map(str, split.others))
     )
 
 

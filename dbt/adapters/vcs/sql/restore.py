@@ -84,7 +84,7 @@ def restore_table(scope: Scope, statement: RestoreTable) -> Outcome:
     # A commit of several tables is undone in part: what belongs together may no longer fit.
     apart = splits(scope.overlay.repository, scope.overlay.base, name, past) if is_changed else ()
     # Several of these commits may have changed the same relation.
-    others = sorted({str(other) for split in apart for other in split.others})
+    others = sorted({other for split in apart for other in split.others})
     return _answer(name, past, ", ".join(others))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from shlex import quote
 from typing import NamedTuple
 
@@ -33,17 +34,18 @@ class Past(NamedTuple):
     commit: CommitId | None
 
 
-class Split(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Split:
     """A commit that changed several relations, of which only one is restored.
 
     Attributes:
         summary: First line of its message.
-        others: The relations that keep the state of the commit.
+        others: The relations that keep the state of the commit, as `schema.identifier`.
     """
 
     commit: CommitId
     summary: str
-    others: tuple[RelationName, ...]
+    others: tuple[str, ...]
 
 
 def past_of(repository: Repository, name: RelationName, revision: str) -> Past:
@@ -142,7 +144,7 @@ def splits(
         changes = repository.diff(parent, id).relations
         if any(change.name == name for change in changes):
             others = tuple(
-                change.name
+                str(change.name)
                 for change in changes
                 if change.name != name and (now.entry(change.name) or None) == _entry(change.new)
             )

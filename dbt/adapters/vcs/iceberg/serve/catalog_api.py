@@ -41,6 +41,7 @@ from dbt.adapters.vcs.iceberg.serve.rest_protocol import (
     UNSUPPORTED,
     VIEW,
     VIEWS,
+    EntryType,
     Namespace,
     RestError,
     answer,
@@ -286,9 +287,7 @@ def load_namespace(api: CatalogApi, request: Request) -> Response:
     return answer({"namespace": namespace, "properties": properties})
 
 
-def list_relations(
-    api: CatalogApi, request: Request, type_: type[TableEntry] | type[ViewEntry]
-) -> Response:
+def list_relations(api: CatalogApi, request: Request, type_: EntryType) -> Response:
     """Answer with the tables or the views of a namespace."""
     namespace = asked_namespace(request)
     found = api.view(request).relations(namespace)
@@ -510,33 +509,16 @@ def commit_view(api: CatalogApi, request: Request, body: Record) -> Response:
     return Response(made.data, media_type=JSON)
 
 
-def drop_table(api: CatalogApi, request: Request, body: Record) -> Response:
-    """Drop a table; its files stay for other versions, until `dbt-vcs gc` finds them unused."""
+def drop(api: CatalogApi, request: Request, body: Record, type_: EntryType) -> Response:
+    """Drop a table or a view; files stay for other versions, until `dbt-vcs gc` collects them."""
     writer, below = api.writer(request, asked_namespace(request))
-    drop_relation(writer, relation_name(below, asked_name(request, "table")), TableEntry)
+    name = asked_name(request, "table" if type_ is TableEntry else "view")
+    drop_relation(writer, relation_name(below, name), type_)
     return Response(status_code=204)
 
 
-def drop_view(api: CatalogApi, request: Request, body: Record) -> Response:
-    """Drop a view."""
-    writer, below = api.writer(request, asked_namespace(request))
-    drop_relation(writer, relation_name(below, asked_name(request, "view")), ViewEntry)
-    return Response(status_code=204)
-
-
-def rename_table(api: CatalogApi, request: Request, body: Record) -> Response:
-    """Rename a table."""
-    return _rename(api, request, body, TableEntry)
-
-
-def rename_view(api: CatalogApi, request: Request, body: Record) -> Response:
-    """Rename a view."""
-    return _rename(api, request, body, ViewEntry)
-
-
-def _rename(
-    api: CatalogApi, request: Request, body: Record, type_: type[TableEntry] | type[ViewEntry]
-) -> Response:
+def rename(api: CatalogApi, request: Request, body: Record, type_: EntryType) -> Response:
+    """Rename a table or a view."""
     source, name = read_identifier(body.get("source"), "source")
     destination, new = read_identifier(body.get("destination"), "destination")
     writer, below = api.writer(request, source)
@@ -566,13 +548,13 @@ ROUTES: Final[tuple[tuple[str, str, WriteHandler], ...]] = (
     ("POST", f"{NAMESPACE}/properties", alter_namespace),
     ("POST", TABLES, create_table),
     ("POST", TABLE, commit_table),
-    ("DELETE", TABLE, drop_table),
-    ("POST", "/tables/rename", rename_table),
+    ("DELETE", TABLE, partial(drop, type_=TableEntry)),
+    ("POST", "/tables/rename", partial(rename, type_=TableEntry)),
     ("POST", "/transactions/commit", commit_transaction),
     ("POST", VIEWS, create_view),
     ("POST", VIEW, commit_view),
-    ("DELETE", VIEW, drop_view),
-    ("POST", "/views/rename", rename_view),
+    ("DELETE", VIEW, partial(drop, type_=ViewEntry)),
+    ("POST", "/views/rename", partial(rename, type_=ViewEntry)),
 )
 """What changes a branch: method, path, and who answers."""
 

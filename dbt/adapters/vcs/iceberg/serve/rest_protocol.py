@@ -96,17 +96,17 @@ def no_namespace(name: str, hint: str = "") -> RestError:
     return RestError(404, NO_NAMESPACE, f"Namespace does not exist: {name}{hint}")
 
 
-def no_relation(
-    name: RelationName | str, type_: type[TableEntry] | type[ViewEntry], hint: str = ""
-) -> RestError:
+EntryType: TypeAlias = type[TableEntry] | type[ViewEntry]
+"""Whether a table or a view is meant."""
+
+
+def no_relation(name: RelationName | str, type_: EntryType, hint: str = "") -> RestError:
     """Return the error for a table or a view that isn't there."""
     noun = type_.noun.capitalize()
     return RestError(404, f"NoSuch{noun}Exception", f"{noun} does not exist: {name}{hint}")
 
 
-def name_taken(
-    name: RelationName, there: Entry, wanted: type[TableEntry] | type[ViewEntry]
-) -> RestError:
+def name_taken(name: RelationName, there: Entry, wanted: EntryType) -> RestError:
     """Return the error for a relation to be made under a name that has one."""
     noun = there.noun.capitalize()
     same = "" if isinstance(there, wanted) else " with same name"

@@ -11,12 +11,13 @@ from typing import Any, Final, Literal, NoReturn, TypeVar
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import open_merge_of
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.ids import CommitId
-from dbt.adapters.vcs.core.model import Origin, RelationName, TableEntry, ViewEntry
+from dbt.adapters.vcs.core.model import Origin, RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.iceberg.serve.access import Bearer
 from dbt.adapters.vcs.iceberg.serve.rest_protocol import (
     NO_NAMESPACE,
     TAKEN,
+    EntryType,
     Namespace,
     RestError,
     bad_request,
@@ -196,9 +197,7 @@ def require_schema(overlay: Overlay, schema: str) -> None:
         raise no_namespace(schema)
 
 
-def check_free(
-    overlay: Overlay, relation: RelationName, type_: type[TableEntry] | type[ViewEntry]
-) -> None:
+def check_free(overlay: Overlay, relation: RelationName, type_: EntryType) -> None:
     """Check that a name is free for a table or a view.
 
     Raises:
@@ -305,9 +304,7 @@ def change_properties(
     return {"updated": sorted(updates), "removed": removed, "missing": missing}
 
 
-def drop_relation(
-    writer: BranchWriter, relation: RelationName, type_: type[TableEntry] | type[ViewEntry]
-) -> None:
+def drop_relation(writer: BranchWriter, relation: RelationName, type_: EntryType) -> None:
     """Drop a table or a view; what it was stays in the history.
 
     Raises:
@@ -322,10 +319,7 @@ def drop_relation(
 
 
 def rename_relation(
-    writer: BranchWriter,
-    relation: RelationName,
-    new: RelationName,
-    type_: type[TableEntry] | type[ViewEntry],
+    writer: BranchWriter, relation: RelationName, new: RelationName, type_: EntryType
 ) -> None:
     """Rename a table or a view; it keeps its history.
 
@@ -352,12 +346,10 @@ def rename_relation(
     writer.change(f"rename {relation} to {new}", run)
 
 
-def _kind(type_: type[TableEntry] | type[ViewEntry]) -> Literal["table", "view"]:
+def _kind(type_: EntryType) -> Literal["table", "view"]:
     return "table" if type_ is TableEntry else "view"
 
 
-def _require(
-    overlay: Overlay, relation: RelationName, type_: type[TableEntry] | type[ViewEntry]
-) -> None:
+def _require(overlay: Overlay, relation: RelationName, type_: EntryType) -> None:
     if not isinstance(overlay.entry(relation), type_):
         raise no_relation(relation, type_)

@@ -65,18 +65,10 @@ class CreateTable(ChangingStatement):
     Attributes:
         columns: The declared columns, those of `partitioned by` last; empty if the query
             defines them.
-        query: The query that fills it, or None.
-        replace: True with `or replace`.
-        if_not_exists: True with that clause.
         provider: Lower-case name after `using` or `stored as`, or None.
         partition_by: Names of partition columns, in order.
-        cluster_by: Names of the columns to cluster the rows by.
         primary_key: Columns of the `primary key` constraint, else of the property
             `primary_key`; empty if there is neither.
-        comment: Free text, or None.
-        properties: From `tblproperties`.
-        options: From `options`.
-        location: The path given, or None.
     """
 
     writes_rows = True
@@ -101,7 +93,6 @@ class CreateTableLike(ChangingStatement):
     """`create table t like s`: an empty table with the columns and partitions of another.
 
     Attributes:
-        source: The other relation.
         table: The table, without columns.
     """
 

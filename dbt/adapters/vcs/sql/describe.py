@@ -40,10 +40,7 @@ class Describe(OnRelation):
     """`describe [table] [extended|formatted] t [column]`.
 
     Attributes:
-        target: The relation.
-        extended: True with `extended` or `formatted`.
         column: The column asked for, its parts joined by dots, or None.
-        json: True with `as json`.
     """
 
     target: Target

@@ -51,8 +51,6 @@ class SnapshotDiff(Statement):
     """`snapshot diff a{...} and b{...} ...`: the changes from one version to another.
 
     Attributes:
-        before: The first version.
-        after: The second version.
         columns: The columns to compare; empty for all.
         where: SQL text of a condition on the rows of the shape, or None.
         shape: How rows represent changes.
@@ -331,7 +329,6 @@ class Shaped:
 
     Attributes:
         two: The two versions, compared with each other.
-        shape: The shape of the rows.
         three: The two versions compared with their base, if the shape is `three_way`.
         inputs: The versions to record as inputs of a query that reads it.
     """

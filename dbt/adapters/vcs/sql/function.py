@@ -57,12 +57,7 @@ class CreateFunction(ChangingStatement):
         returns: Type of the value; None if not given, and for rows.
         columns: Columns of the rows; empty if not given.
         deterministic: Whether equal arguments give equal values; None if not given.
-        handler: From `handler = '...'`.
-        packages: From `packages = (...)`.
         runtime: From `runtime_version = '...'`.
-        comment: Free text, or None.
-        replace: True with `or replace`.
-        if_not_exists: True with that clause.
     """
 
     target: Target
@@ -103,7 +98,6 @@ class ShowFunctions(Statement):
 
     Attributes:
         kind: Whether to include Spark's own functions.
-        schema: The schema asked for, or None.
         pattern: Spark's pattern of names, or None.
     """
 

@@ -124,7 +124,6 @@ def _without_rows(
 
     Args:
         scope: The statement's scope.
-        name: The table.
         condition: SQL text.
         written: The rows that replace them.
 

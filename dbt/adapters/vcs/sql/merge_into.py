@@ -59,7 +59,6 @@ class MergeSource:
     Attributes:
         place: Place of a relation's name with its version, or of a query in parentheses.
         parts: The relation's name; empty for a query.
-        alias: Its alias, or None.
     """
 
     place: Slice
@@ -77,8 +76,6 @@ class MergeClause:
     """One `when ... then ...`.
 
     Attributes:
-        when: The rows that it applies to.
-        action: The action on these rows.
         condition: Place of an additional condition, or None.
         star: True with `update set *` and `insert *`.
         assignments: The values to set or insert, without `star`.
@@ -96,7 +93,6 @@ class Merge(RowChange, ChangingStatement):
     """`merge into t using s on ... when ...`.
 
     Attributes:
-        source: The other rows.
         on: Place of the match condition.
         clauses: At least one: those for matched rows, for rows only in the source, and for
             rows only in the target, in this order. In each group the first that applies wins.

@@ -20,7 +20,6 @@ class Optimize(ChangingStatement):
     """`optimize t [cluster by (...)]`: the same rows in fewer files.
 
     Attributes:
-        target: The table.
         cluster_by: Columns to sort rows by; empty for the table's own.
     """
 

@@ -70,7 +70,6 @@ class WholeCount(NamedTuple):
     """What `select count(*) [[as] n] from t` asks for.
 
     Attributes:
-        read: The relation.
         column: The name of the result's column.
     """
 

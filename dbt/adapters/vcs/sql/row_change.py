@@ -69,7 +69,6 @@ class RowChange:
     """What all statements that change single rows have in common.
 
     Attributes:
-        target: The table.
         alias: Its alias, which hides its own name, or None.
         text: The whole statement; nothing follows its last token.
         reads: What it reads besides the target, with offsets into `text`.
@@ -300,7 +299,6 @@ def carry_out(
 
     Args:
         scope: The statement's scope.
-        target: The table.
         blocks: The blocks in which rows may change.
         sets: The columns that may get other values, by field id.
     """
@@ -329,7 +327,6 @@ def stage_of(
 
     Args:
         scope: The statement's scope.
-        target: The table.
         changing: Places of the columns that may get other values.
         givers: As for `staged`; only a merge has them.
     """
@@ -489,7 +486,6 @@ def change_fields(
     """Return the fields that every `RowChange` has.
 
     Args:
-        cursor: The statement.
         verb: The index of `update`, `delete` or `merge`; common table expressions are before it.
         read: The tokens that may read relations, except those before the verb.
     """

@@ -32,7 +32,6 @@ class CreateSnapshot(ChangingStatement):
 
     Attributes:
         table: The table and the version to name; None for the branch's own.
-        if_not_exists: True with that clause.
     """
 
     name: str

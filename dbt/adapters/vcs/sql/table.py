@@ -38,8 +38,6 @@ class Clone(ChangingStatement):
     """`create table a clone b`, or `create table a from snapshot b{...}`.
 
     Attributes:
-        replace: True with `or replace`.
-        if_not_exists: True with that clause.
         at: The version of the source; None for the branch's own.
     """
 

@@ -121,7 +121,6 @@ class Meant(NamedTuple):
     Attributes:
         start: Offset of its first character.
         end: Offset after its last character.
-        name: The relation, as written.
         meaning: What the name means: equal meanings give equal rows.
     """
 

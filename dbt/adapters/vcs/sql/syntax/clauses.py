@@ -67,7 +67,6 @@ class ColumnDef:
         name: As written, unquoted.
         type: Spark's own lower-case text of the type: `bigint`, `decimal(10,2)`, `struct<a:int>`.
         nullable: False with `not null`.
-        comment: Free text, or None.
         default: SQL text of the default expression, or None.
         position: Where `add columns` puts it; None is the end.
     """

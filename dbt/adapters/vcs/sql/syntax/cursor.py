@@ -34,7 +34,6 @@ class TokenCursor:
     """Reads tokens from left to right.
 
     Attributes:
-        text: The statement.
         tokens: Its tokens, ending with `END`.
         timestamp: Returns the type that the session means by `timestamp`.
     """

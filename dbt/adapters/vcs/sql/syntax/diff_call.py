@@ -23,7 +23,6 @@ class DiffReference:
 
     Attributes:
         before: The first version; None for a table without rows.
-        after: The second version.
         shape: How rows represent changes.
         columns: The columns to compare; empty for all.
         where: SQL text of a condition on the rows of the shape, or None.

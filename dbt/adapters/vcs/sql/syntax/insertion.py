@@ -33,16 +33,12 @@ class Insert(ChangingRelation):
     """`insert into|overwrite t ...`.
 
     Attributes:
-        target: The table.
         query: The rows to write, as a query of its own; `values` is one. It is not runnable if
             its values hold `default`.
         reads: What the query reads, with offsets into `text`.
         diffs: Diffs of versions that the query reads, with offsets into `text`.
         text: The whole statement; nothing follows its last token.
         columns: The column list; empty if there is none.
-        by_name: True with `by name`.
-        overwrite: True with `overwrite`.
-        partition: The `partition (...)` clause.
         if_not_exists: True with that clause: write only if the partition doesn't exist.
         replace_where: SQL text of the condition of `replace where`, or None.
         verb: Place of the word `into` or `overwrite`.

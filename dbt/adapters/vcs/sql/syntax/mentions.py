@@ -23,7 +23,6 @@ class Call(NamedTuple):
     """One place where a function may be called.
 
     Attributes:
-        name: The name, as written.
         start: Offset of its first character.
         end: Offset after its last character.
     """

@@ -184,9 +184,6 @@ class CreateTemporaryView(Statement):
 
     Attributes:
         query: None with `using <format>`.
-        replace: True with `or replace`.
-        global_: True with `global`.
-        text: The whole statement.
         query_start: Offset of the query in `text`; 0 without one.
     """
 
@@ -398,7 +395,6 @@ def read(text: str, timestamp: Callable[[], str] = instant) -> Read:
     Only the text is read. The caller checks whether relations exist and are versioned.
 
     Args:
-        text: The statement.
         timestamp: Returns the type that the session means by `timestamp`; called if it is named.
 
     Raises:

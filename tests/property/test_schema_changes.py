@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from decimal import Decimal
+from math import inf, nan
 from typing import Any
 
 import pyarrow.compute as pc
@@ -400,12 +401,53 @@ def test_numbers_that_both_types_have_are_written_in_the_winning_type() -> None:
         sides.merged()
 
 
+@pytest.mark.parametrize(
+    ("winning", "losing", "value", "expected"),
+    [
+        ("bigint", "double", -0.0, 0),
+        ("bigint", "double", nan, None),
+        ("bigint", "double", inf, None),
+        ("bigint", "double", 1e19, None),
+        ("double", "bigint", 2**53, 2.0**53),
+        ("double", "bigint", 2**53 + 1, None),
+        ("double", "bigint", 2**63 - 1, None),
+        ("tinyint", "decimal(4,1)", Decimal("7.0"), 7),
+        ("tinyint", "decimal(4,1)", Decimal("7.5"), None),
+        ("tinyint", "decimal(4,1)", Decimal("300.0"), None),
+        ("decimal(4,1)", "double", 1.5, Decimal("1.5")),
+        ("decimal(4,1)", "double", 1.25, None),
+    ],
+)
+def test_a_number_fits_another_type_if_it_comes_back_the_same(
+    winning: str, losing: str, value: Any, expected: Any
+) -> None:
+    sides = Sides(add("n", winning), add("n", losing), "skip")
+    sides.theirs = sides.world.append(sides.theirs, [{"k": 9, "n": value}, {"k": 8, "n": None}])
+    if expected is None:
+        with pytest.raises(MisfitError, match="where k = 9"):
+            sides.merged()
+        return
+    found = {row["k"]: row["n"] for row in sides.rows(sides.merged())}
+    assert found == {1: None, 2: None, 3: None, 8: None, 9: expected}
+
+
 def test_rows_keep_the_value_that_their_side_gave_an_added_column() -> None:
     sides = Sides(add("n", "int", initial="1"), add("n", "int", initial="2"), "skip")
     before = sides.world.append(sides.base, [{"k": 9}])
     sides.theirs = sides.world.alter(before, schema=sides.theirs.schema)
     sides.theirs = sides.update(sides.theirs, 1, b="theirs")
     assert [row["n"] for row in sides.rows(sides.merged())] == [2, 1, 1, 2]
+
+
+def test_a_type_that_only_spark_has_is_not_written_again_without_it() -> None:
+    ours, theirs = (
+        both(add("n", "int", initial=str(n)), add("v", "variant"), drop("b")) for n in (1, 2)
+    )
+    sides = Sides(ours, theirs, "skip")
+    before = sides.world.append(sides.base, [{"k": 9}])
+    sides.theirs = sides.world.alter(before, schema=sides.theirs.schema)
+    with pytest.raises(UnsupportedError, match="Use a connection that has Spark"):
+        sides.merged()
 
 
 def test_rows_changed_after_dropping_a_column_that_stays_are_a_conflict() -> None:

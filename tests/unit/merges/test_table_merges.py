@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.changes.merges import table_merge
-from dbt.adapters.vcs.changes.merges.rowwise.side_fitting import _converted
 from dbt.adapters.vcs.commands.merge import merge
-from dbt.adapters.vcs.core.model import Field, TableEntry
+from dbt.adapters.vcs.core.model import TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from tests.unit.warehouse import Warehouse
 
@@ -126,11 +124,3 @@ def test_a_merge_that_lost_races_gives_what_it_gives_after_the_winners(
         intrude(after, race, number)
     merge(after.repository, "dev", "main", author="ann")
     assert rows(beside) == rows(after)
-
-
-def test_nan_fits_a_narrower_type_of_numbers() -> None:
-    own, new = (Field(id="v", name="v", type=type_) for type_ in ("double", "float"))
-    values = pa.chunked_array([[float("nan"), 0.5, -0.0, 0.1, None]])
-    found, misfits = _converted(values, own, new)
-    assert found.type == pa.float32()
-    assert misfits.to_pylist() == [False, False, False, True, False]

@@ -424,8 +424,8 @@ def duckdb_text(text: str) -> str:
 
 
 def _translation(node: exp.Expression) -> exp.Expression:
-    if isinstance(node, exp.TryCast):
-        # Without ANSI mode, Spark's casts give NULL. None of ours may.
+    if isinstance(node, exp.TryCast) and not node.args.get("safe"):
+        # Without ANSI mode, Spark's casts give NULL. None of ours may, but for `try_cast`.
         return exp.Cast(this=node.this, to=node.to)
     # DuckDB counts in 128 bits there.
     if isinstance(node, exp.CountIf):

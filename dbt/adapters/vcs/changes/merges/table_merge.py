@@ -178,13 +178,12 @@ def common_base_of(
 
     What it wrote for bases is deleted at the end.
     """
-    engine = EngineRepairs(blobs=repository.blobs, sessions=sessions)
-    common_base = CommonBase(repository=repository, limits=limits, engine=engine)
-    try:
-        yield common_base
-    finally:
-        common_base.forget()
-        engine.forget()
+    with EngineRepairs(blobs=repository.blobs, sessions=sessions) as engine:
+        common_base = CommonBase(repository=repository, limits=limits, engine=engine)
+        try:
+            yield common_base
+        finally:
+            common_base.forget()
 
 
 def base_of(repository: Repository, work: TableMerge) -> SnapshotId | None:

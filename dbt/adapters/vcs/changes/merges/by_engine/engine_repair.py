@@ -97,10 +97,11 @@ class RepairCheckError(VcsError):
 class EngineRepairs:
     """Makes repairs; call `forget` to delete what they are staged in, once they are written.
 
+    As a context, it does so at the end.
+
     Attributes:
         blobs: The repository's store.
-        sessions: Provides Spark's session; None to refuse what only it can compute, and to
-            refuse files to be rewritten first of more rows than fit in this process.
+        sessions: Provides Spark's session; None to refuse what only it can compute.
     """
 
     blobs: Blobs
@@ -108,6 +109,12 @@ class EngineRepairs:
     _folders: list[str] = field(default_factory=list)
     _opened: ExitStack = field(default_factory=ExitStack)
     _sessions: dict[bool, RowSession] = field(default_factory=dict)
+
+    def __enter__(self) -> EngineRepairs:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.forget()
 
     def session(self, fields: Sequence[Field]) -> RowSession:
         """Return the session that computes rows with some columns, until `forget`.

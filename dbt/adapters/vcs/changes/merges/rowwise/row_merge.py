@@ -144,7 +144,13 @@ def merge(
         definition=definition,
         triple=compare(base, ours, theirs, repository.objects.segment),
     )
-    return merging.outcome_at_once() or merging.fitted(engine).outcome_of_rows(engine)
+    found = merging.outcome_at_once()
+    if found is not None:
+        return found
+    if engine is not None:
+        return merging.fitted(engine).outcome_of_rows(engine)
+    with EngineRepairs(blobs=repository.blobs) as own:
+        return merging.fitted(own).outcome_of_rows(None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +186,7 @@ class _Merging:
             return self._outcome("fast_forward", graft(triple))
         return None
 
-    def fitted(self, engine: EngineRepairs | None) -> _Merging:
+    def fitted(self, engine: EngineRepairs) -> _Merging:
         """Return the merge of sides whose files the merged definition reads as theirs did."""
         ours, theirs = new_write_id(), new_write_id()
         fitting = Fitting(
@@ -190,8 +196,7 @@ class _Merging:
             other=self.theirs,
             name="ours",
             definition=self.definition,
-            limits=self.limits,
-            sessions=engine.sessions if engine else None,
+            engine=engine,
         )
         other = replace(fitting, side=self.theirs, other=self.ours, name="theirs")
         # Rows that are picked are only read, and written as ours has them.

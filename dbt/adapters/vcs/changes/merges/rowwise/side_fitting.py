@@ -25,11 +25,9 @@ from functools import cached_property
 from typing import Any, Final
 
 import msgspec
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from dbt.adapters.vcs.changes.diffs.diff_query import files_mount, image_relations
+from dbt.adapters.vcs.changes.merges.by_engine.engine_repair import EngineRepairs
 from dbt.adapters.vcs.changes.writes.tombstone_ranges import tombstone_folder, write_tombstones
 from dbt.adapters.vcs.core.errors import ConflictError, UnsupportedError
 from dbt.adapters.vcs.core.ids import WriteId
@@ -44,28 +42,21 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.core.model.data_type import FLOATS, INTEGERS, type_of
 from dbt.adapters.vcs.core.model.snapshot import (
-    FILE_COLUMN,
     PLACE,
-    POSITION_COLUMN,
     widens,
 )
 from dbt.adapters.vcs.core.plan.compaction import carried_out
-from dbt.adapters.vcs.core.plan.delta import Deletion, Piece, delta
+from dbt.adapters.vcs.core.plan.delta import Deletion, delta
 from dbt.adapters.vcs.core.plan.schema_merge import Definition, Side
 from dbt.adapters.vcs.core.plan.states import DeletionKey
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.engines.port import Destination, Rewriter, Rewriters, told_rows
+from dbt.adapters.vcs.engines.port import Destination, RowSession, told_rows
 from dbt.adapters.vcs.sql.syntax.conditions import where_clause
-from dbt.adapters.vcs.table.compare.located import locate
-from dbt.adapters.vcs.table.equality import equal_rows
-from dbt.adapters.vcs.table.files.block_reader import Files, Positions
 from dbt.adapters.vcs.table.files.footers import WrittenFiles, read_blocks
-from dbt.adapters.vcs.table.files.parquet import can_write, write_rows, write_tombstone
-from dbt.adapters.vcs.table.limits import Limits, in_process_first
+from dbt.adapters.vcs.table.files.parquet import can_write
 from dbt.adapters.vcs.table.manifests import put_segments
-from dbt.adapters.vcs.table.python_values import python_rows, shown
+from dbt.adapters.vcs.table.python_values import shown
 from dbt.adapters.vcs.table.quoting import quoted, sql_type
-from dbt.adapters.vcs.table.types import arrow_type
 
 _SHOWN: Final = 5
 _NUMBERS: Final = (*INTEGERS, *FLOATS, "decimal")
@@ -94,8 +85,7 @@ class Fitting:
         other: The other side.
         name: What errors call the side.
         definition: The merged definition.
-        limits: How much is rewritten in this process.
-        sessions: Provides an engine for what is beyond; None to refuse it.
+        engine: Provides the session that reads and writes rows.
     """
 
     repository: Repository
@@ -104,8 +94,7 @@ class Fitting:
     other: Snapshot
     name: Side
     definition: Definition
-    limits: Limits
-    sessions: Rewriters | None
+    engine: EngineRepairs
 
     def fitted(self, write: WriteId, *, reads_only: bool = False) -> Snapshot:
         """Return the side with other files for the same rows; itself if its files can be read.
@@ -118,8 +107,7 @@ class Fitting:
 
         Raises:
             MisfitError: Some rows can't be written by the merged definition.
-            TooLargeError: There are too many rows for this process, and there is no engine.
-            UnsupportedError: Arrow can't write them, and there is no engine.
+            UnsupportedError: Only Spark can write them, and there is none.
         """
         if reads_only and not self._misread:
             return self.side
@@ -254,58 +242,34 @@ class Fitting:
     ) -> tuple[Block, ...]:
         if not blocks:
             return ()
-        files = self._somewhere(
-            lambda: self._write_here(blocks, tombstones, folder),
-            lambda: self._write_by_engine(blocks, tombstones, folder),
-        )
+        files = self._written(blocks, tombstones, folder)
         definition, blobs = self.definition, self.repository.blobs
         return read_blocks(blobs, files, definition.schema, definition.partition_by, files)
 
-    def _somewhere(self, here: Any, by_engine: Any) -> Any:
-        return here() if self.sessions is None else in_process_first(here, by_engine)
-
-    def _write_here(
-        self, blocks: Sequence[Block], tombstones: Sequence[Tombstone], folder: str
-    ) -> WrittenFiles:
-        self.limits.check(Piece(block.path, block.rows, info=block) for block in blocks)
+    @cached_property
+    def _session(self) -> RowSession:
+        """The session that reads and writes the rows."""
         definition = self.definition
-        if not can_write(definition.schema, definition.partition_by):
-            raise UnsupportedError("Arrow lacks a type of the table, so Spark has to write it.")
-        files = Files(self.repository.blobs, tombstones)
-        deleted = files.deletions(tombstones, [block.path for block in blocks])
-        fields = [own for own, _ in self._fields]
-        schema = pa.schema([pa.field(field.id, arrow_type(field.type)) for field in fields])
-        rows = pa.Table.from_batches(
-            [
-                batch
-                for block in blocks
-                for batch in files.batches(block, fields, deleted.get(block.path))
-            ],
-            schema,
-        )
-        columns = []
-        for own, new in self._fields:
-            column, misfits = _converted(rows.column(own.id), own, new)
-            some = rows.filter(misfits).select([f.id for f in self._telling(own)])
-            self._refuse(own, new, python_rows(some.slice(0, _SHOWN)), some.num_rows)
-            columns.append(column)
-        rows = pa.table(columns, names=schema.names)
-        return write_rows(
-            self.repository.blobs, rows, folder=folder, partition_by=definition.partition_by
-        )
+        if can_write(definition.schema, definition.partition_by):
+            return self.engine.session(definition.schema.fields)
+        if self.engine.sessions is None:
+            raise UnsupportedError(
+                "The rows of one side have to be written again, and only Spark can write a type "
+                "of the table, or names its partitions. Use a connection that has Spark."
+            )
+        return self.engine.sessions()
 
-    def _write_by_engine(
+    def _written(
         self, blocks: Sequence[Block], tombstones: Sequence[Tombstone], folder: str
     ) -> WrittenFiles:
-        assert self.sessions is not None
-        session, ids = self.sessions(), [own.id for own, _ in self._fields]
+        session, ids = self._session, [own.id for own, _ in self._fields]
         paths = [block.path for block in blocks]
         mount = files_mount(paths, [own for own, _ in self._fields], tombstones, blocks)
         relation = session.mount_physical(mount)
         for own, new in self._fields:
             # Before the write, in which a value that doesn't fit becomes NULL.
             if not widens(own.type, new.type):
-                self._check_by_engine(session, relation, own, new)
+                self._check_fits(relation, own, new)
         columns = ", ".join(_cast_sql(own, new) for own, new in self._fields)
         written = session.write(
             f"select {columns} from {relation}",
@@ -318,14 +282,15 @@ class Fitting:
         )
         return {path: written.footers.get(path) for path in written.files}
 
-    def _check_by_engine(self, session: Rewriter, relation: str, own: Field, new: Field) -> None:
+    def _check_fits(self, relation: str, own: Field, new: Field) -> None:
         """Check that the winning type has all values of a column."""
-        told, column = self._telling(own), quoted(own.id)
+        session, told, column = self._session, self._telling(own), quoted(own.id)
         misfits = f"{column} is not null"
         # Only numbers are converted: a text never becomes the number that it shows. A number fits
         # if it comes back the same.
         if _are_numbers(own, new):
-            fits = f"cast({_cast_sql(own, new, named=False)} as {sql_type(own.type)}) <=> {column}"
+            fits = f"{_cast_sql(own, new, named=False)} as {sql_type(own.type)}"
+            fits = f"try_cast({fits}) <=> {column}"
             misfits = f"{misfits} and not ({fits})"
         where = where_clause(misfits)
         [[count]] = session.query(f"select count(*) from {relation} {where}").fetch()
@@ -340,35 +305,9 @@ class Fitting:
         if not images:
             return ()
         infos = entries_of_blocks(self.repository, self.side, {item.block for item in images})
-        found: tuple[Tombstone, ...] = self._somewhere(
-            lambda: self._images_here(images, infos, folder),
-            lambda: self._images_by_engine(images, infos, folder),
-        )
-        return found
-
-    def _images_here(
-        self, images: Sequence[Deletion], infos: Mapping[str, Block], folder: str
-    ) -> tuple[Tombstone, ...]:
-        self.limits.check(Piece(i.block, i.rows, i.path, infos[i.block]) for i in images)
-        files = Files(self.repository.blobs)
-        places: dict[str, Positions] = {path: np.empty(0, np.int64) for path in infos}
-        for item in images:
-            positions = files.deleted(item.path, item.block, item.tombstone)[0]
-            places[item.block] = np.concatenate([places[item.block], positions])
-        pieces = [Piece(path, info.rows, info=info) for path, info in infos.items()]
+        session, fields = self._session, self.definition.schema.fields
         # An image has the values as the side's definition had them, so the rows are read from
         # their own blocks.
-        rows = locate(files, pieces, places)
-        table = rows.read(files, self.definition.schema.fields)
-        table = table.add_column(0, POSITION_COLUMN, pa.array(rows.position, pa.int64()))
-        table = table.add_column(0, FILE_COLUMN, rows.blocks())
-        return (write_tombstone(self.repository.blobs, table, folder=folder),)
-
-    def _images_by_engine(
-        self, images: Sequence[Deletion], infos: Mapping[str, Block], folder: str
-    ) -> tuple[Tombstone, ...]:
-        assert self.sessions is not None
-        session, fields = self.sessions(), self.definition.schema.fields
         rows = session.mount_located(files_mount(infos, fields, entries=infos.values()))
         places = " union all ".join(
             f"select {PLACE} from {relation} {where_clause(wanted)}"
@@ -430,7 +369,7 @@ def _are_numbers(own: Field, new: Field) -> bool:
 def _cast_sql(own: Field, new: Field, *, named: bool = True) -> str:
     """Return SQL of a column in its new type; NULL for what this type lacks."""
     column = quoted(own.id)
-    if own.type == new.type:
+    if type_of(own.type) == type_of(new.type):
         return column
     if widens(own.type, new.type):
         # Nothing checks these values, so that none may become NULL.
@@ -439,39 +378,6 @@ def _cast_sql(own: Field, new: Field, *, named: bool = True) -> str:
         value = column if _are_numbers(own, new) else "null"
         cast = f"try_cast({value} as {sql_type(new.type)})"
     return f"{cast} {column}" if named else cast
-
-
-def _converted(
-    column: pa.ChunkedArray, own: Field, new: Field
-) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
-    """Return a column in its new type, and a mask of the values that this type lacks."""
-    type_ = arrow_type(new.type)
-    there = pc.is_valid(column)
-    if widens(own.type, new.type):
-        return column.cast(type_), pc.and_not(there, there)
-    if not _are_numbers(own, new):
-        # Every value is a misfit, so the NULLs are never written.
-        return pa.chunked_array([pa.nulls(len(column), type_)]), there
-    found = _cast(column, type_)
-    # As in `table.equality`, where NaN equals NaN: Arrow says that it doesn't.
-    same = pa.array(equal_rows([_cast(found, column.type)], [column], len(column)))
-    return found, pc.and_not(there, same)
-
-
-def _cast(column: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:
-    """Cast numbers without checks; what can't be cast at all becomes NULL."""
-
-    def one(value: pa.Scalar) -> Any:
-        try:
-            return pc.cast(value, type_, safe=False).as_py()
-        except pa.ArrowInvalid:
-            return None
-
-    try:
-        # Arrow refuses some values even so: then they are cast one by one.
-        return column.cast(type_, safe=False)
-    except pa.ArrowInvalid:
-        return pa.chunked_array([pa.array([one(value) for value in column], type_)])
 
 
 def entries_of_blocks(

@@ -30,7 +30,7 @@ from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.commands.gc import collect
 from dbt.adapters.vcs.commands.status import read_status
 from dbt.adapters.vcs.core.repository import Proposal, Repository
-from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.blobs import LATER, Blobs, FolderEnd
 from dbt.adapters.vcs.core.store.opening import open_blobs
 
 PAGE = Path(__file__).resolve().parents[1] / "docs/scale.md"
@@ -212,6 +212,14 @@ class Metered:
         self._meter.add("lists")
         return self._blobs.later(path)
 
+    def ends(self, folder: str) -> list[FolderEnd]:
+        """List all files of folders, and one page of those that have more."""
+        found = self._blobs.ends(folder)
+        long = [end for end in found if (end.blobs or LATER) > LATER]
+        short = sum(end.blobs or 0 for end in found) - sum(end.blobs or 0 for end in long)
+        self._meter.add("lists", max(1, -(-short // LATER)) + 2 * len(long))
+        return [end._replace(blobs=None) if end in long else end for end in found]
+
     def _paged(self, found: list[Any]) -> list[Any]:
         self._meter.add("lists", max(1, -(-len(found) // LISTED)))
         return found
@@ -243,7 +251,7 @@ def some_branches(site: Site) -> Trial:
     found: list[int] = []
     there = len(site.helper().branch_names())
     return Trial(
-        lambda: found.append(len(list(islice(list_branches(site.repository()), 20)))),
+        lambda: found.append(len(list(islice(list_branches(site.repository(), first=20), 20)))),
         lambda: found[-1] == min(20, there),
     )
 

@@ -12,7 +12,7 @@ from dbt.adapters.vcs.commands.fsck import DataCheck, check_repository
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
 from dbt.adapters.vcs.core.model import TableEntry
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
+from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs, FolderEnd, folder_ends
 
 
 class EditedBlobs:
@@ -51,6 +51,19 @@ class EditedBlobs:
         """Return the next blobs of a folder."""
         found = self._inner.later(path)
         return [name for name in found if name != self._path or self._data is not None]
+
+    def ends(self, folder: str) -> list[FolderEnd]:
+        """Return the end of each sub-folder."""
+        found = folder_ends(folder, self.walk(folder))
+        if not self._path.startswith(f"{folder}/"):
+            return found
+        # An edited file has another tag in any store.
+        return [
+            end._replace(last=end.last._replace(tag=f"{end.last.tag} edited"))
+            if end.last.path == self._path
+            else end
+            for end in found
+        ]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)

@@ -14,7 +14,7 @@ from typing import Final, NoReturn
 from chaos.calendar import Calendar
 from dbt.adapters.vcs.core.errors import NotFoundError, StorageError
 from dbt.adapters.vcs.core.ids import Micros
-from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
+from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs, FolderEnd, folder_ends
 
 _WRITES: Final = ("before", "after", "twice", "full", "cut off")
 _READS: Final = ("before", "truncated", "not there")
@@ -247,6 +247,10 @@ class TroubledBlobs:
         with self._call("later", path) as kind:
             found = self._inner.later(path)
             return found[:-1] if kind == "stale" else found
+
+    def ends(self, folder: str) -> list[FolderEnd]:
+        """Return the end of each sub-folder, as `walk` shows them."""
+        return folder_ends(folder, self.walk(folder))
 
     def unfinished(self, folder: str) -> Iterator[BlobInfo]:
         """Yield the incomplete files of writes."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from dbt.adapters.vcs.core.errors import StorageError
 from dbt.adapters.vcs.core.ids import Micros
-from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
+from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs, FolderEnd
 
 
 class Crash(BaseException):
@@ -74,6 +74,9 @@ class FaultyBlobs:
 
     def later(self, path: str) -> list[str]:
         return self._inner.later(path)
+
+    def ends(self, folder: str) -> list[FolderEnd]:
+        return self._inner.ends(folder)
 
     def unfinished(self, folder: str) -> Iterator[BlobInfo]:
         return self._inner.unfinished(folder)

@@ -247,6 +247,36 @@ def test_many_later_names_are_the_first_of_them(blobs: Blobs) -> None:
     assert found == names[: len(found)]
 
 
+def test_the_ends_of_folders_are_those_that_a_walk_shows(blobs: Blobs) -> None:
+    assert blobs.ends("logs") == []
+    for name in ("a/1", "a/2", "a/10", "a-b/1", "a=2Fb/7", "stray"):
+        blobs.create(f"logs/{name}", name.encode())
+    walked = {info.path: info for info in blobs.walk("logs")}
+    expected = {"a": ("a/2", 3), "a-b": ("a-b/1", 1), "a=2Fb": ("a=2Fb/7", 1)}
+    found = {end.folder: (end.last, end.blobs) for end in blobs.ends("logs")}
+    # With the same times and tags: whoever saw a file in one listing knows it in another.
+    assert found == {
+        name: (walked[f"logs/{last}"], count) for name, (last, count) in expected.items()
+    }
+
+
+def test_the_end_of_a_replaced_file_is_another_one(blobs: Blobs) -> None:
+    blobs.create("logs/a/1", b"one")
+    before = blobs.ends("logs")
+    blobs.replace_all({"logs/a/1": b"two"})
+    assert blobs.ends("logs") != before
+
+
+def test_folders_beside_a_long_one_are_counted(blobs: Blobs) -> None:
+    long = [f"logs/b/{number:020d}" for number in range(2 * LATER + 10)]
+    some = [f"logs/{name}/{number}" for name in ("a", "b-c", "b0", "c") for number in (1, 2)]
+    blobs.create_all(dict.fromkeys([*long, *some], b"x"))
+    found = {end.folder: end for end in blobs.ends("logs")}
+    assert sorted(found) == ["a", "b", "b-c", "b0", "c"]
+    assert {found[name].blobs for name in ("a", "b-c", "b0", "c")} == {2}
+    assert found["b"].blobs in (None, len(long))
+
+
 def test_plain_http_may_be_allowed_in_the_environment(
     s3_options: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

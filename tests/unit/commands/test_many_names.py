@@ -2,18 +2,28 @@
 
 from collections.abc import Callable, Iterator
 
+import msgspec
 import pytest
 
-from dbt.adapters.vcs.commands import revisions, status
+from dbt.adapters.vcs.commands import branch, revisions, status
 from dbt.adapters.vcs.commands.branch import list_branches
+from dbt.adapters.vcs.commands.garbage import check_listings
+from dbt.adapters.vcs.commands.gc import collect
 from dbt.adapters.vcs.commands.log import read_log
 from dbt.adapters.vcs.commands.status import read_status
+from dbt.adapters.vcs.commands.tag import list_tags
 from dbt.adapters.vcs.core.branches import Protection
+from dbt.adapters.vcs.core.codec import encode_record, unpack
 from dbt.adapters.vcs.core.errors import DamagedError
+from dbt.adapters.vcs.core.ids import CommitId, Micros
+from dbt.adapters.vcs.core.model import Forwarding
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.retention import names_of
 from dbt.adapters.vcs.core.store import refs
-from dbt.adapters.vcs.core.store.blobs import BlobInfo, MemoryBlobs
-from dbt.adapters.vcs.core.store.refs import RefStore
+from dbt.adapters.vcs.core.store.blobs import BlobInfo, FolderEnd, MemoryBlobs
+from dbt.adapters.vcs.core.store.opening import HEADER_PATH
+from dbt.adapters.vcs.core.store.ref_packs import PACKED
+from dbt.adapters.vcs.core.store.refs import Forwards, RefStore
 from dbt.adapters.vcs.workspace.run_branch import runs
 
 
@@ -39,7 +49,7 @@ class RequestBlobs(MemoryBlobs):
 
 
 def first_branches(repository: Repository) -> None:
-    found = list_branches(repository)
+    found = list_branches(repository, first=20)
     assert [next(found).name for _ in range(20)]
 
 
@@ -51,12 +61,35 @@ WORKS: dict[str, Callable[[Repository], object]] = {
 }
 
 
-def requests_of(work: Callable[[Repository], object], branches: int) -> int:
+READS_ALL: dict[str, Callable[[Repository], object]] = {
+    "branch list": lambda repository: list(list_branches(repository)),
+    "branch list --all": lambda repository: list(list_branches(repository, with_runs=True)),
+    "log": lambda repository: list(read_log(repository, "main", limit=5)),
+    "tag list": list_tags,
+    "gc": lambda repository: collect(repository, author="ann", dry_run=True),
+}
+
+
+def filled(branches: int, *, are_worked_on: bool) -> RequestBlobs:
+    """A repository of many branches and tags; some may have several moves or be deleted."""
     blobs = RequestBlobs()
     repository = Repository.create(blobs, author="ann")
     head = repository.branch("main").head
     for number in range(branches):
         repository.create_branch(f"b/{number}", head, author="ann")
+    for number in range(0, branches if are_worked_on else 0, 10):
+        repository.protect(f"b/{number}", Protection(), author="ann")
+        repository.delete_branch(f"b/{number + 1}", author="ann")
+        repository.create_tag(f"v{number}", head, author="ann")
+    return blobs
+
+
+def requests_of(
+    work: Callable[[Repository], object], branches: int, *, are_packed: bool = False
+) -> int:
+    blobs = filled(branches, are_worked_on=are_packed)
+    if are_packed:
+        collect(Repository.open(blobs), author="ann")
     opened = Repository.open(blobs)
     blobs.requests = 0
     work(opened)
@@ -67,9 +100,91 @@ def requests_of(work: Callable[[Repository], object], branches: int) -> int:
 def test_ten_times_the_branches_take_no_more_requests(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(revisions, "MOST_NAMES", 50)
-    monkeypatch.setattr(status, "MOST_NAMES", 50)
+    for module in (branch, revisions, status):
+        monkeypatch.setattr(module, "MOST_NAMES", 50)
     assert requests_of(WORKS[name], 1_000) == requests_of(WORKS[name], 100)
+
+
+@pytest.mark.parametrize("name", READS_ALL)
+def test_packed_refs_are_read_with_as_many_requests_however_many_there_are(name: str) -> None:
+    work = READS_ALL[name]
+    few, many = (requests_of(work, branches, are_packed=True) for branches in (100, 1_000))
+    assert many <= few
+
+
+@pytest.mark.parametrize("name", READS_ALL)
+def test_refs_that_are_not_packed_take_one_request_each(name: str) -> None:
+    blobs = filled(300, are_worked_on=True)
+    opened = Repository.open(blobs)
+    blobs.requests = 0
+    READS_ALL[name](opened)
+    # A collection looks at the move before the last one, too, of the 60 branches that have one.
+    assert blobs.requests <= 331 + (60 if name == "gc" else 0) + 40
+
+
+def test_a_purge_deletes_packs_and_the_texts_in_them() -> None:
+    blobs = MemoryBlobs()
+    repository = Repository.create(blobs, author="ann")
+    head = repository.branch("main").head
+    for number in range(30):
+        repository.create_branch(f"b/{number}", head, author="ann", note="secret")
+    collect(repository, author="ann")
+    assert any(b"secret" in unpacked(blobs, info.path) for info in blobs.walk(PACKED))
+    with repository.maintenance.alone("shop.orders", author="ann") as purging:
+        empty: dict[str, str] = {}
+        forwarding = Forwarding(commits=empty, trees=empty, snapshots=empty, segments=empty)
+        purging.finish(Forwards(blobs).put(forwarding), tables=(), folders=())
+    assert list(blobs.walk(PACKED)) == []
+
+
+def unpacked(blobs: MemoryBlobs, path: str) -> bytes:
+    return unpack(blobs.get(path).partition(b"\n")[2], path)
+
+
+def test_a_repository_of_an_older_format_is_not_packed() -> None:
+    blobs = MemoryBlobs()
+    repository = Repository.create(blobs, author="ann")
+    header = msgspec.structs.replace(repository.header, format=2)
+    blobs.replace_all({HEADER_PATH: encode_record(header)})
+    head = repository.branch("main").head
+    for number in range(30):
+        repository.create_branch(f"b/{number}", head, author="ann")
+    collect(Repository.open(blobs), author="ann")
+    assert list(blobs.walk(PACKED)) == []
+    blobs.replace_all({HEADER_PATH: encode_record(repository.header)})
+    collect(Repository.open(blobs), author="ann")
+    assert len(list(blobs.walk(PACKED))) == 1
+
+
+class OldListing(MemoryBlobs):
+    """Shows the ends of folders as they were when it was told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown: dict[str, list[FolderEnd]] = {}
+        self.is_old = False
+
+    def ends(self, folder: str) -> list[FolderEnd]:
+        found = super().ends(folder)
+        return self.shown.setdefault(folder, found) if self.is_old else found
+
+
+def test_a_collection_looks_up_what_an_old_listing_lacks() -> None:
+    blobs = OldListing()
+    repository = Repository.create(blobs, author="ann")
+    head = repository.branch("main").head
+    for number in range(30):
+        repository.create_branch(f"b/{number}", head, author="ann")
+    blobs.is_old = True
+    list(repository.branches())
+    commit = repository.objects.commit(head)
+    later = msgspec.structs.replace(commit, parents=(head,), message="later")
+    new = CommitId(repository.objects.put(later))
+    assert repository.move_branch(repository.branch("b/7"), new, author="ann", action="test")
+    opened = Repository.open(blobs)
+    assert {branch.head for branch in opened.branches()} == {head}
+    seen = check_listings(opened, {}, opened.clock())
+    assert new in names_of(opened, Micros(0), None, seen).live
 
 
 def test_with_too_many_names_those_that_were_asked_for_stay(

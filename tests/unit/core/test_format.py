@@ -54,6 +54,7 @@ from dbt.adapters.vcs.core.store.opening import (
     Header,
     upgrade_header,
 )
+from dbt.adapters.vcs.core.store.ref_packs import PackedMoves
 from dbt.adapters.vcs.core.store.relations import BITS, WHOLE
 from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges, TreeEntries
 
@@ -94,6 +95,7 @@ def test_records_are_stored_as_written_there() -> None:
         ("vcs.json", Header),
         ("refmove", RefMove),
         ("condemned", CondemnedLists),
+        ("packed", PackedMoves),
         ("result", Result),
     ):
         text = EXAMPLES[title].encode()

@@ -15,6 +15,7 @@ from dbt.adapters.vcs.changes.merges.conflicts.open_merges import open_merge_of,
 from dbt.adapters.vcs.commands.failure import ShownFailure
 from dbt.adapters.vcs.commands.layout import Block, Grid, Span, age, line, short
 from dbt.adapters.vcs.commands.revisions import (
+    MOST_NAMES,
     check_free,
     check_unreserved,
     named_branch,
@@ -39,8 +40,11 @@ from dbt.adapters.vcs.core.retention import EXPIRED, hold_commit
 from dbt.adapters.vcs.core.store.blobs import each
 from dbt.adapters.vcs.workspace.run_branch import RunBranch, Status, run_of, runs
 
-_AT_ONCE: Final = 64
+_AT_ONCE: Final = 16
 """Number of branches whose histories are read together."""
+
+_REQUESTS: Final = 3
+"""What it takes to read a branch by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,11 +81,16 @@ class BranchSummary:
 
 
 def list_branches(
-    repository: Repository, tell: Callable[[str], None] | None = None, *, with_runs: bool = False
+    repository: Repository,
+    tell: Callable[[str], None] | None = None,
+    *,
+    with_runs: bool = False,
+    first: int = 0,
 ) -> Iterator[BranchSummary]:
     """Yield the branches by name; those of runs and waiting merges only if requested.
 
-    Few branches and commits are read before the first is yielded.
+    Few commits are read before the first is yielded. `first` is how many are going to be taken, 0
+    for all: few of many branches are read one by one.
 
     Raises:
         DamagedError: A branch is damaged. With `tell`, it is told instead and left out.
@@ -102,12 +111,14 @@ def list_branches(
             # Returned, not raised: one damaged branch must not hide the others.
             return DamagedError(f"The branch {branch.name!r} is damaged. {error}")
 
-    reader = iter(repository.branch_names())
+    names = repository.branch_names() if first else None
+    takes_few = names is not None and len(names) > max(MOST_NAMES, _REQUESTS * first)
+    reader = repository.each_branch(damaged, names, takes_few=takes_few)
     # In lots: a remote store answers many reads at once, and the first lines are shown early.
     while some := list(islice(reader, _AT_ONCE)):
         branches = [
             branch
-            for branch in repository.branches(damaged, some)
+            for branch in some
             if with_runs or (run_of(branch) is None and open_merge_of(branch) is None)
         ]
         for found in each(summary, branches):
@@ -353,7 +364,7 @@ def branch_list(
     AHEAD counts the commits that the branch has and the default branch lacks, BEHIND the reverse.
     """
     damaged: list[str] = []
-    found = list_branches(session.repository, damaged.append, with_runs=with_runs)
+    found = list_branches(session.repository, damaged.append, with_runs=with_runs, first=limit)
 
     def text(items: Iterator[BranchSummary]) -> Iterator[Block]:
         return _branches_text(items, session.branch, session.now)

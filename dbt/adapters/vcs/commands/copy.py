@@ -21,7 +21,15 @@ from dbt.adapters.vcs.core.errors import (
 from dbt.adapters.vcs.core.ids import Clock, system_clock
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import read_retention
-from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs, MemoryBlobs, each, write_new
+from dbt.adapters.vcs.core.store.blobs import (
+    BlobInfo,
+    Blobs,
+    FolderEnd,
+    MemoryBlobs,
+    each,
+    folder_ends,
+    write_new,
+)
 from dbt.adapters.vcs.core.store.lease import FOLDER, seems_running
 from dbt.adapters.vcs.core.store.opening import HEADER_PATH, check_vacant, open_blobs, read_header
 from dbt.adapters.vcs.core.store.refs import FORWARDS
@@ -239,6 +247,10 @@ class CopyView:
     def later(self, path: str) -> list[str]:
         """Return the first blobs in the path's folder with later names."""
         return sorted({*self._new.later(path), *self._target.later(path)})
+
+    def ends(self, folder: str) -> list[FolderEnd]:
+        """Return the end of each direct sub-folder."""
+        return folder_ends(folder, self.walk(folder))
 
 
 def _copy_text(report: CopyReport) -> Iterator[Block]:

@@ -30,7 +30,6 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import GRACE, names_of, read_retention, roots_of
 from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs, each
 from dbt.adapters.vcs.core.store.objects import ObjectStore, object_key, object_path, read_object
-from dbt.adapters.vcs.core.store.refs import RefStore
 from dbt.adapters.vcs.table.files.file_check import wrong_bytes, wrong_size
 
 SPACES: Final = ("heads", "tags", "options", PINS)
@@ -160,7 +159,7 @@ def _orphans(repository: Repository, kept: Needed, sizes: Mapping[str, int]) -> 
 
 
 def _wrong_names(repository: Repository) -> Iterator[str]:
-    refs = RefStore(repository.blobs)
+    refs = repository.refs
     for space in (*SPACES, *refs.spaces(ROOT)):
         yield from refs.check(space)
     name = repository.default_branch

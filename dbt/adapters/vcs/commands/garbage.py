@@ -263,7 +263,7 @@ def record(repository: Repository, listed: Listed, *, author: str) -> None:
     """
     refs = repository.refs
     there = {
-        space: [ref.name for ref in refs.read_each(space, None, names) if ref.move.commit]
+        space: [ref.name for ref in refs.read_listed(space, None, names) if ref.move.commit]
         for space, names in listed.items()
         if space != PINS
     }

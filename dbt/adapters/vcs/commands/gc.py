@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from shlex import quote
@@ -38,7 +39,7 @@ from dbt.adapters.vcs.core.retention import (
 from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
 from dbt.adapters.vcs.core.store.lease import Lease
 from dbt.adapters.vcs.core.store.objects import Condemned
-from dbt.adapters.vcs.core.store.opening import HEADER_PATH
+from dbt.adapters.vcs.core.store.opening import HEADER_PATH, PACKS
 from dbt.adapters.vcs.iceberg.metadata_files import FOLDER
 from dbt.adapters.vcs.workspace.run_branch import is_expired, runs
 
@@ -162,6 +163,7 @@ def collect(
         gone, spared = _sweep(repository, garbage, lease)
         # Decision 37: no request was sent for these, so their names are as good as before.
         condemned.spare(id, spared)
+        _pack_refs(repository)
         report = _report(found, expired, garbage, set(gone), room)
         # The disk was full before; what was deleted since may have made room.
         if not is_written and not _write_down(repository, garbage, author):
@@ -267,6 +269,17 @@ def _expire(repository: Repository, found: Retention, author: str, now: Micros) 
             # The next collection does it.
             return
         yield run.name
+
+
+def _pack_refs(repository: Repository) -> None:
+    """Write packs of the refs that were read, so that whoever lists them needs few requests."""
+    # Decision 52: a purge of an older version would not delete them.
+    if repository.header.format < PACKS:
+        return
+    # The next collection does it, when there is space again.
+    with suppress(NoSpaceError):
+        for space in ("heads", "tags"):
+            repository.refs.pack(space)
 
 
 def _report(

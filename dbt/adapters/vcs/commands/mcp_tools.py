@@ -135,7 +135,9 @@ class McpTools:
 
         def read(session: CommandSession) -> Mapping[str, Any]:
             damaged: list[str] = []
-            found = list_branches(session.repository, damaged.append, with_runs=with_runs)
+            found = list_branches(
+                session.repository, damaged.append, with_runs=with_runs, first=limit
+            )
             return {**_first("branches", found, limit), "damaged": damaged}
 
         return self._answer(read)

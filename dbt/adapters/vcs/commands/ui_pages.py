@@ -91,7 +91,8 @@ class HistoryPages:
             told.append(str(error))
 
         skip = asked_number(request.query_params, "skip", _MOST)
-        found = list(islice(list_branches(repository, told.append), skip, skip + _BRANCHES + 1))
+        last = skip + _BRANCHES + 1
+        found = list(islice(list_branches(repository, told.append, first=last), skip, last))
         runs = [run for run in list_runs(repository) if run.status not in DONE_WITH]
         merges = list_open_merges(repository, tell)
         tags = repository.tags(tell)

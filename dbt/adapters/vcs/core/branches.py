@@ -6,7 +6,7 @@ import difflib
 import os
 import shlex
 import socket
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from typing import Final, NamedTuple, Protocol
@@ -168,10 +168,22 @@ class Names:
     ) -> list[tuple[CommitId, Ref]]:
         """Return all existing refs, or those of some names, whose log is whole, sorted by name.
 
-        `on_damage` is told of the others. With `names`, nothing is listed.
+        `on_damage` is told of the others.
         """
-        refs = self._refs.read_all(self._space, on_damage, names)
-        return [(ref.move.commit, ref) for ref in refs if ref.move.commit is not None]
+        return list(self.each(on_damage, names))
+
+    def each(
+        self,
+        on_damage: Callable[[DamagedError], None] = lambda _: None,
+        names: Iterable[str] | None = None,
+        *,
+        takes_few: bool = False,
+    ) -> Iterator[tuple[CommitId, Ref]]:
+        """Yield what `all` returns; `takes_few` if only the first ones are going to be taken."""
+        read = self._refs.read_each if takes_few else self._refs.read_listed
+        for ref in read(self._space, on_damage, names):
+            if ref.move.commit is not None:
+                yield ref.move.commit, ref
 
     def find(self, name: str) -> tuple[CommitId, Ref] | None:
         """Return where a name points, None if it doesn't exist or was deleted."""

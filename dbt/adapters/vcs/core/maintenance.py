@@ -56,6 +56,7 @@ from dbt.adapters.vcs.core.store.blobs import Blobs, each
 from dbt.adapters.vcs.core.store.lease import Lease, seems_running
 from dbt.adapters.vcs.core.store.log_repair import ASIDE
 from dbt.adapters.vcs.core.store.objects import ObjectStore, has_object, next_name, object_path
+from dbt.adapters.vcs.core.store.ref_packs import PACKED
 from dbt.adapters.vcs.core.store.refs import PURGE, Forwards, Ref, RefStore, Space
 from dbt.adapters.vcs.core.store.relations import added_pieces
 from dbt.adapters.vcs.core.tree_changes import diff_trees
@@ -431,6 +432,8 @@ class Maintenance:
 
     def _files_to_delete(self, files: Collection[str], state: dict[str, str]) -> Iterator[str]:
         """Yield the files that the record says to delete, and those of the tables set aside."""
+        # Copies of moves have their texts.
+        yield from (info.path for info in self._blobs.walk(PACKED))
         for folder in state.get("folders", "").split():
             yield from (info.path for info in self._blobs.walk(folder))
         tables = {"/".join(path.split("/")[:2]) for path in files}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
@@ -238,10 +238,24 @@ class Repository(CommitGraph):
     ) -> list[Branch]:
         """Return all branches, or those of some names, whose log is whole, sorted by name.
 
-        `on_damage` is told of the others, so that one of them stops no work on the rest. Each
-        branch takes requests of its own; with `names`, nothing is listed.
+        `on_damage` is told of the others, so that one of them stops no work on the rest. They are
+        as a listing shows them, which may be a moment old.
         """
-        return [Branch(ref.name, head, ref) for head, ref in self._heads.all(on_damage, names)]
+        return list(self.each_branch(on_damage, names))
+
+    def each_branch(
+        self,
+        on_damage: Callable[[DamagedError], None] = lambda _: None,
+        names: Iterable[str] | None = None,
+        *,
+        takes_few: bool = False,
+    ) -> Iterator[Branch]:
+        """Yield what `branches` returns; `takes_few` if only the first ones are going to be taken.
+
+        Each of few branches takes requests of its own. To read many, all are listed.
+        """
+        for head, ref in self._heads.each(on_damage, names, takes_few=takes_few):
+            yield Branch(ref.name, head, ref)
 
     def branch_names(self, prefix: str = "") -> list[str]:
         """Return the names that begin so, sorted, of all branches that ever existed.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
 from typing import Final, NamedTuple, TypeAlias
 
 from dbt.adapters.vcs.core.branches import ROOT, Names, snapshot_of
@@ -45,7 +46,7 @@ from dbt.adapters.vcs.core.store.blobs import each
 from dbt.adapters.vcs.core.store.branch_names import is_name
 from dbt.adapters.vcs.core.store.lease import is_running, seems_running
 from dbt.adapters.vcs.core.store.objects import Condemned, object_path
-from dbt.adapters.vcs.core.store.refs import Ref, Space
+from dbt.adapters.vcs.core.store.refs import Ref, RefPosition, Space
 from dbt.adapters.vcs.core.turns import attempts
 
 DAY: Final = 24 * 3_600 * 1_000_000
@@ -446,16 +447,17 @@ class _Found:
                 raise
             self._on_damage(error)
             first = pin
-        return self._time(PINS, first) > self._seen.now - GRACE
+        return self._time(PINS, pin.name, first.seq, first.move.at) > self._seen.now - GRACE
 
     def commits(self, space: Space, names: Collection[str]) -> None:
         """Read branches or tags."""
         for last in self._last(space, names):
-            moves = self._moves(space, last)
-            positions = [move.move.commit for move in moves if move.move.commit is not None]
             # Nobody can want it back, so it isn't kept as other names are for a while.
             if last.move.commit is None and last.move.note == EXPIRED:
                 continue
+            is_recent = partial(self._is_recent, space, last.name)
+            moves = self._repository.refs.positions(space, last, is_recent, self._on_damage)
+            positions = [move.commit for move in moves if move.commit is not None]
             self.names.lately.update(positions)
             # A branch that was deleted lately counts as where it was: it can be had back.
             self.names.live.update(positions[:1])
@@ -472,11 +474,21 @@ class _Found:
                     self.names.origins.add(move.move.commit)
 
     def _last(self, space: Space, names: Collection[str]) -> Iterator[Ref]:
-        return self._repository.refs.read_each(space, self._on_damage, names)
+        refs = self._repository.refs
+        for ref in refs.read_listed(space, self._on_damage, names, is_checked=True):
+            # A listing may be old, and what it lacks would be deleted. So the earlier listing has
+            # to show no later move.
+            is_old = (space, ref.name, ref.seq + 1) in self._seen.written
+            last = refs.read(space, ref.name) if is_old else ref
+            if last is not None:
+                yield last
 
-    def _time(self, space: Space, ref: Ref) -> Micros:
+    def _time(self, space: Space, name: str, seq: int, at: Micros) -> Micros:
         # A slow clock makes no move older than its file. A fast one only keeps more.
-        return max(ref.move.at, self._seen.written.get((space, ref.name, ref.seq), Micros(0)))
+        return max(at, self._seen.written.get((space, name, seq), Micros(0)))
+
+    def _is_recent(self, space: Space, name: str, at: RefPosition) -> bool:
+        return self._time(space, name, at.seq, at.at) > self._cutoff
 
     def _moves(self, space: Space, last: Ref) -> list[Ref]:
         """Return a ref's moves after the cutoff and the last one before it, newest first.
@@ -484,7 +496,9 @@ class _Found:
         If damage is reported, a damaged move ends them.
         """
         found = [last]
-        while self._time(space, found[-1]) > self._cutoff and found[-1].seq > 1:
+        while found[-1].seq > 1:
+            if self._time(space, last.name, found[-1].seq, found[-1].move.at) <= self._cutoff:
+                break
             try:
                 found.append(self._repository.refs.at(space, last.name, found[-1].seq - 1))
             except DamagedError as error:

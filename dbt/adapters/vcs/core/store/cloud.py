@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import obstore
 from obstore.exceptions import (
@@ -19,7 +20,17 @@ from obstore.store import ObjectStore
 from dbt.adapters.vcs.core.errors import NotFoundError
 from dbt.adapters.vcs.core.failures import translated, without_secrets
 from dbt.adapters.vcs.core.ids import Micros, micros_of
-from dbt.adapters.vcs.core.store.blobs import LATER, BlobInfo, Parallel, check_path
+from dbt.adapters.vcs.core.store.blobs import (
+    LATER,
+    BlobInfo,
+    FolderEnd,
+    Parallel,
+    check_path,
+    folder_ends,
+)
+
+if TYPE_CHECKING:
+    from obstore import ObjectMeta
 
 
 class CloudBlobs:
@@ -129,10 +140,7 @@ class CloudBlobs:
         check_path(folder)
         with suppress(NotFoundError), translated_cloud("list", folder, self.uri):
             for chunk in obstore.list(self._store, folder):
-                for meta in chunk:
-                    modified: datetime = meta["last_modified"]
-                    tag: str = meta["e_tag"] or ""
-                    yield BlobInfo(meta["path"], meta["size"], micros_of(modified), tag)
+                yield from map(_info, chunk)
 
     def later(self, path: str) -> list[str]:
         """Return the first blobs in the path's folder with later names."""
@@ -143,6 +151,33 @@ class CloudBlobs:
             for chunk in obstore.list(self._store, folder, offset=path, chunk_size=LATER):
                 return sorted(str(meta["path"]) for meta in chunk)
         return []
+
+    def ends(self, folder: str) -> list[FolderEnd]:
+        """Return the end of each direct sub-folder."""
+        check_path(folder)
+        found: list[BlobInfo] = []
+        long: dict[str, BlobInfo] = {}
+        start: str | None = None
+        while True:
+            is_long = False
+            with suppress(NotFoundError), translated_cloud("list", folder, self.uri):
+                # A chunk is a page that the store answers.
+                for chunk in obstore.list(self._store, folder, offset=start, chunk_size=LATER):
+                    page = list(map(_info, chunk))
+                    name, other = (
+                        info.path[len(folder) + 1 :].partition("/")[0]
+                        for info in (page[0], page[-1])
+                    )
+                    is_long = name == other and len(page) >= LATER
+                    if is_long:
+                        long[name] = page[-1]
+                        # Behind all names in the sub-folder, as 0 comes after the slash.
+                        start = f"{folder}/{name}0"
+                        break
+                    found += page
+            if not is_long:
+                counted = [end for end in folder_ends(folder, found) if end.folder not in long]
+                return counted + [FolderEnd(name, last, None) for name, last in long.items()]
 
     def unfinished(self, folder: str) -> Iterator[BlobInfo]:
         """Yield nothing: files are written whole."""
@@ -157,6 +192,11 @@ class CloudBlobs:
 
     def sync(self, paths: Iterable[str]) -> None:
         """Do nothing: an object store responds only once bytes are safe."""
+
+
+def _info(meta: ObjectMeta) -> BlobInfo:
+    modified: datetime = meta["last_modified"]
+    return BlobInfo(meta["path"], meta["size"], micros_of(modified), meta["e_tag"] or "")
 
 
 @contextmanager

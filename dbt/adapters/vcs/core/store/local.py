@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from dbt.adapters.vcs.core.errors import StorageError
 from dbt.adapters.vcs.core.failures import translated
 from dbt.adapters.vcs.core.ids import Micros
-from dbt.adapters.vcs.core.store.blobs import LATER, BlobInfo, Parallel, check_path
+from dbt.adapters.vcs.core.store.blobs import LATER, BlobInfo, FolderEnd, Parallel, check_path
 
 if TYPE_CHECKING:
     from dbt.adapters.vcs.core.store.cloud import CloudBlobs
@@ -114,6 +114,24 @@ class LocalBlobs:
         # Names with # are files of writes that are under way.
         names = (entry for entry in entries if entry > name and "#" not in entry)
         return [f"{folder}/{later}" for later in heapq.nsmallest(LATER, names)]
+
+    def ends(self, folder: str) -> list[FolderEnd]:
+        """Return the end of each direct sub-folder."""
+        found: list[FolderEnd] = []
+        for name in self.folders(folder):
+            with translated("list", folder, self.uri):
+                entries = os.listdir(f"{self.uri}/{folder}/{name}")
+                if any("#" in entry for entry in entries):
+                    entries = [entry for entry in entries if "#" not in entry]
+                if not entries:
+                    continue
+                path = f"{folder}/{name}/{max(entries)}"
+                status = os.stat(f"{self.uri}/{path}")
+            size, micros = status.st_size, status.st_mtime_ns // 1000
+            # The tag is what obstore makes of a file: `walk` has it from there.
+            tag = f'"{status.st_ino:x}-{micros:x}-{size:x}"'
+            found.append(FolderEnd(name, BlobInfo(path, size, Micros(micros), tag), len(entries)))
+        return found
 
     def top(self) -> list[str]:
         """Return the names of the files and folders that lie at the top."""

@@ -325,6 +325,9 @@ CONDEMNED: Final = 2
 IN_PIECES: Final = 3
 """The version from which on every reader knows trees in pieces."""
 
+PACKS: Final = 3
+"""The version from which on every purge deletes the packs of refs."""
+
 ADDED: Final = {
     2: (
         "Before gc deletes anything it writes down the names (condemned/), and writers store what "
@@ -336,6 +339,8 @@ ADDED: Final = {
         "A schema of more than 1,000 tables and views is a tree of pieces, so a change costs the "
         "same however many there are. It is written so by the next change in it. Older versions "
         "could not read it.",
+        "gc packs branches and tags (packed/), so listing them takes few requests. A purge of an "
+        "older version would leave texts there.",
     ),
 }
 """What each version added that older readers or writers would do harm without."""
@@ -354,6 +359,7 @@ _OURS: Final = frozenset(
         "data",
         "leases",
         "objects",
+        "packed",
         "refs",
         "results",
         "rewritten",

@@ -18,9 +18,8 @@ import os
 import re
 import threading
 import uuid
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -29,10 +28,26 @@ from dbt.adapters.vcs.core.codec import decode_record, encode_record, pack, unpa
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError, StorageError
 from dbt.adapters.vcs.core.ids import OBJECT_ID, CommitId, Micros
 from dbt.adapters.vcs.core.model import Forwarding, RefMove
-from dbt.adapters.vcs.core.store.blobs import LATER, Blobs, check_write_once, each, next_after
+from dbt.adapters.vcs.core.store.blobs import (
+    LATER,
+    BlobInfo,
+    Blobs,
+    FolderEnd,
+    check_write_once,
+    each,
+    next_after,
+)
 from dbt.adapters.vcs.core.store.branch_names import quote, unquote
 from dbt.adapters.vcs.core.store.objects import has_object
 from dbt.adapters.vcs.core.store.opening import HEADER_PATH
+from dbt.adapters.vcs.core.store.ref_packs import (
+    PACKED,
+    Earlier,
+    PackedMove,
+    RefPack,
+    mark_of,
+    write_pack,
+)
 
 Space: TypeAlias = str
 """Folders below `refs/`: `heads`, `tags`, or `snapshots/<schema>/<identifier>`."""
@@ -41,7 +56,16 @@ PURGE: Final = "purge"
 """The action of a move to the same history without some rows."""
 
 _AT_ONCE: Final = 1_000
-"""Refs that are read together."""
+"""Refs that are read together, once the first are there."""
+
+_FIRST: Final = 64
+"""Refs that are read first."""
+
+_EARLIER: Final = 100
+"""Moves of a log that are remembered, and packed, besides the last one."""
+
+_FEW: Final = 8
+"""Refs that are read one by one, as a listing and a pack take as many requests."""
 
 # Factor of the gallop: short logs, the usual ones, take few probes.
 _STRIDE = 4
@@ -55,12 +79,27 @@ class Ref(NamedTuple):
     move: RefMove
 
 
+class RefPosition(NamedTuple):
+    """The number of a move, its time, and where the ref was after it; None if it was deleted."""
+
+    seq: int
+    at: Micros
+    commit: CommitId | None
+
+
 class _Seen(NamedTuple):
-    """The number of the last move that this process has seen, and the bytes of its file."""
+    """The number of the last move that this process has seen, and the bytes of its file.
+
+    `mark` is what a listing showed of the file before it was read, empty if none did. `before` is
+    what is known of the moves before it.
+    """
 
     seq: int
     # Not the move, which takes three times the memory. The next one carries their digest.
     data: bytes
+    mark: str = ""
+    is_packed: bool = False
+    before: Earlier = ()
 
 
 class RefStore:
@@ -115,25 +154,27 @@ class RefStore:
     def check(self, space: Space, name: str | None = None) -> Iterator[str]:
         """Yield what is wrong with the logs of a space, or with one, a sentence each, by name.
 
-        Each is read from the first file to the last. Nothing that this process remembers counts.
+        Each is read from the first file to the last. Nothing that this process remembers counts,
+        and the last moves of those that are whole are remembered.
         """
         top = f"refs/{space}/"
         # One listing of all logs. It shows every stray file, where the bisection of a reader meets
         # only some.
-        logs: dict[str, list[str]] = {}
+        logs: dict[str, list[BlobInfo]] = {}
         for info in self._blobs.walk(top[:-1] if name is None else _folder(space, name)):
             folder, is_inside, _ = info.path[len(top) :].partition("/")
             if is_inside:
-                logs.setdefault(folder, []).append(info.path)
+                logs.setdefault(folder, []).append(info)
         names = sorted(map(unquote, logs))
         for problem in each(lambda name: self._problem(space, name, logs[quote(name)]), names):
             if problem is not None:
                 yield problem
 
-    def _problem(self, space: Space, name: str, paths: list[str]) -> str | None:
+    def _problem(self, space: Space, name: str, files: list[BlobInfo]) -> str | None:
         folder = _folder(space, name)
         before: tuple[str, bytes] | None = None
-        for number, path in enumerate(sorted(paths), 1):
+        found = sorted(files)
+        for number, (path, *_) in enumerate(found, 1):
             # Logs have no gaps, so the n-th file has to be move n.
             if path != _move(folder, number):
                 return _broken_log(folder, number, path)
@@ -145,6 +186,8 @@ class RefStore:
             except (DamagedError, NotFoundError) as error:
                 return str(error)
             before = path, data
+        if before is not None:
+            self._remember(space, name, _Seen(len(found), before[1], mark_of(found[-1])))
         return None
 
     def before(self, space: Space, name: str, moment: Micros) -> Ref | None:
@@ -247,24 +290,112 @@ class RefStore:
         Raises:
             DamagedError: A log is damaged, and there is no `on_damage`.
         """
+        wanted = self.names(space) if names is None else sorted(names)
+        yield from _read_in_lots(
+            wanted,
+            lambda some: each(_caught(lambda name: self.read(space, name)), some),
+            on_damage,
+        )
 
-        # Errors are returned: `each` would raise the first one and drop all other logs.
-        def read(name: str) -> Ref | DamagedError | None:
+    def read_listed(
+        self,
+        space: Space,
+        on_damage: Callable[[DamagedError], None] | None = None,
+        names: Iterable[str] | None = None,
+        *,
+        is_checked: bool = False,
+    ) -> Iterator[Ref]:
+        """Yield what `read_each` does, as one listing shows it, with few requests for many refs.
+
+        A listing may be a moment old, and so may these moves, but for what this process has seen.
+
+        Args:
+            space: The space.
+            on_damage: Called with what is damaged.
+            names: The refs to read, if not all; those that the listing lacks are asked for.
+            is_checked: Whether to check of each move that it follows the one before it, which
+                takes another request if it is in no pack.
+
+        Raises:
+            DamagedError: A log is damaged, and there is no `on_damage`.
+        """
+        wanted = None if names is None else sorted(names)
+        if wanted is not None and len(wanted) <= _FEW:
+            yield from self.read_each(space, on_damage, wanted)
+            return
+        ends = {end.folder: end for end in self._blobs.ends(f"refs/{space}")}
+        if wanted is None:
+            wanted = sorted(map(unquote, ends))
+        if is_checked:
+            # After the listing, so it has the forwards of all that the listing shows.
+            self._forwards.load()
+        listed = _ListedRefs(self, space, ends, is_checked=is_checked)
+        for ref in _read_in_lots(wanted, listed.read, on_damage):
+            end = ends.get(quote(ref.name))
+            if is_checked and end is not None and end.blobs == ref.seq:
+                self._forwarded[space, ref.name] = ref.seq
+            yield ref
+
+    def positions(
+        self,
+        space: Space,
+        last: Ref,
+        goes_on: Callable[[RefPosition], bool],
+        on_damage: Callable[[DamagedError], None] | None = None,
+    ) -> list[RefPosition]:
+        """Return where a ref was, the latest first, up to where `goes_on` is false.
+
+        With `on_damage`, a damaged move is reported to it and ends them.
+
+        Raises:
+            DamagedError: A move is damaged, and there is no `on_damage`.
+        """
+        known = self._remembered(space, last.name)
+        is_known = known is not None and known.seq == last.seq
+        before = known.before if known is not None and is_known else ()
+        found = [RefPosition(last.seq, last.move.at, last.move.commit)]
+        while found[-1].seq > 1 and goes_on(found[-1]):
+            seq = found[-1].seq - 1
+            if len(found) <= len(before):
+                at, commit = before[len(found) - 1]
+                found.append(
+                    RefPosition(seq, at, commit and CommitId(self._forwards.current(commit)))
+                )
+                continue
             try:
-                return self.read(space, name)
+                move = self.at(space, last.name, seq).move
             except DamagedError as error:
-                return error
+                if on_damage is None:
+                    raise
+                on_damage(error)
+                break
+            found.append(RefPosition(seq, move.at, move.commit))
+        if known is not None and is_known and len(before) < len(found) - 1 <= _EARLIER:
+            earlier = tuple((at, commit) for _, at, commit in found[1:])
+            self._remember(space, last.name, known._replace(before=earlier, is_packed=False))
+        return found
 
-        reader = iter(self.names(space) if names is None else sorted(names))
-        # In lots: whoever wants little of each of many refs needs little memory.
-        while some := list(islice(reader, _AT_ONCE)):
-            for ref in each(read, some):
-                if isinstance(ref, DamagedError):
-                    if on_damage is None:
-                        raise ref
-                    on_damage(ref)
-                elif ref is not None:
-                    yield ref
+    def pack(self, space: Space) -> None:
+        """Write down the last moves that `read_listed` and `check` have read, for all readers."""
+        with self._lock:
+            seen = {
+                quote(name): found
+                for (above, name), found in self._seen.items()
+                if above == space and found.mark
+            }
+        if sum(not found.is_packed for found in seen.values()) <= _FEW:
+            return
+        entries = (
+            PackedMove(
+                ref=ref,
+                seq=found.seq,
+                mark=found.mark,
+                move=msgspec.Raw(found.data),
+                before=found.before,
+            )
+            for ref, found in sorted(seen.items())
+        )
+        write_pack(self._blobs, f"{PACKED}/{space}", entries)
 
     def spaces(self, above: Space) -> list[Space]:
         """Return the spaces two levels below one, sorted: one for each relation."""
@@ -426,9 +557,142 @@ class RefStore:
     def _remember(self, space: Space, name: str, seen: _Seen) -> None:
         with self._lock:
             old = self._seen.get((space, name))
-            # Threads end in any order, and what is known of a log never goes back.
-            if old is None or old.seq < seen.seq:
+            # Threads end in any order, and what is known of a log never goes back. A file that
+            # was replaced has another mark.
+            if old is None or old.seq < seen.seq or (old.seq == seen.seq and seen.mark):
                 self._seen[space, name] = seen
+
+
+class _ListedRefs:
+    """The refs of one space as a listing showed them."""
+
+    def __init__(
+        self, refs: RefStore, space: Space, ends: Mapping[str, FolderEnd], *, is_checked: bool
+    ) -> None:
+        self._refs = refs
+        self._space = space
+        self._ends = ends
+        self._is_checked = is_checked
+        self._pack = RefPack(refs._blobs, f"{PACKED}/{space}")
+
+    def read(self, names: Sequence[str]) -> list[Ref | DamagedError | None]:
+        """Return the last moves of some refs, in the order of the names."""
+        found: dict[str, Ref | DamagedError | None] = {}
+        waiting: dict[str, PackedMove | None] = {}
+        for name in names:
+            known = self._known(name)
+            if known is None:
+                waiting[name] = None
+            else:
+                found[name] = known
+        if len(waiting) > _FEW:
+            for name in list(waiting):
+                packed = self._pack.find(quote(name))
+                if packed is None or (packed.seq, packed.mark) != self._shown(name):
+                    waiting[name] = packed
+                else:
+                    data = bytes(packed.move)
+                    seen = _Seen(packed.seq, data, packed.mark, True, packed.before)
+                    self._refs._remember(self._space, name, seen)
+                    found[name] = self._ref(name, seen)
+                    del waiting[name]
+        read = _caught(lambda name: self._read(name, waiting[name]))
+        found.update(zip(waiting, each(read, waiting), strict=True))
+        return [found[name] for name in names]
+
+    def _shown(self, name: str) -> tuple[int, str] | None:
+        """Return the number and mark of the last move; None if the listing doesn't tell."""
+        end = self._ends.get(quote(name))
+        # A log that isn't numbered from 1 without gaps is damaged: whoever reads it by itself
+        # says how.
+        if end is None or end.blobs is None:
+            return None
+        is_whole = end.last.path == _path(self._space, name, end.blobs)
+        return (end.blobs, mark_of(end.last)) if is_whole else None
+
+    def _known(self, name: str) -> Ref | None:
+        known, shown = self._refs._remembered(self._space, name), self._shown(name)
+        if known is None or shown is None:
+            return None
+        seq, mark = shown
+        # Without a mark it was read or written when no listing had shown it, and only what is read
+        # after a listing can be packed.
+        marks = (mark,) if self._is_checked else (mark, "")
+        if known.seq < seq or (known.seq == seq and known.mark not in marks):
+            return None
+        return self._ref(name, known)
+
+    def _ref(self, name: str, seen: _Seen) -> Ref:
+        path = _path(self._space, name, seen.seq)
+        return Ref(name, seen.seq, _move_of(decode_record(RefMove, seen.data, path), name, path))
+
+    def _read(self, name: str, packed: PackedMove | None) -> Ref | None:
+        shown = self._shown(name)
+        if shown is None:
+            return self._refs.read(self._space, name)
+        seq, mark = shown
+        path = _path(self._space, name, seq)
+        try:
+            data = self._refs._blobs.get(path)
+        except NotFoundError:
+            # Repairs and collections take files away.
+            return self._refs.read(self._space, name)
+        move = _move_of(opened(data, path), name, path)
+        before, earlier = self._before(name, seq, packed)
+        if before:
+            behind = _path(self._space, name, seq - 1)
+            check_follows(move, path, before, behind, self._refs._forwards.latest)
+            one = decode_record(RefMove, before, behind)
+            earlier = ((one.at, one.commit), *earlier)[:_EARLIER]
+        if before or seq == 1:
+            self._refs._remember(self._space, name, _Seen(seq, data, mark, False, earlier))
+        return Ref(name, seq, move)
+
+    def _before(self, name: str, seq: int, packed: PackedMove | None) -> tuple[bytes, Earlier]:
+        """Return the file of the move before the last, if it is known or has to be read.
+
+        Also what is known of those before it.
+        """
+        known = self._refs._remembered(self._space, name)
+        if known is not None and known.seq == seq - 1:
+            return known.data, known.before
+        if packed is not None and packed.seq == seq - 1:
+            return bytes(packed.move), packed.before
+        if seq == 1 or not self._is_checked:
+            return b"", ()
+        return self._refs._bytes_of(self._space, name, seq - 1), ()
+
+
+def _caught(
+    read: Callable[[str], Ref | None],
+) -> Callable[[str], Ref | DamagedError | None]:
+    """Return errors: `each` would raise the first one and drop all other logs."""
+
+    def call(name: str) -> Ref | DamagedError | None:
+        try:
+            return read(name)
+        except DamagedError as error:
+            return error
+
+    return call
+
+
+def _read_in_lots(
+    names: Sequence[str],
+    read: Callable[[Sequence[str]], Iterable[Ref | DamagedError | None]],
+    on_damage: Callable[[DamagedError], None] | None,
+) -> Iterator[Ref]:
+    # Whoever wants little of each of many refs needs little memory, and the first are there early.
+    start, size = 0, _FIRST
+    while start < len(names):
+        for ref in read(names[start : start + size]):
+            if isinstance(ref, DamagedError):
+                if on_damage is None:
+                    raise ref
+                on_damage(ref)
+            elif ref is not None:
+                yield ref
+        start, size = start + size, min(2 * size, _AT_ONCE)
 
 
 def _move_of(move: RefMove, name: str, path: str) -> RefMove:
@@ -604,14 +868,15 @@ class Forwards:
         """Return a move with the new ids of what it names and what is gone."""
         if not self._next:
             return move
-        commit = None if move.commit is None else CommitId(self._now(move.commit))
+        commit = None if move.commit is None else CommitId(self.current(move.commit))
         state = {
-            key: OBJECT_ID.sub(lambda found: self._now(found[0]), value)
+            key: OBJECT_ID.sub(lambda found: self.current(found[0]), value)
             for key, value in move.state.items()
         }
         return msgspec.structs.replace(move, commit=commit, state=state)
 
-    def _now(self, id: str) -> str:
+    def current(self, id: str) -> str:
+        """Return what took an object's place, once the old object is gone; else itself."""
         if id not in self._next:
             return id
         # While the old object is there, the purge may still be undone.

@@ -15,7 +15,8 @@ from dbt.cli.main import cli as dbt
 
 from dbt.adapters.vcs.cli import main as dbt_vcs
 from dbt.adapters.vcs.commands import COMMANDS
-from dbt.adapters.vcs.project.operations import OPERATIONS
+from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.project.operations import OPERATIONS, prepare_operation
 
 CHECKOUT = Path(__file__).parents[3]
 PAGES = [
@@ -145,6 +146,26 @@ def test_every_operation_has_a_macro_that_is_described() -> None:
     assert macros.keys() == set(OPERATIONS)
     described = set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
     assert set(macros.values()) <= described
+
+
+def arguments_of(verb: str) -> set[str]:
+    """The arguments of an operation, as it names them itself, and its action."""
+    command = dbt_vcs.get_command(click.Context(dbt_vcs), verb)
+    actions = command.commands if isinstance(command, click.Group) else {None: command}
+    found = {"action"} if isinstance(command, click.Group) else set()
+    for action in actions:
+        with pytest.raises(InputError) as refused:
+            # Nothing is run, so nobody has to call.
+            prepare_operation(None, verb, {"action": action, "no such": 1})  # type: ignore[arg-type]
+        found |= set(str(refused.value).rpartition(" takes ")[2].rstrip(".").split(", "))
+    return found
+
+
+@pytest.mark.parametrize("path", sorted((CHECKOUT / "macros/operations").glob("*.sql")))
+def test_an_operation_takes_what_its_macro_passes(path: Path) -> None:
+    passed = re.findall(r"vcs_verb\('([\w-]+)', \{(.*?)\}", path.read_text("utf-8"), re.DOTALL)
+    for verb, arguments in passed:
+        assert set(re.findall(r"'(\w+)':", arguments)) <= arguments_of(verb)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -1,8 +1,10 @@
 """Measure how writers of one branch share it: landings, waits, and how even they are.
 
-Each writer is a process with a repository of its own on local disk, and works as fast as it can.
-No Spark: statements write a few rows in this process. Each row of the report is checked: every
-landing that was acknowledged is in the branch's table, once.
+Each writer has a repository of its own on local disk, and works as fast as it can. Up to 8 are
+processes; more are threads of 8 processes. They begin together, after each did its work a few
+times elsewhere. A slow store answers each request that much later. No Spark: statements write a
+few rows in this process. Each row of the report is checked: every landing that was acknowledged is
+in the branch's table, once.
 """
 
 import argparse
@@ -13,7 +15,9 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -26,6 +30,7 @@ from dbt.adapters.vcs.core.errors import RetryError
 from dbt.adapters.vcs.core.ids import SegmentId, TableId
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Segment, SegmentRef, Snapshot
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.store.blobs import Blobs, MemoryBlobs
 from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.table.files.footers import read_blocks
 from dbt.adapters.vcs.table.files.parquet import write_table
@@ -39,59 +44,118 @@ ROWS = Schema.of(
 ONE = RelationName("shop", "t")
 
 
+PROCESSES = 8
+WARM_UP = 3
+"""Times that each process does its work before it is measured."""
+AT_ONCE = 16
+"""Files that this package writes at once."""
+
+
+class Slow:
+    """A store that answers late; `Blobs` has the contract."""
+
+    def __init__(self, blobs: Blobs, seconds: float) -> None:
+        """Wrap a store."""
+        self._blobs = blobs
+        self._seconds = seconds
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a request that takes its time; what writes several files takes some at once."""
+        found = getattr(self._blobs, name)
+        if not callable(found) or name == "sync":
+            return found
+
+        def late(*given: Any, **named: Any) -> Any:
+            files = len(given[0]) if name in ("create_all", "replace_all") else 1
+            time.sleep(self._seconds * math.ceil(files / AT_ONCE))
+            return found(*given, **named)
+
+        return late
+
+
+def store(place: str, late: int) -> Any:
+    """Return a folder as a store that answers after some milliseconds."""
+    if not late:
+        return open_blobs(place)
+    return Slow(open_blobs(place, {"fsync": "false"}), late / 1000)
+
+
 def main() -> None:
     """Run, check, report."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=whole_number, default=15, help="for each row")
-    parser.add_argument("--writers", type=whole_number, nargs="*", default=[2, 4, 8])
+    parser.add_argument("--writers", type=whole_number, nargs="*", default=[1, 2, 4, 8])
     parser.add_argument("--works", nargs="*", default=list(WORKS), choices=list(WORKS))
-    parser.add_argument("--as", dest="writer", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--late", type=int, default=50, help="milliseconds")
+    parser.add_argument("--late-writers", type=whole_number, nargs="*", default=[8, 32, 96])
+    parser.add_argument("--late-works", nargs="*", default=LATE, choices=list(WORKS))
+    parser.add_argument("--as", dest="writers_here", type=int, nargs="*", help=argparse.SUPPRESS)
     parser.add_argument("--at", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.writer is not None:
-        write(options.at, options.writer, WORKS[options.works[0]], options.seconds)
+    if options.writers_here is not None:
+        work = WORKS[options.works[0]]
+        write(options.at, options.writers_here, work, options.seconds, options.late)
         return
-    rows = [
-        measured(work, count, options.seconds)
-        for work in options.works
-        for count in options.writers
+    asked = [(work, count, 0) for work in options.works for count in options.writers]
+    asked += [
+        (w, count, options.late) for w in options.late_works for count in options.late_writers
     ]
+    rows = [measured(*row, options.seconds) for row in asked]
     report = Report(
         name="contention",
         title="Writers of one branch, side by side",
         columns=(
-            "what each does", "writers", "landings a second", "slowest writer to the mean",
-            "median ms", "99th percentile ms", "longest ms", "gave up",
+            "what each does", "store", "writers", "landings a second", "moves of the branch",
+            "slowest writer to the mean", "median ms", "99th percentile ms", "longest ms",
+            "gave up",
         ),
         rows=[[str(cell) for cell in row] for row in rows],
-        notes=[f"{options.seconds} seconds each, local disk with fsync, a process a writer."],
-        figures={f"{row[0]}, {row[1]}": row[2:] for row in rows},
+        notes=[f"{options.seconds} seconds each, on local disk with fsync or on a slow store."],
+        figures={", ".join(map(str, row[:3])): row[3:] for row in rows},
     )  # fmt: skip
     report.save()
     print(report.markdown())
 
 
-def measured(work: str, count: int, seconds: int) -> list[object]:
+def measured(work: str, count: int, late: int, seconds: int) -> list[object]:
     """Run writers side by side and check what they left."""
     with tempfile.TemporaryDirectory(prefix="dbt-vcs-bench-") as place:
         repository = Repository.create(open_blobs(place), author="bench")
-        workspace = workspace_of(repository)
-        landed(workspace, lambda overlay: make_tables(overlay, count), "make the tables")
-        words = ["--seconds", str(seconds), "--works", work, "--at", place]
+        landed(workspace_of(repository), lambda it: make_tables(it, count), "make the tables")
+        before = repository.branch("main").ref.seq
+        words = ["--seconds", str(seconds), "--works", work, "--at", place, "--late", str(late)]
         processes = [
             subprocess.Popen(
-                [sys.executable, __file__, "--as", str(number), *words], stdout=subprocess.PIPE
+                [
+                    sys.executable,
+                    __file__,
+                    *words,
+                    "--as",
+                    *map(str, range(first, count, PROCESSES)),
+                ],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
             )
-            for number in range(count)
+            for first in range(min(count, PROCESSES))
         ]
-        found = [json.loads(process.communicate()[0]) for process in processes]
-        check(Repository.open(open_blobs(place)), work, found)
-    waits = sorted(wait for writer in found for wait in writer["waits"])
-    counts = [len(writer["waits"]) for writer in found]
+        for process in processes:
+            # Each says that it is ready, and hears when all are.
+            process.stdout.readline()
+        for process in processes:
+            process.stdin.write(b"\n")
+            process.stdin.flush()
+        told = [json.loads(process.communicate()[0]) for process in processes]
+        found = {int(number): told_by for each in told for number, told_by in each.items()}
+        after = Repository.open(open_blobs(place))
+        check(after, work, found)
+        moves = after.branch("main").ref.seq - before
+    waits = sorted(wait for writer in found.values() for wait in writer["waits"])
+    counts = [len(writer["waits"]) for writer in found.values()]
     return [
-        work, count, f"{sum(counts) / seconds:.0f}", f"{min(counts) / (sum(counts) / count):.2f}",
+        work, f"{late} ms" if late else "local disk", count, f"{sum(counts) / seconds:.0f}",
+        f"{moves / seconds:.0f}", f"{min(counts) / (sum(counts) / count):.2f}",
         *(f"{1000 * at(waits, share):.0f}" for share in (0.5, 0.99, 1)),
-        sum(writer["lost"] for writer in found),
+        sum(writer["lost"] for writer in found.values()),
     ]  # fmt: skip
 
 
@@ -100,24 +164,42 @@ def at(waits: Sequence[float], share: float) -> float:
     return waits[max(math.ceil(share * len(waits)) - 1, 0)]
 
 
-def write(place: str, number: int, work: Callable[[Repository, int], None], seconds: int) -> None:
+def write(
+    place: str,
+    numbers: Sequence[int],
+    work: Callable[[Repository, int], None],
+    seconds: int,
+    late: int,
+) -> None:
     """Work until the time is over, and print how long each landing took."""
-    repository = Repository.open(open_blobs(place))
-    waits, lost, end = [], 0, time.monotonic() + seconds
-    while (start := time.monotonic()) < end:
-        try:
-            work(repository, number)
-        except RetryError:
-            lost += 1
-        else:
-            waits.append(time.monotonic() - start)
-    print(json.dumps({"waits": waits, "lost": lost}))
+    elsewhere = Repository.create(MemoryBlobs(), author="bench")
+    landed(workspace_of(elsewhere), lambda it: make_tables(it, max(numbers) + 1), "make tables")
+    for _ in range(WARM_UP):
+        work(elsewhere, numbers[0])
+    repositories = {number: Repository.open(store(place, late)) for number in numbers}
+    print("ready", flush=True)
+    sys.stdin.readline()
+    end = time.monotonic() + seconds
+
+    def go(number: int) -> dict[str, Any]:
+        waits, lost = [], 0
+        while (start := time.monotonic()) < end:
+            try:
+                work(repositories[number], number)
+            except RetryError:
+                lost += 1
+            else:
+                waits.append(time.monotonic() - start)
+        return {"waits": waits, "lost": lost}
+
+    with ThreadPoolExecutor(len(numbers)) as pool:
+        print(json.dumps(dict(zip(numbers, pool.map(go, numbers), strict=True))))
 
 
-def check(repository: Repository, work: str, found: Sequence[dict[str, list[float]]]) -> None:
+def check(repository: Repository, work: str, found: Mapping[int, Mapping[str, Any]]) -> None:
     """Count the rows of each writer against what was acknowledged."""
     names = [RelationName("shop", f"t{n}") for n in range(len(found))] + [ONE]
-    counts = dict.fromkeys(range(len(found)), 0)
+    counts = dict.fromkeys(found, 0)
     top = 0
     for name in names:
         entry = repository.tree(repository.branch("main").head).entry(name)
@@ -125,7 +207,7 @@ def check(repository: Repository, work: str, found: Sequence[dict[str, list[floa
         for row in rows.to_pylist():
             counts[row["writer"]] = counts.get(row["writer"], 0) + 1
             top = max(top, row["id"])
-    wanted = {number: len(writer["waits"]) for number, writer in enumerate(found)}
+    wanted = {number: len(writer["waits"]) for number, writer in found.items()}
     if work == "one row":
         counts, wanted = {0: top}, {0: sum(wanted.values())}
     if {number: counts[number] for number in wanted} != wanted:
@@ -149,7 +231,7 @@ def numbered(repository: Repository, number: int) -> None:
         overlay.read.add(str(ONE))
         append(overlay, ONE, [(overlay.require_table(ONE).rows, number)])
 
-    landed(workspace_of(repository), work, "insert the next number")
+    landed(workspace_of(repository), work, "insert the next number", waits=True)
 
 
 def one_row(repository: Repository, number: int) -> None:
@@ -161,7 +243,7 @@ def one_row(repository: Repository, number: int) -> None:
         rows = diff(repository, None, table).rows.to_pylist()
         append(overlay, ONE, [(max((r["id"] for r in rows), default=0) + 1, number)], whole=True)
 
-    landed(workspace_of(repository), work, "update the row")
+    landed(workspace_of(repository), work, "update the row", waits=True)
 
 
 def merged(repository: Repository, number: int) -> None:
@@ -180,6 +262,7 @@ WORKS = {
     "one row": one_row,
     "merges of one table": merged,
 }
+LATE = ["one table", "merges of one table"]
 
 
 def workspace_of(repository: Repository, branch: str = "main") -> Workspace:

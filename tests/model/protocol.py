@@ -22,10 +22,19 @@ Steps: TypeAlias = Generator[Request, Any, Any]
 
 
 class Move(NamedTuple):
-    """One move of the branch, and who made it."""
+    """One move of the branch, who made it, and the plans that it landed or withdrew."""
 
     version: str
     by: str
+    landed: frozenset[str] = frozenset()
+    withdrawn: frozenset[str] = frozenset()
+
+
+class Plan(NamedTuple):
+    """What a writer that waits would land, for others to land with their own work."""
+
+    name: str
+    adds: str
 
 
 class World(NamedTuple):
@@ -43,6 +52,9 @@ class World(NamedTuple):
         ended: Processes that did what they were asked to do.
         torn: True once a reader found that something is missing.
         purge: The last step of a purge in its record.
+        plans: Plans that are up.
+        late: Plans that requests to put up are on their way for, or may arrive again.
+        failed: Plans of which people were told that nothing was changed.
     """
 
     now: int
@@ -56,6 +68,9 @@ class World(NamedTuple):
     ended: frozenset[str] = frozenset()
     torn: bool = False
     purge: str = ""
+    plans: frozenset[Plan] = frozenset()
+    late: frozenset[Plan] = frozenset()
+    failed: frozenset[str] = frozenset()
 
     @property
     def names(self) -> set[str]:
@@ -108,7 +123,19 @@ def broken(world: World) -> str | None:
         return "what a purge erased stays away"
     if not shown <= world.names:
         return "what the branch shows is there"
+    landed = [name for move in world.moves for name in move.landed]
+    # What a writer landed itself, though it named no plan.
+    owners = {plan.name for plan in world.late}
+    landed += [move.by for move in world.moves if move.by in owners and not _names(move)]
+    if len(landed) > len({*landed}):
+        return "a plan lands at most once"
+    if world.failed & {*landed}:
+        return "what was withdrawn never lands"
     return "a reader sees a whole commit" if world.torn else None
+
+
+def _names(move: Move) -> frozenset[str]:
+    return move.landed | move.withdrawn
 
 
 # Requests
@@ -259,6 +286,120 @@ def _record() -> Request:
 def _step(step: str) -> Request:
     return Request(
         "core.maintenance:Maintenance._step", lambda world: [(world._replace(purge=step), None)]
+    )
+
+
+def owner(name: str, adds: str, off: frozenset[str] = frozenset()) -> Program:
+    """Return a process that puts up a plan, and then lands the same itself, or gives up."""
+    plan = Plan(name, adds)
+
+    def program() -> Steps:
+        yield from _flushed(adds, off)
+        yield Request("core.turns:Turn._queue", lambda world: _put_up(world, plan))
+        gives_up = yield Request(
+            "core.turns:Turn._wait", lambda world: [(world, False), (world, True)]
+        )
+        if gives_up:
+            yield _taken_down([plan])
+        for _ in range(2):
+            number, version, now = yield _read_ref()
+            unseen = "look for one's own plan in the log" in off
+            if not unseen and (yield _found(name)) is not None:
+                return
+            if gives_up:
+                move = Move(version, name, withdrawn=frozenset({name}))
+                if "withdraw by a move" in off:
+                    yield _failed(name)
+                    return
+            else:
+                own = frozenset() if "name one's own plan" in off else frozenset({name})
+                move = Move("+".join(sorted({*files_of(version), adds})), name, own)
+            answer = yield _follow(move, number, now, off)
+            if answer == "unknown" and not (yield _was_ours(move, number)):
+                return
+            if answer != "lost":
+                if gives_up:
+                    yield _failed(name)
+                return
+
+    return program
+
+
+def leader(name: str, adds: str, off: frozenset[str] = frozenset()) -> Program:
+    """Return a process that lands its own work and the plans that are up, in one move."""
+
+    def program() -> Steps:
+        yield from _flushed(adds, off)
+        for _ in range(2):
+            plans = yield _told(
+                "core.groups:plans_behind", lambda world: tuple(sorted(world.plans))
+            )
+            number, version, now = yield _read_ref()
+            if "look for plans in the log" not in off:
+                settled = yield _told("core.groups:Settled.since", _settled)
+                plans = [plan for plan in plans if plan.name not in settled]
+            files = {*files_of(version), adds, *(plan.adds for plan in plans)}
+            move = Move(
+                "+".join(sorted(files)), name, frozenset({name, *(plan.name for plan in plans)})
+            )
+            answer = yield _follow(move, number, now, off)
+            if answer == "unknown" and not (yield _was_ours(move, number)):
+                return
+            if answer != "lost":
+                yield _taken_down(plans)
+                return
+
+    return program
+
+
+def mail(arrivals: int) -> Program:
+    """Return what lets requests to put plans up arrive, in any order and more than once."""
+
+    def arrive(world: World) -> Answers:
+        for plan in sorted(world.late):
+            yield world._replace(plans=world.plans | {plan}), None
+
+    def program() -> Steps:
+        for _ in range(arrivals):
+            yield Request("core.store.cloud:CloudBlobs.create", arrive)
+
+    return program
+
+
+def _put_up(world: World, plan: Plan) -> Answers:
+    sent = world._replace(late=world.late | {plan})
+    # Whoever doesn't hear an answer takes the plan for one that is up.
+    return [(sent._replace(plans=world.plans | {plan}), None), (sent, None)]
+
+
+def _taken_down(plans: Collection[Plan]) -> Request:
+    return Request(
+        "core.turns:Turn.end",
+        lambda world: [(world._replace(plans=world.plans - {*plans}), None)],
+    )
+
+
+def _settled(world: World) -> frozenset[str]:
+    return frozenset[str]().union(*map(_names, world.moves))
+
+
+def _found(name: str) -> Request:
+    """Ask for the move that landed a plan; whoever finds it reports that it has landed."""
+
+    def act(world: World) -> Answers:
+        for number, move in enumerate(world.moves):
+            if name in move.landed:
+                done = world._replace(acknowledged=world.acknowledged | {(number, move)})
+                return [(done, number)]
+        return [(world, None)]
+
+    return Request("core.groups:Offer.landed", act)
+
+
+def _failed(name: str) -> Request:
+    return Request(
+        "core.groups:Offer.withdraw",
+        lambda world: [(world._replace(failed=world.failed | {name}), None)],
     )
 
 

@@ -17,7 +17,10 @@ from tests.model.protocol import (
     broken,
     clock,
     collector,
+    leader,
+    mail,
     network,
+    owner,
     purger,
     reader,
     restorer,
@@ -101,6 +104,32 @@ CONFIGURATIONS = {
             "condemn before the first delete",
             "read the refs again",
         ),
+    ),
+    "a plan and whoever lands it too": Configuration(
+        start("a", "b"),
+        0,
+        lambda off: {
+            "owner": owner("owner", "c", off),
+            "leader": leader("leader", "d", off),
+            "mail": mail(1),
+        },
+        (
+            "look for one's own plan in the log",
+            "name one's own plan",
+            "look for plans in the log",
+            "withdraw by a move",
+            "create only if absent",
+        ),
+    ),
+    "a plan, whoever lands it too, and a writer of an earlier version": Configuration(
+        start("a", "b"),
+        0,
+        lambda off: {
+            "owner": owner("owner", "c", off),
+            "leader": leader("leader", "d", off),
+            "writer": writer("writer", "e", off),
+        },
+        ("look for plans in the log", "create only if absent"),
     ),
     "a restorer of what is long gone": Configuration(
         start("a", "b"),

@@ -31,7 +31,12 @@ from dbt.adapters.vcs.engines.methods import REMOTE, method_of
 from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.reuse.cache_key import KeyContext
 from dbt.adapters.vcs.reuse.engine_context import EngineContext
-from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace, landed, landed_commit
+from dbt.adapters.vcs.workspace.lines.line_workspace import (
+    Workspace,
+    depends_on_others,
+    landed,
+    landed_commit,
+)
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine, Line, PinnedLine
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.statement_scope import Outcome
@@ -185,7 +190,7 @@ class Client:
             outcome = self._connection.execute(text, overlay, origin=Origin())
             return _table(outcome), outcome.warnings
 
-        rows, told = landed(self._workspace, work, text)
+        rows, told = landed(self._workspace, work, text, waits=depends_on_others(text))
         # Once it has landed: before, it may be repeated.
         warn_caller(*told)
         return rows
@@ -279,7 +284,9 @@ class Client:
                 scope = self._connection.scope(told, overlay, Origin())
                 return write_rows(scope, relation, found, request), scope.warnings
 
-            (count, warned), landing = landed_commit(self._workspace, work, told)
+            (count, warned), landing = landed_commit(
+                self._workspace, work, told, waits=mode != "append"
+            )
         warn_caller(*warned)
         head = self._workspace.line.head() if landing is None else landing.commit
         return WriteReport(

@@ -13,7 +13,11 @@ from dbt.adapters.vcs.core import turns as module
 from dbt.adapters.vcs.core.errors import RetryError, StorageError
 from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.core.turns import FOLDER, Turns
-from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace, landed
+from dbt.adapters.vcs.workspace.lines.line_workspace import (
+    Workspace,
+    depends_on_others,
+    landed,
+)
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from tests.unit.warehouse import Warehouse
@@ -186,6 +190,39 @@ def test_a_slow_statement_lands_beside_fast_ones() -> None:
     assert len(tries) == 2
     notes = [commit.message for _, commit in repository.log(warehouse.head())][:3]
     assert notes == ["fast", "slow", "fast"]
+
+
+def test_work_that_depends_on_others_begins_when_its_turn_has_come() -> None:
+    warehouse = Warehouse()
+    warehouse.put(orders="a")
+    first = f"{FOLDER}/main/{1:020d}-first"
+    warehouse.repository.blobs.create(first, b"")
+    begun = threading.Event()
+    line = BranchLine(warehouse.repository, "main", "ann")
+    workspace = Workspace(
+        warehouse.repository, line, lambda: pytest.fail("no engine"), schema="shop"
+    )
+    later = in_thread(lambda: landed(workspace, lambda _: begun.set(), "wait", waits=True))
+    later.join(SOON)
+    assert not begun.is_set()
+    warehouse.repository.blobs.delete(first)
+    later.join(10)
+    assert begun.is_set()
+
+
+@pytest.mark.parametrize(
+    ("text", "waits"),
+    [
+        ("-- new prices\nUPDATE t set n = 1", True),
+        ("delete from t where n = 1", True),
+        ("merge into t using s on t.n = s.n when matched then delete", True),
+        ("insert into t select 1", False),
+        ("select * from t", False),
+        ("", False),
+    ],
+)
+def test_statements_that_change_rows_depend_on_others(text: str, waits: bool) -> None:
+    assert depends_on_others(text) is waits
 
 
 def test_many_writers_of_one_thing_all_land() -> None:

@@ -349,7 +349,7 @@ class Names:
                 return move
         raise AssertionError("attempts raises when it ends")
 
-    def follow(
+    def follow(  # noqa: PLR0913
         self,
         last: Ref | None,
         name: str,
@@ -359,8 +359,12 @@ class Names:
         action: str,
         note: str = "",
         state: Mapping[str, str] = NO_FACTS,
+        plans: Mapping[str, str] = NO_FACTS,
     ) -> Ref | None:
-        """Make the move after the given one; None if another move came first."""
+        """Make the move after the given one; None if another move came first.
+
+        `plans` are those that it settles; the other commits of a group are among them.
+        """
         seq, earliest = (last.seq, last.move.at) if last else (0, Micros(0))
         move = RefMove(
             name=name,
@@ -374,6 +378,7 @@ class Names:
             host=_HOST,
             pid=os.getpid(),
             version=version,
+            plans=dict(plans),
         )
         # Blocks, manifests, then the ref: a ref never names what a crash could lose.
         self._objects.flush()
@@ -383,9 +388,28 @@ class Names:
             made = self._refs.advance(self._space, move, after=seq)
         if made is None:
             return None
-        if commit is not None:
-            self._objects.note_landed(commit)
+        for landed in {commit, *plans.values()} - {None, ""}:
+            self._objects.note_landed(CommitId(str(landed)))
         return Ref(name, seq + 1, made)
+
+    def repeat(self, last: Ref, plans: Mapping[str, str]) -> Ref | None:
+        """Make a move that says the same as the given one and settles plans.
+
+        None if another move came first.
+        """
+        move = last.move
+        gone = move.commit is None
+        return self.follow(
+            last,
+            last.name,
+            move.commit,
+            author=move.by,
+            # Why a name is gone is told by its last move.
+            action=move.action if gone else "state",
+            note=move.note,
+            state=move.state,
+            plans=plans,
+        )
 
     def unknown(self, name: str) -> str:
         """Return the message for a name that doesn't exist, with the next step."""

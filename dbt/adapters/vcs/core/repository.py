@@ -19,12 +19,23 @@ from dbt.adapters.vcs.core.errors import (
     DamagedError,
     FormatError,
     InputError,
+    VcsError,
     listed,
 )
 from dbt.adapters.vcs.core.graph import CommitGraph
+from dbt.adapters.vcs.core.groups import (
+    WITHDRAWN,
+    Combine,
+    LandingPlan,
+    Offer,
+    Settled,
+    is_current,
+    plans_behind,
+)
 from dbt.adapters.vcs.core.ids import Clock, CommitId, Micros, TreeId, system_clock
-from dbt.adapters.vcs.core.maintenance import Maintenance
-from dbt.adapters.vcs.core.model import Absent, Commit, Run, Tree
+from dbt.adapters.vcs.core.maintenance import Maintenance, ReplacedError
+from dbt.adapters.vcs.core.model import Absent, Commit, Entry, RelationName, Run, Tree
+from dbt.adapters.vcs.core.model.tree import AbsentType
 from dbt.adapters.vcs.core.resolver import Range, Resolver
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.objects import ObjectStore
@@ -49,7 +60,9 @@ from dbt.adapters.vcs.core.tree_changes import (
     edit_tree,
     merge_trees,
 )
-from dbt.adapters.vcs.core.turns import Turns
+from dbt.adapters.vcs.core.turns import Turn, Turns, attempts
+
+NO_FOLLOWERS: Final[Mapping[str, CommitId]] = {}
 
 # Relations that the message of a conflict names.
 _SHOWN: Final = 20
@@ -59,7 +72,7 @@ class Landed(NamedTuple):
     """The result of a landing.
 
     Attributes:
-        commit: The branch's head now.
+        commit: The commit; the branch's head if none was made. Others may follow in one move.
         moved: False if there was nothing to change, so that no commit was made.
         before: The head that it followed.
         how: `fast_forward` if the head was the commit that the work started from, `merge` if
@@ -81,6 +94,9 @@ class Proposal:
         state: The branch's new state; None keeps the present one.
         allow_empty: Make a commit even if the tree is the head's, as git's option does.
         promotes: True if a protected branch may take it, since its requirements were checked.
+        combine: What adds rows of plans to a table that this work or another plan changed; None to
+            land this work alone.
+        offer: The same work as a plan that others may land.
         after: The branch's move that it was checked against and that must still be the last; None
             to merge with what others have landed.
         read: Ids of the commits and versions that it was made from. If a purge has replaced one
@@ -101,6 +117,8 @@ class Proposal:
     promotes: bool = False
     after: Ref | None = None
     read: Collection[str] = ()
+    combine: Combine | None = None
+    offer: Offer | None = None
 
 
 class BranchMovedError(ConflictError):
@@ -154,6 +172,7 @@ class Repository(CommitGraph):
             self.objects, self.refs, self._heads, self._tags, clock, self.merge_base
         )
         self.turns = Turns(blobs)
+        self._settled = Settled(self.refs)
 
     @property
     def uri(self) -> str:
@@ -503,15 +522,81 @@ class Repository(CommitGraph):
             self.objects.commit(parent)
         with self.turns.on(proposal.branch) as turn:
             for _ in turn.attempts(f"land on the branch {proposal.branch!r}"):
-                landed = self._landed(proposal, base.tree)
+                landed = self._landed(proposal, base.tree, turn)
                 if landed is not None:
                     return landed
         raise AssertionError("attempts raises when it ends")
 
-    def _landed(self, proposal: Proposal, base: TreeId) -> Landed | None:
+    def offer(self, branch: str, plan: Callable[[int], LandingPlan | None], turn: Turn) -> Offer:
+        """Return what puts up a plan for a branch, for others to land.
+
+        `plan` makes it after the branch's last move, by number; None if others can't land it.
+        """
+        what = f"withdraw a plan for the branch {branch!r}"
+
+        def make() -> LandingPlan | None:
+            last = self.refs.read("heads", branch)
+            return None if last is None else plan(last.seq)
+
+        def look(name: str, after: int) -> str | None:
+            last = self.refs.read("heads", branch)
+            return None if last is None else self._settled.since(last, after).get(name)
+
+        def withdraw(name: str, after: int) -> str:
+            turn.take_down(name)
+            for _ in attempts(what):
+                last = self.refs.read("heads", branch)
+                assert last is not None, "there was a move when the plan was made"
+                found = self._settled.since(last, after).get(name)
+                if found is not None:
+                    return found
+                if self._heads.repeat(last, {name: WITHDRAWN}):
+                    return WITHDRAWN
+            raise AssertionError("attempts raises when it ends")
+
+        return Offer(make, look, withdraw)
+
+    def landed_by_others(self, offer: Offer, base: CommitId) -> Landed | None:
+        """Return the landing of a plan that began at a commit; None if nobody has landed it."""
+        commit = offer.landed()
+        return None if commit is None else self._found(offer, commit, base)
+
+    def land_or_withdraw(self, offer: Offer, base: CommitId, work: Callable[[], Landed]) -> Landed:
+        """Do what lands the work of an offer; if that fails, make sure that nobody else does.
+
+        Returns:
+            The landing, also if others landed the plan while the work failed.
+
+        Raises:
+            StorageError: It is not known whether others land it.
+            VcsError: Whatever the work raises.
+        """
+        try:
+            landed = work()
+        except BaseException as error:
+            commit = offer.withdraw()
+            if commit is None or not isinstance(error, VcsError):
+                raise
+            return self._found(offer, commit, base)
+        # Still up if there was nothing to change, so that no move names it.
+        commit = offer.withdraw()
+        return landed if commit is None else self._found(offer, commit, base)
+
+    def _found(self, offer: Offer, commit: CommitId, base: CommitId) -> Landed:
+        offer.settled()
+        # A purge may have replaced it since.
+        commit = self.maintenance.current(commit)
+        before = self.objects.commit(commit).parents[0]
+        return Landed(commit, True, before, "fast_forward" if before == base else "merge")
+
+    def _landed(self, proposal: Proposal, base: TreeId, turn: Turn) -> Landed | None:
         """Put a proposal on its branch as it is now; None if another writer was first."""
         head, ref = self._heads.get(proposal.branch)
         branch = Branch(proposal.branch, head, ref)
+        if proposal.offer is not None:
+            found = self.landed_by_others(proposal.offer, proposal.base)
+            if found is not None:
+                return found
         if proposal.after not in (None, ref):
             raise BranchMovedError(
                 f"The branch {branch.name!r} moved after this work was checked against it. "
@@ -526,10 +611,72 @@ class Repository(CommitGraph):
             return Landed(head, False, head, "up_to_date") if kept else None
         branch.check_open(promotes=proposal.promotes)
         commit = self._commit(proposal, tree, (head, *parents))
-        if self._move(proposal, branch, commit, proposal.action):
-            simple = head == proposal.base
-            return Landed(commit, True, head, "fast_forward" if simple else "merge")
-        return None
+        plans = self._follow_plans(proposal, branch, commit, turn)
+        own = {} if proposal.offer is None else proposal.offer.names(commit)
+        try:
+            moved = self._move(proposal, branch, commit, proposal.action, own, plans)
+        except ReplacedError:
+            if not plans:
+                raise
+            # One of the plans may need what a purge has replaced: its owner hears of that.
+            turn.behind = []
+            return None
+        if not moved:
+            return None
+        if proposal.offer is not None:
+            proposal.offer.settled()
+        turn.landed(plans)
+        simple = head == proposal.base
+        return Landed(commit, True, head, "fast_forward" if simple else "merge")
+
+    def _follow_plans(
+        self, proposal: Proposal, branch: Branch, commit: CommitId, turn: Turn
+    ) -> dict[str, CommitId]:
+        """Make a commit of each plan behind a writer's turn that fits, one on the other."""
+        # Whoever must not land on a protected branch is told so in their own turn.
+        if proposal.combine is None or not turn.behind or branch.protection is not None:
+            return {}
+        now = self.clock()
+        found = [
+            (name, plan)
+            for name, plan in plans_behind(self.blobs, turn.behind)
+            if is_current(plan, branch.ref, now)
+        ]
+        if not found:
+            return {}
+        settled = self._settled.since(branch.ref, min(plan.after for _, plan in found))
+        made: dict[str, CommitId] = {}
+        for name, plan in found:
+            if name in settled:
+                # Its owner is about to take it down, or died.
+                turn.landed([name])
+                continue
+            try:
+                next_one = self._follow_plan(plan, commit, proposal.combine)
+            except VcsError:
+                # Its owner does the same in turn, and gets the error.
+                continue
+            if next_one is not None:
+                made[name] = commit = next_one
+        return made
+
+    def _follow_plan(self, plan: LandingPlan, head: CommitId, combine: Combine) -> CommitId | None:
+        """Make a plan's commit on another one; None if that takes more than adding rows."""
+        for value in (*plan.snapshots, *plan.segments):
+            self.objects.know(value)
+        tree = self.tree(head)
+        relations: dict[RelationName, Entry | AbsentType] = {}
+        for name, change in plan.names:
+            entry = tree.entry(name)
+            if entry == change.before:
+                relations[name] = Absent if change.after is None else change.after
+                continue
+            combined = combine(change.before, entry, change.after) if change.adds else None
+            if combined is None:
+                return None
+            relations[name] = combined
+        edited = self.edit(tree.id, TreeChanges(relations=relations, schemas={}))
+        return self._commit(plan, edited, (head,))
 
     def _merged_tree(self, proposal: Proposal, base: TreeId, branch: Branch) -> TreeId:
         # As in git's merge, ours is the branch's side, and theirs the work that comes to it.
@@ -553,7 +700,9 @@ class Repository(CommitGraph):
         wanted = dict.fromkeys(proposal.parents)
         return tuple(parent for parent in wanted if not self.is_ancestor(parent, branch.head))
 
-    def _commit(self, proposal: Proposal, tree: TreeId, parents: tuple[CommitId, ...]) -> CommitId:
+    def _commit(
+        self, proposal: Proposal | LandingPlan, tree: TreeId, parents: tuple[CommitId, ...]
+    ) -> CommitId:
         # Later than every parent, so that logs can be sorted by time alone.
         commit = Commit(
             tree=tree,
@@ -562,7 +711,7 @@ class Repository(CommitGraph):
             committed_at=Micros(max(self.clock(), self.latest(parents) + 1)),
             message=proposal.message,
             run=proposal.run,
-            metadata=dict(proposal.metadata),
+            metadata={} if isinstance(proposal, LandingPlan) else dict(proposal.metadata),
         )
         id = CommitId(self.objects.put(commit))
         # Decision 36: looked at once more before the ref moves.
@@ -575,9 +724,20 @@ class Repository(CommitGraph):
             return True
         return self._move(proposal, branch, branch.head, "state")
 
-    def _move(self, proposal: Proposal, branch: Branch, commit: CommitId, action: str) -> bool:
+    def _move(
+        self,
+        proposal: Proposal,
+        branch: Branch,
+        commit: CommitId,
+        action: str,
+        own: Mapping[str, str] = NO_FACTS,
+        plans: Mapping[str, CommitId] = NO_FOLLOWERS,
+    ) -> bool:
         state = branch.ref.move.state if proposal.state is None else proposal.state
         note = proposal.message.partition("\n")[0]
+        if plans:
+            note = f"{note} (and {len(plans)} of others)"
+            *_, commit = plans.values()
         moved = self._heads.follow(
             branch.ref,
             branch.name,
@@ -586,6 +746,7 @@ class Repository(CommitGraph):
             action=action,
             note=note,
             state=state,
+            plans={**own, **plans},
         )
         return moved is not None
 

@@ -9,7 +9,7 @@ condemned. Whatever the order, one of them sees the other.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Final, NamedTuple, TypeAlias
 
@@ -216,7 +216,16 @@ def check_present(repository: Repository, before: TreeId, after: TreeId) -> None
     Raises:
         NotFoundError: One is missing.
     """
-    missing = missing_file(repository.blobs, newly_named(repository.objects, before, after))
+    check_stored(repository, newly_named(repository.objects, before, after))
+
+
+def check_stored(repository: Repository, files: Iterable[str]) -> None:
+    """Check that data files are there.
+
+    Raises:
+        NotFoundError: One is missing.
+    """
+    missing = missing_file(repository.blobs, files)
     if missing is not None:
         raise NotFoundError(
             f"The data file {missing} is needed and not in {repository.uri}. Nothing was changed. "

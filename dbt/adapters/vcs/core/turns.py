@@ -5,6 +5,9 @@ forever. A writer that lost, or that meets a ticket, puts up one of its own: a s
 the time its work began. Before each attempt a writer waits while there is an older ticket than its
 own. Tickets are advice: the ref's next move alone decides who lands. So a ticket that a killed
 process left costs each branch one wait; whoever ran out of patience takes it down.
+
+A ticket may hold a plan, for whoever's turn it is to land with their own work (`core.groups`). It
+has a number behind its name then. Versions before that see a ticket like any other.
 """
 
 from __future__ import annotations
@@ -13,13 +16,14 @@ import random
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Final
 
 from dbt.adapters.vcs.core.errors import RetryError, StorageError
+from dbt.adapters.vcs.core.groups import Offer, plan_name
 from dbt.adapters.vcs.core.ids import system_clock
-from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.blobs import Blobs, each
 from dbt.adapters.vcs.core.store.branch_names import quote
 
 FOLDER: Final = "turns"
@@ -50,21 +54,30 @@ class Turn:
     Attributes:
         depth: How many blocks share it. One that lands within another one's attempt does so at
             once if that attempt waited for its turn.
+        behind: Tickets with plans that were behind this writer's when it looked last.
     """
 
     def __init__(self, blobs: Blobs, branch: str) -> None:
         self._blobs = blobs
         self._folder = f"{FOLDER}/{quote(branch)}"
         self._ticket = f"{self._folder}/{system_clock():020d}-{uuid.uuid4().hex}"
-        self._is_up = False
+        # The tickets that are up, and what they hold.
+        self._up: dict[str, bytes] = {}
+        self._plan = ""
+        self._plans = 0
+        self._done: list[str] = []
         self._has_waited = False
         self.depth = 0
+        self.behind: list[str] = []
 
-    def attempts(self, what: str, *, at_once: bool = False) -> Iterator[int]:
+    def attempts(
+        self, what: str, *, at_once: bool = False, offer: Offer | None = None
+    ) -> Iterator[int]:
         """Yield the number of each attempt, when it is this writer's turn.
 
         The caller leaves the loop on success. With `at_once` the first attempt begins without
-        waiting: what lands within it waits then.
+        waiting: what lands within it waits then. With an `offer` its plan is put up for others to
+        land if this writer has to wait; ask it first of all in each attempt.
 
         Raises:
             RetryError: All attempts were lost; `what` says what could not be done.
@@ -72,11 +85,11 @@ class Turn:
         patient = _AT_ONCE if self._has_waited else 1
         for number in range(1, MAX_ATTEMPTS + 1):
             if number >= patient and not (at_once and number == 1):
-                self._wait()
+                self._wait(offer)
             yield number
             if number >= patient:
                 # Whoever has a ticket needs no pause: its turn comes when others are done.
-                self._queue()
+                self._queue(offer)
             else:
                 pause(number)
         raise RetryError(
@@ -85,24 +98,46 @@ class Turn:
         )
 
     def end(self) -> None:
-        """Take the ticket down, if there is one."""
-        if self._is_up:
-            self._is_up = False
-            # What landed has landed: one that stays is taken down by whoever waits for it.
-            with suppress(StorageError):
-                self._blobs.delete(self._ticket)
+        """Take the ticket down, if there is one, and those whose plans landed with this work."""
+        gone, self._up, self._done = [*self._up, *self._done], {}, []
+        # What landed has landed: one that stays is taken down by whoever waits for it.
+        with suppress(StorageError):
+            each(self._blobs.delete, gone)
 
-    def _queue(self) -> None:
+    def landed(self, plans: Iterable[str]) -> None:
+        """Note that plans landed with this work, so that their owners hear of it at its end."""
+        self._done += [f"{self._folder}/{name}" for name in plans]
+
+    def take_down(self, plan: str) -> None:
+        """Take down the ticket that holds a plan; this writer keeps its place."""
+        path = f"{self._folder}/{plan}"
+        if self._up.pop(path, None) is not None:
+            self._plan = ""
+            self._queue(None)
+        with suppress(StorageError):
+            self._blobs.delete(path)
+
+    def _queue(self, offer: Offer | None) -> None:
         # After each attempt: somebody who waited too long may have taken it down.
-        self._is_up = True
+        name = f"{self._ticket}.{self._plans + 1}"
+        plan = None if offer is None else offer.open(plan_name(name))
+        if plan is not None:
+            self._plan, self._plans = name, self._plans + 1
+            self._up[name] = plan
+        elif not self._up:
+            self._up[self._ticket] = b""
         try:
-            self._blobs.create(self._ticket, b"")
+            for path, data in self._up.items():
+                self._blobs.create(path, data)
         except StorageError:
             # On a full disk there is no line, and chance has to keep writers apart.
             pause(_LONGEST)
 
-    def _wait(self) -> None:
-        """Wait while another writer is in front, for a limited time for each."""
+    def _wait(self, offer: Offer | None) -> None:
+        """Wait while another writer is in front, for a limited time for each.
+
+        This ends, too, when the own plan has been taken down, which whoever lands it does.
+        """
         front, since = "", 0.0
         while True:
             # Names of tickets begin with 20 digits, so each of them comes after `0`.
@@ -110,10 +145,13 @@ class Turn:
             ahead = [ticket for ticket in line if ticket < self._ticket]
             if not ahead:
                 self._has_waited = True
+                self.behind = _with_plans(line, self._ticket)
                 return
-            if not self._is_up:
+            if self._plan and self._plan not in line:
+                return
+            if not self._up or (offer is not None and offer.is_new):
                 # Without one, all that wait would race when the first in line is done.
-                self._queue()
+                self._queue(offer)
             now = time.monotonic()
             if ahead[0] != front:
                 front, since = ahead[0], now
@@ -123,6 +161,18 @@ class Turn:
                 continue
             look = len(ahead) * max(_SHARE * (now - since), _FIRST_LOOK)
             time.sleep(min(look, _LAST_LOOK))
+
+
+def _with_plans(line: Sequence[str], own: str) -> list[str]:
+    """Return the tickets with plans behind one's own, in order; one for each writer."""
+    found: dict[str, str] = {}
+    for path in line:
+        folder, _, name = path.rpartition("/")
+        stem, is_plan, _ = name.partition(".")
+        # A later plan takes the place of an earlier one of the same writer.
+        if is_plan and f"{folder}/{stem}" > own:
+            found[stem] = path
+    return list(found.values())
 
 
 class Turns:

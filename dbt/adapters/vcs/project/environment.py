@@ -38,7 +38,12 @@ from dbt.adapters.vcs.project.reuse_modes import credentials_context
 from dbt.adapters.vcs.project.run import RunLife, is_hook, is_node, outdated_warning
 from dbt.adapters.vcs.reuse.reuser import Reuse
 from dbt.adapters.vcs.sql.show import columns_of
-from dbt.adapters.vcs.workspace.lines.line_workspace import Connection, Workspace, landed
+from dbt.adapters.vcs.workspace.lines.line_workspace import (
+    Connection,
+    Workspace,
+    depends_on_others,
+    landed,
+)
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine, Line, PinnedLine, RunLine
 from dbt.adapters.vcs.workspace.mounts import Externals
 from dbt.adapters.vcs.workspace.overlay import Overlay
@@ -134,6 +139,7 @@ class Environment:
                 self.workspace,
                 lambda overlay: connection.execute(text, overlay, origin=origin),
                 text,
+                waits=depends_on_others(text),
             )
         if self.invocation.is_compiling:
             return self._try(connection, name, text, origin)

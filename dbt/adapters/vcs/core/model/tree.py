@@ -362,6 +362,8 @@ class RefMove(Value, frozen=True, kw_only=True):
             is.
         pid: Number of that process; 0 in logs of earlier versions.
         version: Version of dbt-vcs.
+        plans: Plans of other writers and of this one that the move settles, by name: the commit of
+            each one that it lands, an empty text for one that is withdrawn (`core.groups`).
         previous: SHA-256 of the file of the move before; empty for the first move.
         digest: SHA-256 of this move's own bytes without this key; empty in logs of earlier
             versions.
@@ -377,6 +379,7 @@ class RefMove(Value, frozen=True, kw_only=True):
     host: str = ""
     pid: int = 0
     version: str = ""
+    plans: dict[str, str] = {}
     # A search would stop before a lost move, and the next writer fill the gap: the chain shows it.
     previous: str = ""
     digest: str = ""

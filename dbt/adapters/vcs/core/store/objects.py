@@ -171,6 +171,12 @@ class ObjectStore:
             self.flush()
         return id
 
+    def know(self, value: Value) -> str:
+        """Return the id of a value that somebody else stored, which is then read from memory."""
+        id, data = encode(value)
+        self._cache.put((type(value), id), value, decoded_size(data))
+        return id
+
     def flush(self) -> None:
         """Store what was put; must be called before a ref is moved.
 

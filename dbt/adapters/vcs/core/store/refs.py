@@ -873,7 +873,8 @@ class Forwards:
             key: OBJECT_ID.sub(lambda found: self.current(found[0]), value)
             for key, value in move.state.items()
         }
-        return msgspec.structs.replace(move, commit=commit, state=state)
+        plans = {name: self.current(id) for name, id in move.plans.items()}
+        return msgspec.structs.replace(move, commit=commit, state=state, plans=plans)
 
     def current(self, id: str) -> str:
         """Return what took an object's place, once the old object is gone; else itself."""

@@ -22,6 +22,7 @@ from dbt.adapters.vcs.reuse.reuser import Reuse
 from dbt.adapters.vcs.sql.diff import diff_in_view
 from dbt.adapters.vcs.sql.properties import AUTO_OPTIMIZE
 from dbt.adapters.vcs.sql.syntax.excerpts import excerpt
+from dbt.adapters.vcs.sql.syntax.lexer import Kind, tokenize
 from dbt.adapters.vcs.table.quoting import quoted
 from dbt.adapters.vcs.workspace.lines.dispatch import execute
 from dbt.adapters.vcs.workspace.lines.lines import Line
@@ -321,18 +322,30 @@ class Connection:
 _T = TypeVar("_T")
 
 
-def landed(workspace: Workspace, work: Callable[[Overlay], _T], message: str) -> _T:
+_CHANGES_ROWS: Final = ("update", "delete", "merge")
+
+
+def depends_on_others(text: str) -> bool:
+    """Return whether a statement's work is sure to be repeated if others changed its table."""
+    # A guess is enough: it decides only what is done before this writer's turn.
+    words = (token.text.lower() for token in tokenize(text) if token.kind is Kind.WORD)
+    return next(words, "") in _CHANGES_ROWS
+
+
+def landed(
+    workspace: Workspace, work: Callable[[Overlay], _T], message: str, *, waits: bool = False
+) -> _T:
     """Do what `landed_commit` does, and return the work's result alone."""
-    return landed_commit(workspace, work, message)[0]
+    return landed_commit(workspace, work, message, waits=waits)[0]
 
 
 def landed_commit(
-    workspace: Workspace, work: Callable[[Overlay], _T], message: str
+    workspace: Workspace, work: Callable[[Overlay], _T], message: str, *, waits: bool = False
 ) -> tuple[_T, Landed | None]:
     """Do work on an overlay of the line's head, and commit its changes.
 
     If another writer changed the same relation meanwhile, the work is repeated on the new
-    head.
+    head. With `waits` it begins when it is this writer's turn.
 
     Returns:
         The work's result, and the landing; None if nothing changed.
@@ -348,10 +361,10 @@ def landed_commit(
         return result, landing
     with workspace.repository.turns.on(branch) as turn:
         # Whoever lost a race goes before others, so that long work lands among short statements.
-        # The first attempt waits only when it lands: a query never does, and what an insert
+        # Else the first attempt waits only when it lands: a query never does, and what an insert
         # wrote follows on whatever is the head by then.
         what = f"run the statement on the branch {branch!r}"
-        for _ in turn.attempts(what, at_once=True):
+        for _ in turn.attempts(what, at_once=not waits):
             result, landing, is_done = _attempt(workspace, work, message)
             if is_done:
                 return result, landing

@@ -5,31 +5,38 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol
+from functools import partial
+from typing import Final, Protocol
 
-import msgspec
-
-from dbt.adapters.vcs.changes.writes.checks import checks_of, may_clash
+from dbt.adapters.vcs.changes.writes.checks import may_clash
+from dbt.adapters.vcs.changes.writes.following import appended, combined
 from dbt.adapters.vcs.core.errors import ReadOnlyError, VcsError
-from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId, TreeId
-from dbt.adapters.vcs.core.model import Entry, RelationName, Run, Snapshot, TableEntry
-from dbt.adapters.vcs.core.model.tree import AbsentType
-from dbt.adapters.vcs.core.origins.lineage import (
-    Consumptions,
-    adds_up,
-    merged_consumption,
+from dbt.adapters.vcs.core.groups import LandingPlan, Offer, PlannedChange
+from dbt.adapters.vcs.core.ids import CommitId, Micros, TreeId
+from dbt.adapters.vcs.core.model import (
+    Absent,
+    Entry,
+    RelationName,
+    Run,
+    Segment,
+    Snapshot,
+    TableEntry,
 )
-from dbt.adapters.vcs.core.plan.delta import delta
+from dbt.adapters.vcs.core.model.tree import AbsentType
+from dbt.adapters.vcs.core.plan.collect import files_of
 from dbt.adapters.vcs.core.repository import (
     Landed,
     Proposal,
     Repository,
     TreeConflictError,
 )
-from dbt.adapters.vcs.core.retention import check_present
-from dbt.adapters.vcs.table.manifests import joined_segments, put_segments
+from dbt.adapters.vcs.core.retention import check_present, check_stored
+from dbt.adapters.vcs.core.turns import Turn
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.run_branch import LEASE, RunBranch, Status, this_process
+
+_CARRIED: Final = 100
+"""Blocks up to which a plan tells those that it adds; whoever lands it reads more by itself."""
 
 
 class Line(Protocol):
@@ -86,32 +93,49 @@ class BranchLine:
             ReplacedError: A purge deleted what it was made from; nothing was changed.
             RetryError: Others were first every time; nothing was changed.
         """
+        repository = self._repository
+        with repository.turns.on(self.branch) as turn:
+            offer = repository.offer(
+                self.branch, partial(_plan, overlay, self.author, message, run), turn
+            )
+            return repository.land_or_withdraw(
+                offer, overlay.base, lambda: self._land(overlay, message, run, turn, offer)
+            )
+
+    def _land(
+        self, overlay: Overlay, message: str, run: Run | None, turn: Turn, offer: Offer
+    ) -> Landed:
+        repository = self._repository
         lost: TreeConflictError | None = None
-        with self._repository.turns.on(self.branch) as turn:
-            for _ in turn.attempts(f"land on the branch {self.branch!r}"):
-                base, tree = _tree_for(overlay, self.head)
-                if lost is not None and base == overlay.base:
-                    # Others did more to the table than an insert can follow on.
-                    raise lost
-                try:
-                    return self._repository.land(
-                        Proposal(
-                            branch=self.branch,
-                            base=base,
-                            tree=tree,
-                            author=self.author,
-                            message=message,
-                            run=run,
-                            # Decision 36: rows copied from a version that a purge replaced must
-                            # not land.
-                            read=overlay.read_versions,
-                        )
+        for _ in turn.attempts(f"land on the branch {self.branch!r}", offer=offer):
+            found = repository.landed_by_others(offer, overlay.base)
+            if found is not None:
+                return found
+            base, tree = _tree_for(overlay, self.head)
+            if lost is not None and base == overlay.base:
+                # Others did more to the table than an insert can follow on.
+                raise lost
+            try:
+                return repository.land(
+                    Proposal(
+                        branch=self.branch,
+                        base=base,
+                        tree=tree,
+                        author=self.author,
+                        message=message,
+                        run=run,
+                        # Decision 36: rows copied from a version that a purge replaced must
+                        # not land.
+                        read=overlay.read_versions,
+                        combine=partial(combined, repository),
+                        offer=offer,
                     )
-                except TreeConflictError as error:
-                    # Others were first in between. Rows that are only added follow on theirs.
-                    if not _is_appending(overlay):
-                        raise
-                    lost = error
+                )
+            except TreeConflictError as error:
+                # Others were first in between. Rows that are only added follow on theirs.
+                if not _is_appending(overlay):
+                    raise
+                lost = error
         raise AssertionError("attempts raises when it ends")
 
 
@@ -373,8 +397,6 @@ def _is_appending(overlay: Overlay) -> bool:
         before = overlay.before(name)
         if str(name) in overlay.read:
             return False
-        if not (isinstance(before, TableEntry) and isinstance(entry, TableEntry)):
-            return False
         if not _only_inserts(overlay, before, entry):
             return False
     return True
@@ -384,58 +406,72 @@ def _appended(
     overlay: Overlay, before: Entry | None, now: Entry | None, after: Entry | AbsentType
 ) -> Entry | None:
     """Return the head's table with the rows that the overlay added; None if it did more."""
-    if not (
-        isinstance(before, TableEntry)
-        and isinstance(now, TableEntry)
-        and isinstance(after, TableEntry)
-    ):
-        return None
     if not _only_inserts(overlay, before, after):
         return None
-    base, head, ours = (overlay.snapshot(entry.snapshot) for entry in (before, now, after))
-    change = delta(base, ours, overlay.repository.objects.segment)
-    if change.removed or change.deleted or change.restored:
+    repository = overlay.repository
+    found = appended(repository, before, now, None if after is Absent else after)
+    if found is None or not isinstance(now, TableEntry):
         return None
-    if _facts(ours) != _facts(base) or not _takes(head, base, ours):
-        return None
-    theirs = delta(base, head, overlay.repository.objects.segment)
-    if {block.path for block in change.added} & {block.path for block in theirs.added}:
-        # A client's commit that arrived twice: its files count once.
-        return None
-    added = put_segments(overlay.repository.objects, change.added)
-    version = msgspec.structs.replace(
-        head,
-        segments=joined_segments(overlay.repository.objects, (*head.segments, *added)),
-        # As if the rows had been inserted on the head.
-        parents=(now.snapshot,),
-        operation=ours.operation,
-        created_at=ours.created_at,
-        origin=ours.origin,
-        consumption=merged_consumption(_consumed(base, head, ours)),
-    )
-    if may_clash(overlay.repository, version, head):
+    if may_clash(repository, overlay.snapshot(found.snapshot), overlay.snapshot(now.snapshot)):
         # The head may have a row with the key of an inserted one: the merge compares them.
         return None
-    return TableEntry(snapshot=SnapshotId(overlay.repository.objects.put(version)))
+    return found
 
 
-def _takes(head: Snapshot, base: Snapshot, ours: Snapshot) -> bool:
-    """Return whether rows that were written and checked for one version fit another."""
-    if head.schema != base.schema or head.partition_by != base.partition_by:
-        return False
-    if not adds_up(_consumed(base, head, ours)):
-        # Both built it from changes: the merge takes one of them.
-        return False
-    # The rows were not checked against a new constraint of the head.
-    return checks_of(head.properties).items() <= checks_of(base.properties).items()
+def _plan(
+    overlay: Overlay, author: str, message: str, run: Run | None, after: int
+) -> LandingPlan | None:
+    """Return an overlay's changes for others to land; None if nobody else can."""
+    # Schemas have a comment and properties, which a plan doesn't tell.
+    if overlay.schemas:
+        return None
+    repository = overlay.repository
+    changes: dict[str, PlannedChange] = {}
+    snapshots: dict[str, Snapshot] = {}
+    segments: dict[str, Segment] = {}
+    for name, entry in overlay.relations.items():
+        before, new = overlay.before(name), None if entry is Absent else entry
+        if before == new:
+            continue
+        adds = str(name) not in overlay.read and _only_inserts(overlay, before, new)
+        changes[str(name)] = PlannedChange(before=before, after=new, adds=adds)
+        if isinstance(new, TableEntry):
+            snapshots[new.snapshot] = overlay.snapshot(new.snapshot)
+            segments |= _new_segments(overlay, before, new)
+    if not changes:
+        return None
+    # As of a landing: what is stored is whole before others can land it.
+    check_stored(repository, {path for each in segments.values() for path in files_of(each)})
+    repository.objects.flush()
+    is_small = sum(len(segment.blocks) for segment in segments.values()) <= _CARRIED
+    return LandingPlan(
+        after=after,
+        at=repository.clock(),
+        author=author,
+        message=message,
+        run=run,
+        read=tuple(sorted(overlay.read_versions)),
+        changes=changes,
+        snapshots=tuple(snapshots.values()) if is_small else (),
+        segments=tuple(segments.values()) if is_small else (),
+    )
 
 
-def _consumed(base: Snapshot, head: Snapshot, ours: Snapshot) -> Consumptions:
-    return base.consumption, head.consumption, ours.consumption
+def _new_segments(overlay: Overlay, before: Entry | None, after: TableEntry) -> dict[str, Segment]:
+    """Return the segments that only the later version of a table has, by id."""
+    known: set[str] = set()
+    if isinstance(before, TableEntry):
+        known = {ref.id for ref in overlay.snapshot(before.snapshot).segments}
+    new = (ref.id for ref in overlay.snapshot(after.snapshot).segments if ref.id not in known)
+    return {id: overlay.repository.objects.segment(id) for id in new}
 
 
-def _only_inserts(overlay: Overlay, before: TableEntry, after: TableEntry) -> bool:
+def _only_inserts(
+    overlay: Overlay, before: Entry | None, after: Entry | AbsentType | None
+) -> bool:
     """Return whether each version that the overlay made of a table was made by an insert."""
+    if not (isinstance(before, TableEntry) and isinstance(after, TableEntry)):
+        return False
     version = after.snapshot
     while version != before.snapshot:
         made = overlay.snapshot(version)
@@ -444,16 +480,3 @@ def _only_inserts(overlay: Overlay, before: TableEntry, after: TableEntry) -> bo
             return False
         version = made.parents[0]
     return True
-
-
-def _facts(snapshot: Snapshot) -> tuple[object, ...]:
-    """Return everything about a table that an insert doesn't change."""
-    return (
-        snapshot.table,
-        snapshot.schema,
-        snapshot.primary_key,
-        snapshot.partition_by,
-        snapshot.cluster_by,
-        snapshot.comment,
-        snapshot.properties,
-    )

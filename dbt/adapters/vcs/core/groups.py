@@ -1,0 +1,222 @@
+"""Groups: writers that wait for one branch are landed together by the one whose turn it is.
+
+A writer that waits puts a plan into its ticket: what it would change, relation by relation.
+Whoever lands takes the plans behind its own ticket, in that order, makes a commit of each that
+fits, and moves the branch once, to the last one. The move names each plan with its commit.
+
+What keeps this safe is the log alone. A plan is settled by the one move that names it: landed,
+with a commit, or withdrawn, without one. Nobody lands a plan that an earlier move names, nor their
+own work before they looked for its plan; and whoever gives up withdraws first. As a move is
+created only if absent, whoever read a plan too early or moves the branch too late loses the race
+for the move's number. So a plan lands at most once, however often its ticket is put up, taken
+down, or found again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, TypeAlias
+
+from dbt.adapters.vcs.core.codec import decode_record, encode_record
+from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError, StorageError, VcsError
+from dbt.adapters.vcs.core.ids import CommitId, Micros
+from dbt.adapters.vcs.core.model import Entry, RelationName, Run, Segment, Snapshot
+from dbt.adapters.vcs.core.model.tree import Value
+from dbt.adapters.vcs.core.store.blobs import Blobs, each
+from dbt.adapters.vcs.core.store.refs import Ref, RefStore
+
+WITHDRAWN: Final = ""
+"""What a move says in place of a commit about a plan that nobody may land any more."""
+
+FRESH: Final = 10_000_000
+"""Microseconds for which others land a plan: who died long ago may have been asked again since."""
+
+WINDOW: Final = 64
+"""Moves after which a plan is left to its owner: so many have to be read to know of it."""
+
+LARGEST: Final = 64
+"""Plans that are landed with one move."""
+
+# Settled plans are remembered for this many moves.
+_REMEMBERED: Final = 1_024
+
+Combine: TypeAlias = Callable[[Entry | None, Entry | None, Entry | None], Entry | None]
+"""Returns what a relation becomes, None if that takes more than adding rows.
+
+Takes its entry before a change, the one that it has now, and the one that the change made of the
+first."""
+
+
+class PlannedChange(Value, frozen=True, kw_only=True):
+    """What a plan does to a relation.
+
+    Attributes:
+        before: What it was where the work began; None if it wasn't there.
+        after: What it became; None if it is gone.
+        adds: True if rows were added, and nothing else done that depends on the others.
+    """
+
+    before: Entry | None = None
+    after: Entry | None = None
+    adds: bool = False
+
+
+class LandingPlan(Value, frozen=True, kw_only=True):
+    """What a writer that waits would land, as one commit.
+
+    Attributes:
+        after: Number of the branch's last move when it was made.
+        at: When it was made, by its owner's clock.
+        author: The author of the commit.
+        message: Its message.
+        run: Its run.
+        read: As of a proposal.
+        changes: What it changes, by the text of the name.
+        snapshots: Versions that it names and that are new, so that nobody has to ask for them.
+        segments: New segments, likewise.
+    """
+
+    after: int
+    at: Micros
+    author: str
+    message: str
+    changes: dict[str, PlannedChange]
+    run: Run | None = None
+    read: tuple[str, ...] = ()
+    snapshots: tuple[Snapshot, ...] = ()
+    segments: tuple[Segment, ...] = ()
+
+    @property
+    def names(self) -> list[tuple[RelationName, PlannedChange]]:
+        """The changes by name."""
+        return [(RelationName.of(text), change) for text, change in self.changes.items()]
+
+
+class Settled:
+    """What the moves of a branch say about plans; safe to share between threads."""
+
+    def __init__(self, refs: RefStore) -> None:
+        self._refs = refs
+        self._known: dict[tuple[str, int], Mapping[str, str]] = {}
+
+    def since(self, last: Ref, after: int) -> dict[str, str]:
+        """Return the plans that moves later than `after` name, up to the last one.
+
+        Those that landed come with their commit, the others with `WITHDRAWN`.
+        """
+
+        def named(seq: int) -> Mapping[str, str]:
+            key = (last.name, seq)
+            found = self._known.get(key)
+            if found is None:
+                move = (
+                    last.move if seq == last.seq else self._refs.at("heads", last.name, seq).move
+                )
+                found = self._known[key] = move.plans
+            return found
+
+        if len(self._known) > _REMEMBERED:
+            self._known = {}
+        found: dict[str, str] = {}
+        for plans in each(named, range(after + 1, last.seq + 1)):
+            found.update(plans)
+        return found
+
+
+def plans_behind(blobs: Blobs, tickets: Iterable[str]) -> list[tuple[str, LandingPlan]]:
+    """Return the plans in tickets, with their names, in the same order.
+
+    One that has been taken down meanwhile, or that a later version wrote, is left out.
+    """
+
+    def read(path: str) -> LandingPlan | None:
+        try:
+            return decode_record(LandingPlan, blobs.get(path), path)
+        except (NotFoundError, DamagedError):
+            return None
+
+    paths = list(tickets)[:LARGEST]
+    found = zip(paths, each(read, paths), strict=True)
+    return [(plan_name(path), plan) for path, plan in found if plan is not None]
+
+
+def plan_name(path: str) -> str:
+    """Return the name by which moves know the plan in a ticket."""
+    return path.rpartition("/")[2]
+
+
+def is_current(plan: LandingPlan, last: Ref, now: int) -> bool:
+    """Return whether others may land a plan as the move after the last one."""
+    # The clock decides only who lands it: its owner does when its turn comes.
+    return abs(now - plan.at) <= FRESH and 0 <= last.seq - plan.after <= WINDOW
+
+
+class Offer:
+    """A plan as its owner sees it, who puts it up at most once.
+
+    Attributes:
+        name: The plan's name; None while none is up.
+        is_new: True until it was to be put up.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], LandingPlan | None],
+        look: Callable[[str, int], str | None],
+        withdraw: Callable[[str, int], str | None],
+    ) -> None:
+        """Take functions that make the plan, and that look up and settle one, by name and number.
+
+        Both return what a move says about the plan, and `look` None if none says anything.
+        """
+        self._make = make
+        self._look = look
+        self._withdraw = withdraw
+        self._after = 0
+        self.name: str | None = None
+        self.is_new = True
+
+    def open(self, name: str) -> bytes | None:
+        """Return the plan as it is put up under a name; None if there is none to put up."""
+        if not self.is_new:
+            return None
+        self.is_new = False
+        plan = self._make()
+        if plan is None:
+            return None
+        # From here on others may land it, even if the store says that it isn't up.
+        self.name, self._after = name, plan.after
+        return encode_record(plan)
+
+    def landed(self) -> CommitId | None:
+        """Return the commit by which others landed the plan; None if they haven't."""
+        if self.name is None:
+            return None
+        found = self._look(self.name, self._after)
+        return CommitId(found) if found else None
+
+    def names(self, commit: CommitId) -> dict[str, str]:
+        """Return what a move says that lands the work as a commit: the plan is settled by it."""
+        return {} if self.name is None else {self.name: commit}
+
+    def settled(self) -> None:
+        """Note that a move names the plan."""
+        self.name = None
+
+    def withdraw(self) -> CommitId | None:
+        """Make sure that nobody lands the plan any more; return its commit if somebody has.
+
+        Raises:
+            StorageError: The store failed, so that it is not known whether others land it.
+        """
+        if self.name is None:
+            return None
+        try:
+            found = self._withdraw(self.name, self._after)
+        except VcsError as error:
+            raise StorageError(
+                "It is not known whether this landed: others may have landed it together with "
+                f"their own work. {error} Read the branch before trying again."
+            ) from error
+        self.name = None
+        return CommitId(found) if found else None

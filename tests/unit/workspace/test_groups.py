@@ -1,0 +1,454 @@
+"""Writers that wait are landed together: each once, each with a commit of its own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+from typing import Any
+
+import msgspec
+import pytest
+
+from dbt.adapters.vcs.core.errors import ConflictError, StorageError
+from dbt.adapters.vcs.core.groups import WITHDRAWN
+from dbt.adapters.vcs.core.ids import CommitId, Micros, TableId
+from dbt.adapters.vcs.core.model import (
+    Absent,
+    Block,
+    Field,
+    RelationName,
+    Schema,
+    Snapshot,
+    TableEntry,
+)
+from dbt.adapters.vcs.core.repository import Landed, Proposal, Repository
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
+from dbt.adapters.vcs.core.store.opening import HEADER_PATH
+from dbt.adapters.vcs.core.turns import FOLDER
+from dbt.adapters.vcs.table.manifests import joined_segments, put_segments
+from dbt.adapters.vcs.workspace.lines.lines import BranchLine
+from dbt.adapters.vcs.workspace.overlay import Overlay
+from tests.contract.faulty import Crash
+
+ONE, OTHER = RelationName("shop", "one"), RelationName("shop", "other")
+FIRST = f"{FOLDER}/main/{1:020d}-first"
+"""The ticket of somebody who goes first, so that all others wait."""
+
+
+@pytest.fixture
+def blobs() -> MemoryBlobs:
+    """Return a store with two empty tables."""
+    blobs = MemoryBlobs()
+    repository = Repository.create(blobs, author="test")
+    overlay = begin(repository)
+    overlay.put_schema("shop", comment=None, properties={})
+    schema = Schema.of([Field(id="", name="n", type="int")])
+    for name in (ONE, OTHER):
+        overlay.put_table(
+            name,
+            Snapshot(
+                table=TableId(name.identifier),
+                schema=schema,
+                segments=(),
+                created_at=Micros(0),
+                operation="create",
+            ),
+        )
+    line(repository).land(overlay, "create")
+    return blobs
+
+
+def line(repository: Repository, author: str = "test") -> BranchLine:
+    return BranchLine(repository, "main", author)
+
+
+def begin(repository: Repository) -> Overlay:
+    head = repository.branch("main").head
+    return Overlay(repository=repository, base=head, tree=repository.tree(head))
+
+
+def added(repository: Repository, path: str, name: RelationName = ONE) -> Overlay:
+    """Return the work of an insert."""
+    overlay = begin(repository)
+    entry = overlay.require(name)
+    assert isinstance(entry, TableEntry)
+    before = overlay.snapshot(entry.snapshot)
+    repository.blobs.create(path, b"1")
+    segments = put_segments(repository.objects, [Block(path=path, rows=1, bytes=1)])
+    overlay.put_table(
+        name,
+        msgspec.structs.replace(
+            before,
+            segments=joined_segments(repository.objects, (*before.segments, *segments)),
+            parents=(entry.snapshot,),
+            operation="append",
+        ),
+    )
+    return overlay
+
+
+def dropped(repository: Repository, name: RelationName = ONE) -> Overlay:
+    overlay = begin(repository)
+    overlay.put(name, Absent)
+    return overlay
+
+
+def land(
+    blobs: MemoryBlobs, who: str, work: Callable[[Repository], Overlay] | None = None
+) -> Landed:
+    """Land as a process of one's own; by default an insert of one's own block."""
+    repository = Repository.open(blobs)
+    overlay = added(repository, who) if work is None else work(repository)
+    return line(repository, who).land(overlay, f"by {who}")
+
+
+def tickets(blobs: MemoryBlobs) -> list[str]:
+    return [info.path for info in blobs.walk(FOLDER)]
+
+
+def plans(blobs: MemoryBlobs) -> list[str]:
+    return [path for path in tickets(blobs) if path.endswith(".1")]
+
+
+def until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < end, "this should have happened"
+        time.sleep(0.002)
+
+
+@contextmanager
+def waiting(blobs: MemoryBlobs, *work: Callable[[], Landed]) -> Iterator[list[Future[Landed]]]:
+    """Let writers begin, in this order, and wait with their plans; they go on at the end."""
+    blobs.create(FIRST, b"")
+    with ThreadPoolExecutor(len(work)) as pool:
+        found = []
+        for number, each in enumerate(work, 1):
+            found.append(pool.submit(each))
+            until(lambda number=number: len(plans(blobs)) == number)
+        yield found
+        blobs.delete(FIRST)
+
+
+def paths(blobs: MemoryBlobs, name: RelationName = ONE) -> list[str]:
+    repository = Repository.open(blobs)
+    snapshot = begin(repository).require_table(name)
+    segments = [repository.objects.segment(ref.id) for ref in snapshot.segments]
+    return [block.path for segment in segments for block in segment.blocks]
+
+
+def moves(blobs: MemoryBlobs) -> int:
+    return Repository.open(blobs).branch("main").ref.seq
+
+
+def messages(blobs: MemoryBlobs, count: int) -> list[str]:
+    """Return the messages of the last commits, each the only parent of the one after it."""
+    repository = Repository.open(blobs)
+    found = []
+    id = repository.branch("main").head
+    for _ in range(count):
+        commit = repository.objects.commit(id)
+        assert len(commit.parents) == 1
+        found.append(commit.message)
+        id = commit.parents[0]
+    return found[::-1]
+
+
+def test_those_who_wait_land_with_one_move_each_with_a_commit(blobs: MemoryBlobs) -> None:
+    before = moves(blobs)
+    names = ["ann", "bob", "cas", "dee"]
+    with waiting(blobs, *(partial(land, blobs, name) for name in names)) as found:  # type: ignore[misc]
+        pass
+    landed = [each.result() for each in found]
+
+    assert moves(blobs) == before + 1
+    assert paths(blobs) == names
+    assert messages(blobs, 4) == [f"by {name}" for name in names]
+    repository = Repository.open(blobs)
+    commits = [repository.objects.commit(each.commit) for each in landed]
+    assert [commit.author for commit in commits] == names
+    assert [each.before for each in landed[1:]] == [each.commit for each in landed[:-1]]
+    assert [each.how for each in landed] == ["fast_forward", "merge", "merge", "merge"]
+    assert landed[-1].commit == repository.branch("main").head
+    assert tickets(blobs) == []
+
+
+def test_plans_for_other_tables_and_new_ones_follow(blobs: MemoryBlobs) -> None:
+    def copied(repository: Repository) -> Overlay:
+        overlay = begin(repository)
+        overlay.put(RelationName("shop", "copy"), overlay.require(OTHER))
+        return overlay
+
+    before = moves(blobs)
+    with waiting(
+        blobs,
+        lambda: land(blobs, "ann"),
+        lambda: land(blobs, "bob", lambda it: added(it, "bob", OTHER)),
+        lambda: land(blobs, "cas", copied),
+    ):
+        pass
+    assert moves(blobs) == before + 1
+    assert (paths(blobs), paths(blobs, OTHER)) == (["ann"], ["bob"])
+    assert paths(blobs, RelationName("shop", "copy")) == []
+
+
+def test_a_plan_that_conflicts_is_left_to_its_owner(blobs: MemoryBlobs) -> None:
+    with waiting(
+        blobs,
+        lambda: land(blobs, "ann"),
+        lambda: land(blobs, "bob", dropped),
+        lambda: land(blobs, "cas"),
+    ) as found:
+        pass
+    assert found[0].result().moved
+    assert found[2].result().moved
+    with pytest.raises(ConflictError, match=r"shop\.one"):
+        found[1].result()
+    assert paths(blobs) == ["ann", "cas"]
+    # Nobody lands it any more, although its ticket may still arrive.
+    settled = [move.move.plans for move in Repository.open(blobs).refs.log("heads", "main")]
+    assert [name for each in settled for name, id in each.items() if id == WITHDRAWN]
+
+
+def test_a_plan_that_landed_is_not_landed_again_when_its_ticket_comes_back(
+    blobs: MemoryBlobs,
+) -> None:
+    repository = Repository.open(blobs)
+    # This writer's work began first, so that tickets of the others are behind its own.
+    with repository.turns.on("main"):
+        with waiting(blobs, lambda: land(blobs, "ann"), lambda: land(blobs, "bob")):
+            kept = {path: blobs.get(path) for path in plans(blobs)}
+        for path, data in kept.items():
+            assert blobs.create(path, data)
+        line(repository).land(added(repository, "cas"), "by cas")
+    assert paths(blobs) == ["ann", "bob", "cas"]
+    assert tickets(blobs) == []
+
+
+class Restless(MemoryBlobs):
+    """A store where somebody's listings fail, and where something happens before a move."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_deaf = False
+        self.is_blind = False
+        self.before_move: Callable[[], object] | None = None
+
+    def later(self, path: str) -> list[str]:
+        if self.is_deaf and path.startswith(FOLDER):
+            raise StorageError("Could not list.")
+        return super().later(path)
+
+    def exists(self, path: str) -> bool:
+        if self.is_blind:
+            raise StorageError("Could not look.")
+        return super().exists(path)
+
+    def create(self, path: str, data: bytes) -> bool:
+        hook, self.before_move = self.before_move, None
+        if hook is not None and path.startswith("refs/heads/"):
+            hook()
+        else:
+            self.before_move = hook
+        return super().create(path, data)
+
+
+def restless(blobs: MemoryBlobs) -> Restless:
+    store = Restless()
+    for folder in ("objects", "refs"):
+        for info in blobs.walk(folder):
+            store.create(info.path, blobs.get(info.path))
+    store.create(HEADER_PATH, blobs.get(HEADER_PATH))
+    return store
+
+
+def given_up(store: Restless) -> dict[str, bytes]:
+    """Let a writer put a plan up, and give up; return the tickets that it had."""
+    with waiting(store, lambda: land(store, "ann")) as found:
+        kept = {path: store.get(path) for path in plans(store)}
+        store.is_deaf = True
+        with pytest.raises(StorageError, match="Could not list"):
+            found[0].result()
+        store.is_deaf = False
+    return kept
+
+
+def test_a_plan_that_was_withdrawn_never_lands(blobs: MemoryBlobs) -> None:
+    store = restless(blobs)
+    repository = Repository.open(store)
+    with repository.turns.on("main"):
+        kept = given_up(store)
+        assert tickets(store) == []
+        for path, data in kept.items():
+            assert store.create(path, data)
+        line(repository).land(added(repository, "cas"), "by cas")
+    assert paths(store) == ["cas"]
+
+
+def test_a_plan_that_is_withdrawn_while_it_is_landed_does_not_land(blobs: MemoryBlobs) -> None:
+    store = restless(blobs)
+    repository = Repository.open(store)
+    blocker = f"{FOLDER}/main/{2:020d}-first"
+    with repository.turns.on("main") as turn:
+        # Ahead of the other one only.
+        turn._ticket = f"{FOLDER}/main/{1:020d}-leader"
+        store.create(blocker, b"")
+        with ThreadPoolExecutor(1) as pool:
+            ann = pool.submit(land, store, "ann")
+            until(lambda: bool(plans(store)))
+
+            def give_up() -> None:
+                store.is_deaf = True
+                with pytest.raises(StorageError, match="Could not list"):
+                    ann.result()
+                store.is_deaf = False
+
+            store.before_move = give_up
+            line(repository).land(added(repository, "cas"), "by cas")
+        assert store.before_move is None
+    assert paths(store) == ["cas"]
+
+
+def test_whoever_can_not_withdraw_says_that_the_outcome_is_unknown(blobs: MemoryBlobs) -> None:
+    store = restless(blobs)
+    with waiting(store, lambda: land(store, "ann")) as found:
+        store.is_deaf = store.is_blind = True
+        with pytest.raises(StorageError, match="not known whether this landed"):
+            found[0].result()
+        store.is_deaf = store.is_blind = False
+
+
+class Mortal:
+    """A store as a process sees it that dies before one of its writes."""
+
+    def __init__(self, blobs: MemoryBlobs, writes: int) -> None:
+        self._blobs = blobs
+        self.left = writes
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._blobs, name)
+        if not callable(found):
+            return found
+
+        def act(*given: Any) -> Any:
+            if name == "create_all":
+                return {path for path, data in given[0].items() if not self.create(path, data)}
+            if name in ("create", "delete"):
+                self.left -= 1
+            if self.left < 0:
+                raise Crash
+            return found(*given)
+
+        return act
+
+
+def test_whoever_lands_others_may_die_at_any_write(blobs: MemoryBlobs) -> None:
+    number, is_dead = 0, True
+    while is_dead:
+        store = restless(blobs)
+        before = moves(store)
+        is_dead, landed = killed(store, number)
+        order = paths(store)
+        assert {*order} - {"cas"} == {"ann", "bob"}
+        assert len(order) == len({*order}) == commits_since(store, before)
+        assert messages(store, len(order)) == [f"by {name}" for name in order]
+        assert landed[0].commit != landed[1].commit
+        number += 1
+    assert number > 10
+    assert order == ["cas", "ann", "bob"]
+    assert moves(store) == before + 1
+
+
+def killed(store: MemoryBlobs, writes: int) -> tuple[bool, list[Landed]]:
+    """Let a process land others, and die after some writes; return whether it did."""
+    mortal: Any = Mortal(store, 1_000)
+    leader = Repository.open(mortal)
+    overlay = added(leader, "cas")
+    is_dead = False
+    with ExitStack() as stack:
+        stack.enter_context(suppress(Crash))
+        turn = stack.enter_context(leader.turns.on("main"))
+        turn._ticket = f"{FOLDER}/main/{0:020d}-leader"
+        names = ("ann", "bob")
+        with waiting(store, *(partial(land, store, name) for name in names)) as found:
+            mortal.left = writes
+            try:
+                line(leader).land(overlay, "by cas")
+                turn.end()
+            except Crash:
+                is_dead = True
+    return is_dead, [each.result() for each in found]
+
+
+def commits_since(store: MemoryBlobs, before: int) -> int:
+    """Return how many commits were landed since a move."""
+    repository = Repository.open(store)
+    start = repository.refs.at("heads", "main", before).move.commit
+    count, id = 0, repository.branch("main").head
+    while id != start:
+        id, count = repository.objects.commit(id).parents[0], count + 1
+    return count
+
+
+def test_writers_of_an_earlier_version_land_beside_groups(blobs: MemoryBlobs) -> None:
+    def earlier(number: int) -> None:
+        repository = Repository.open(blobs)
+        for turn in range(6):
+            overlay = begin(repository)
+            overlay.put(RelationName("shop", f"old{number}{turn}"), overlay.require(OTHER))
+            repository.land(
+                Proposal(
+                    branch="main",
+                    base=overlay.base,
+                    tree=repository.edit(overlay.tree.id, overlay.changes),
+                    author="old",
+                    message="by old",
+                )
+            )
+
+    def now(number: int) -> list[CommitId]:
+        return [land(blobs, f"{number}-{turn}").commit for turn in range(6)]
+
+    with ThreadPoolExecutor(6) as pool:
+        olds = [pool.submit(earlier, number) for number in range(2)]
+        news = [pool.submit(now, number) for number in range(4)]
+        commits = [commit for each in news for commit in each.result()]
+        for each in olds:
+            each.result()
+    assert sorted(paths(blobs)) == sorted(f"{n}-{turn}" for n in range(4) for turn in range(6))
+    assert len({*commits}) == len(commits) == 24
+    repository = Repository.open(blobs)
+    shown = [commit.message for _, commit in repository.log(repository.branch("main").head)]
+    assert shown.count("by old") == 12
+    assert len(shown) == 24 + 12 + 2
+    assert tickets(blobs) == []
+
+
+def test_an_old_plan_is_left_to_its_owner(blobs: MemoryBlobs) -> None:
+    before = moves(blobs)
+
+    def slow() -> Landed:
+        repository = Repository.open(blobs, clock=lambda: Micros(1_000))
+        return line(repository, "bob").land(added(repository, "bob"), "by bob")
+
+    with waiting(blobs, lambda: land(blobs, "ann"), slow):
+        pass
+    assert paths(blobs) == ["ann", "bob"]
+    assert moves(blobs) == before + 2
+
+
+def test_a_plan_that_can_not_be_read_holds_nobody_up(blobs: MemoryBlobs) -> None:
+    with waiting(blobs, lambda: land(blobs, "ann")):
+        blobs.create(f"{FOLDER}/main/{'9' * 20}-later.1", b"{}")
+    assert paths(blobs) == ["ann"]
+
+
+def test_a_move_names_the_plans_that_it_lands(blobs: MemoryBlobs) -> None:
+    with waiting(blobs, lambda: land(blobs, "ann"), lambda: land(blobs, "bob")) as found:
+        pass
+    branch = Repository.open(blobs).branch("main")
+    assert list(branch.ref.move.plans.values()) == [each.result().commit for each in found]
+    assert branch.ref.move.note == "by ann (and 1 of others)"

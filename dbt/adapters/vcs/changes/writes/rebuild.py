@@ -8,24 +8,23 @@ rows stores few, and every later diff and merge reads few.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Final
+from contextlib import AbstractContextManager, nullcontext, suppress
+from typing import Final
 
 import msgspec
-import numpy as np
-import pyarrow as pa
 
 from dbt.adapters.vcs.changes.writes.stage import ACTION, MATCHED, RowTarget, Stage, staged
 from dbt.adapters.vcs.changes.writes.stage_write import rewritten
+from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Field, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN, REBUILD
 from dbt.adapters.vcs.core.origins.results import RowCounts
-from dbt.adapters.vcs.core.plan.delta import delta
-from dbt.adapters.vcs.table.compare.located import net_changes, signed_rows, table_columns
+from dbt.adapters.vcs.core.plan.delta import delta, signed_pieces
+from dbt.adapters.vcs.engines.port import VersionMounts
+from dbt.adapters.vcs.engines.row_sessions import row_session
 from dbt.adapters.vcs.table.equality import canonical, equals
-from dbt.adapters.vcs.table.files.block_reader import Positions
-from dbt.adapters.vcs.table.limits import in_process_first
+from dbt.adapters.vcs.table.limits import LIMITS
 from dbt.adapters.vcs.table.manifests import joined_segments
 from dbt.adapters.vcs.table.quoting import quoted
 from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
@@ -144,7 +143,7 @@ def difference(
 ) -> AbstractContextManager[Stage]:
     """Compare the rows of a table with those that it should have.
 
-    A few are compared in process, many by the engine, with the same rules of equality.
+    DuckDB compares what fits this process; more rows, and types that Arrow lacks, are Spark's.
 
     Args:
         scope: The statement's scope.
@@ -156,64 +155,36 @@ def difference(
     Returns:
         A context with the stage, which can be applied within the block.
     """
-    rows = in_process_first(
-        lambda: _in_process(scope, target.snapshot, wanted, key),
-        lambda: _by_engine(scope, target, wanted, key),
-    )
-    if isinstance(rows, str):
-        return staged(scope, target.name, target.snapshot, rows, analysing=scope.mounts.steady)
-    return nullcontext(Stage.in_memory(target.snapshot.schema, rows))
+    repository, schema = scope.overlay.repository, target.snapshot.schema
+    change = delta(target.snapshot, wanted, repository.objects.segment)
+    if LIMITS.allow(item.piece for item in signed_pieces(change)):
+        fields = schema.fields
+        # Spark knows the values of some partitions' names that Arrow can't read.
+        with (
+            suppress(UnsupportedError),
+            row_session(repository.blobs, fields, lambda: scope.session) as session,
+        ):
+            if session.is_here:
+                rows = session.query(_changes(scope, session, target, wanted, key)).arrow()
+                return nullcontext(Stage.in_memory(schema, rows))
+    query = _changes(scope, scope.session, target, wanted, key)
+    return staged(scope, target.name, target.snapshot, query, analysing=scope.mounts.steady)
 
 
-def _in_process(scope: Scope, have: Snapshot, wanted: Snapshot, key: Sequence[Field]) -> pa.Table:
-    """Return the rows of a stage.
-
-    Raises:
-        TooLargeError: There are too many rows to compare.
-        UnsupportedError: Arrow lacks the type of a column.
-    """
-    repository = scope.overlay.repository
-    fields = have.schema.fields
-    signed = signed_rows(repository.blobs, delta(have, wanted, repository.objects.segment))
-    table = signed.read(fields)
-    net = net_changes(table_columns(table), signed.sign, fields, key)
-    old, new = (_numbers(net.rows, places) for places in (net.before, net.after))
-    changes = len(net.before)
-    action = np.where(net.after < 0, "delete", np.where(net.before < 0, "insert", "update"))
-    left = np.zeros(len(signed.located), np.bool_)
-    left[net.rows] = True
-    located = signed.located.take(left)
-    blocks, positions = located.blocks(), pa.array(located.position)
-    # An inserted row has no old place: NULL, since -1 is no index.
-    places = pa.array(np.maximum(net.before, 0), mask=net.before < 0)
-    columns: dict[str, Any] = {
-        ACTION: pa.array(action.tolist(), pa.string()),
-        FILE_COLUMN: blocks.take(places),
-        POSITION_COLUMN: positions.take(places),
-        MATCHED: pa.nulls(changes, pa.bool_()),
-    }
-    stage = Stage(table=have.schema, files=(), rows=changes, bytes=0)
-    for names, numbers in ((stage.old, old), (stage.new, new)):
-        for name, field in zip(names, fields, strict=True):
-            columns[name] = table.column(field.id).take(numbers)
-    return pa.table(columns)
-
-
-def _numbers(rows: Positions, places: Positions) -> pa.Array:
-    """Return the numbers of rows by place; NULL for the place -1."""
-    if not len(rows):
-        return pa.array([], pa.int64())
-    return pa.array(rows[places], mask=places < 0)
-
-
-def _by_engine(scope: Scope, target: RowTarget, wanted: Snapshot, key: Sequence[Field]) -> str:
-    """Return the query of the rows of a stage."""
+def _changes(
+    scope: Scope,
+    session: VersionMounts,
+    target: RowTarget,
+    wanted: Snapshot,
+    key: Sequence[Field],
+) -> str:
+    """Return the query of the rows of a stage, and mount what it reads."""
     fields = target.snapshot.schema.fields
     named = ", ".join(f"{quoted(field.id)} as {quoted(field.name)}" for field in fields)
     version = Version.of(scope.overlay.repository, wanted)
-    mounted = scope.session.mount_physical(version.mount())
+    mounted = session.mount_physical(version.mount())
     come = f"(select {named}, true as {_NEW} from {mounted})"
-    have = target.located(scope.session, target.blocks)
+    have = target.located(session, target.blocks)
     equal = [_equal(field) for field in fields]
     if key:
         on = " and ".join(map(_equal, key))
@@ -224,11 +195,17 @@ def _by_engine(scope: Scope, target: RowTarget, wanted: Snapshot, key: Sequence[
         have, come = (_numbered(rows, fields) for rows in (have, come))
         on = " and ".join([*equal, f"o.{_NTH} = n.{_NTH}"])
         differs = "false"
-    values = ", ".join(f"{side}.{quoted(field.name)}" for side in "on" for field in fields)
+    stage = Stage(table=target.snapshot.schema, files=(), rows=0, bytes=0)
+    values = ", ".join(
+        f"{side}.{quoted(field.name)} {name}"
+        for side, names in (("o", stage.old), ("n", stage.new))
+        for name, field in zip(names, fields, strict=True)
+    )
     return (
         f"select case when n.{_NEW} is null then 'delete' when o.{POSITION_COLUMN} is null "
-        f"then 'insert' else 'update' end, o.{FILE_COLUMN}, o.{POSITION_COLUMN}, "
-        f"cast(null as boolean), {values} from {have} o full outer join {come} n on {on} "
+        f"then 'insert' else 'update' end {ACTION}, o.{FILE_COLUMN}, o.{POSITION_COLUMN}, "
+        f"cast(null as boolean) {MATCHED}, {values} from {have} o "
+        f"full outer join {come} n on {on} "
         f"where n.{_NEW} is null or o.{POSITION_COLUMN} is null or {differs}"
     )
 

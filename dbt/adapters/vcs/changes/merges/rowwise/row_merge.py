@@ -16,14 +16,12 @@ The further steps are in `core/plan/states.py` (graft), `decide.py` (which row s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 import msgspec
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from dbt.adapters.vcs.changes.diffs.difference import Difference
 from dbt.adapters.vcs.changes.merges.by_engine.engine_repair import EngineRepair, EngineRepairs
@@ -122,35 +120,29 @@ def merge(
             hand is NULL where none may be.
     """
     prefer = policy.prefer or policy.mode.side
-    if policy.only is not None:
-        _check_picked(base, ours, theirs)
-        definition = Definition.of(ours)
-    else:
-        edited = edited_columns(
-            repository, base, ours, theirs, prefer=prefer, limits=limits, engine=engine
+    own = nullcontext(engine) if engine else EngineRepairs(blobs=repository.blobs)
+    with own as helper:
+        if policy.only is not None:
+            _check_picked(base, ours, theirs)
+            definition = Definition.of(ours)
+        else:
+            edited = edited_columns(repository, base, ours, theirs, prefer=prefer, engine=helper)
+            merged = merge_definitions(base, ours, theirs, prefer=prefer, edited=edited)
+            if merged.conflicts:
+                raise SchemaConflictError(merged.conflicts)
+            definition = merged.definition
+        policy.check(_key(definition))
+        merging = _Merging(
+            repository=repository,
+            base=base,
+            ours=ours,
+            theirs=theirs,
+            policy=policy,
+            limits=limits,
+            definition=definition,
+            triple=compare(base, ours, theirs, repository.objects.segment),
         )
-        merged = merge_definitions(base, ours, theirs, prefer=prefer, edited=edited)
-        if merged.conflicts:
-            raise SchemaConflictError(merged.conflicts)
-        definition = merged.definition
-    policy.check(_key(definition))
-    merging = _Merging(
-        repository=repository,
-        base=base,
-        ours=ours,
-        theirs=theirs,
-        policy=policy,
-        limits=limits,
-        definition=definition,
-        triple=compare(base, ours, theirs, repository.objects.segment),
-    )
-    found = merging.outcome_at_once()
-    if found is not None:
-        return found
-    if engine is not None:
-        return merging.fitted(engine).outcome_of_rows(engine)
-    with EngineRepairs(blobs=repository.blobs) as own:
-        return merging.fitted(own).outcome_of_rows(None)
+        return merging.outcome_at_once() or merging.fitted(helper).outcome_of_rows(engine)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -364,8 +356,6 @@ def _check_layout(definition: Definition, triple: Triple, state: State) -> None:
 _NAMED: Final = 3
 """Rows that a conflict names."""
 
-_T = TypeVar("_T")
-
 
 def edited_columns(
     repository: Repository,
@@ -374,8 +364,7 @@ def edited_columns(
     theirs: Snapshot,
     *,
     prefer: Side | None,
-    limits: Limits,
-    engine: EngineRepairs | None,
+    engine: EngineRepairs,
 ) -> dict[str, str]:
     """Return the columns that one side dropped and in which the other changed values.
 
@@ -392,7 +381,6 @@ def edited_columns(
     is asked of a column that the preferred side dropped: it is dropped, edited or not.
 
     Raises:
-        TooLargeError: There are too many rows to compare, and there is no engine.
         UnsupportedError: Arrow can't read a column, and there is no engine.
     """
     found: dict[str, str] = {}
@@ -402,7 +390,7 @@ def edited_columns(
         # changed no row.
         if base is None or other is decided or side.segments == base.segments:
             continue
-        edits = _Edits(repository, limits, engine)
+        edits = _Edits(repository, engine)
         for field in base.schema.fields:
             kept = side.schema.by_id(field.id)
             if kept is None or other.schema.by_id(field.id) is not None:
@@ -430,8 +418,7 @@ class _Edits(NamedTuple):
     """Looks for edited rows, and names them; '' stands for none."""
 
     repository: Repository
-    limits: Limits
-    engine: EngineRepairs | None
+    engine: EngineRepairs
 
     def new(self, base: Snapshot, side: Snapshot) -> str:
         """Return which rows a side added."""
@@ -471,11 +458,12 @@ class _Edits(NamedTuple):
         if side is None or not side.primary_key or not kind:
             return rows
         names = [field.name for field in side.schema.fields if field.id in side.primary_key]
-        keys = self._somewhere(
-            compared,
-            lambda: _first(compared.table("changes", limits=self.limits), kind, names),
-            lambda session: _first_by_engine(session, compared, kind, names),
+        session, listed = self._session(compared), ", ".join(map(quoted, names))
+        text = (
+            f"select {listed} from ({compared.by_engine(session, 'changes')}) "
+            f"where _change_type = '{kind}' order by {listed} limit {_NAMED}"
         )
+        keys = session.query(text).fetch()
         told = [
             ", ".join(f"{name} = {shown(value)}" for name, value in zip(names, key, strict=True))
             for key in keys
@@ -484,32 +472,7 @@ class _Edits(NamedTuple):
         return f"{rows}: {'; '.join([*told, *more])}"
 
     def _counts(self, compared: Difference) -> Counts:
-        return self._somewhere(
-            compared, lambda: compared.counts(limits=self.limits), compared.counts_by_engine
-        )
+        return compared.counts_by_engine(self._session(compared))
 
-    def _somewhere(
-        self, compared: Difference, here: Callable[[], _T], by_engine: Callable[[RowSession], _T]
-    ) -> _T:
-        engine = self.engine
-        if engine is None:
-            return here()
-        fields = compared.comparison.fields
-        return in_process_first(here, lambda: by_engine(engine.session(fields)))
-
-
-def _first(rows: pa.Table, kind: str, names: Sequence[str]) -> list[tuple[object, ...]]:
-    wanted = rows.filter(pc.field("_change_type") == kind).select(names)
-    # Arrow can't sort by some types; any of the rows will do.
-    with suppress(pa.ArrowException):
-        wanted = wanted.sort_by([(name, "ascending") for name in names])
-    return [tuple(row.values()) for row in wanted.slice(0, _NAMED).to_pylist()]
-
-
-def _first_by_engine(
-    session: RowSession, compared: Difference, kind: str, names: Sequence[str]
-) -> list[tuple[object, ...]]:
-    listed = ", ".join(map(quoted, names))
-    changes = compared.by_engine(session, "changes")
-    query = f"select {listed} from ({changes}) where _change_type = '{kind}' order by {listed}"
-    return session.query(f"{query} limit {_NAMED}").fetch()
+    def _session(self, compared: Difference) -> RowSession:
+        return self.engine.session(compared.comparison.fields)

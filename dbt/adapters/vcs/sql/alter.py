@@ -53,7 +53,6 @@ from dbt.adapters.vcs.workspace.table_version import Version
 class AddColumns(ChangingRelation):
     """`alter table t add columns (...)`."""
 
-    target: Target
     columns: tuple[ColumnDef, ...]
 
 
@@ -61,7 +60,6 @@ class AddColumns(ChangingRelation):
 class RenameColumn(ChangingRelation):
     """`alter table t rename column a to b`."""
 
-    target: Target
     column: str
     new: str
 
@@ -70,7 +68,6 @@ class RenameColumn(ChangingRelation):
 class DropColumns(ChangingRelation):
     """`alter table t drop columns [if exists] (a, b)`."""
 
-    target: Target
     columns: tuple[str, ...]
     if_exists: bool = False
 
@@ -87,7 +84,6 @@ class AlterColumn(ChangingRelation):
         default: SQL text of its new default; empty text removes the default.
     """
 
-    target: Target
     column: str
     type: str | None = None
     comment: str | None = None
@@ -100,7 +96,6 @@ class AlterColumn(ChangingRelation):
 class AddCheck(ChangingRelation):
     """`alter table t add [constraint name] check (expression)`."""
 
-    target: Target
     check: Check
 
 
@@ -108,7 +103,6 @@ class AddCheck(ChangingRelation):
 class DropConstraint(ChangingRelation):
     """`alter table t drop constraint [if exists] name`."""
 
-    target: Target
     name: str
     if_exists: bool = False
 

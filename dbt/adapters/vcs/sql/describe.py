@@ -43,7 +43,6 @@ class Describe(OnRelation):
         column: The column asked for, its parts joined by dots, or None.
     """
 
-    target: Target
     extended: bool = False
     column: str | None = None
     json: bool = False
@@ -60,8 +59,6 @@ class DescribeSchema(Statement):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShowCreateTable(OnRelation):
     """`show create table t`."""
-
-    target: Target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

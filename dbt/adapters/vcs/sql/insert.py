@@ -22,7 +22,6 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
 )
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.insertion import Insert
-from dbt.adapters.vcs.sql.syntax.names import Target
 from dbt.adapters.vcs.sql.syntax.parser import ChangingRelation, parse, reads
 from dbt.adapters.vcs.sql.table import partition_columns, partition_values
 from dbt.adapters.vcs.table.manifests import put_segments, without_blocks
@@ -163,7 +162,6 @@ def _check_condition(
 class Truncate(ChangingRelation):
     """`truncate table t [partition (...)]`."""
 
-    target: Target
     partition: tuple[PartitionSpec, ...] = ()
 
 

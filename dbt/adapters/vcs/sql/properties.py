@@ -18,7 +18,7 @@ from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.model.snapshot import ENFORCED, IDENTIFIERS, REBUILD, fitted
 from dbt.adapters.vcs.engines.port import Readers
 from dbt.adapters.vcs.sql.syntax.clauses import ColumnDef, primary_key_of
-from dbt.adapters.vcs.sql.syntax.names import Target, names_in
+from dbt.adapters.vcs.sql.syntax.names import names_in
 from dbt.adapters.vcs.sql.syntax.parser import ChangingRelation
 from dbt.adapters.vcs.sql.table import RelationKind
 from dbt.adapters.vcs.table.quoting import sql_type
@@ -33,7 +33,6 @@ class SetProperties(ChangingRelation):
     """
 
     kind: RelationKind
-    target: Target
     properties: Mapping[str, str]
 
 
@@ -42,7 +41,6 @@ class UnsetProperties(ChangingRelation):
     """`alter table|view t unset tblproperties [if exists] (...)`."""
 
     kind: RelationKind
-    target: Target
     keys: tuple[str, ...]
     if_exists: bool = False
 
@@ -51,7 +49,6 @@ class UnsetProperties(ChangingRelation):
 class CommentOnTable(ChangingRelation):
     """`comment on table t is '...'`; None removes the comment."""
 
-    target: Target
     comment: str | None
 
 

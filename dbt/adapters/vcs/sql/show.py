@@ -44,14 +44,11 @@ class ShowTables(Statement):
 class ShowColumns(OnRelation):
     """`show columns in t [in s]`; a schema given separately is part of `target`."""
 
-    target: Target
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShowPartitions(OnRelation):
     """`show partitions t [partition (...)]`."""
 
-    target: Target
     partition: tuple[PartitionSpec, ...] = ()
 
 
@@ -59,7 +56,6 @@ class ShowPartitions(OnRelation):
 class ShowTableProperties(OnRelation):
     """`show tblproperties t [(key)]`."""
 
-    target: Target
     key: str | None = None
 
 

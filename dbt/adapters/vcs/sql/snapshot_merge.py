@@ -66,7 +66,7 @@ class SnapshotMerge(ChangingStatement):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SnapshotPick(ChangingStatement):
+class SnapshotPick(SnapshotMerge):
     """`snapshot pick table t from s ... where ... | keys ...`: the changes of some rows only.
 
     The rows are selected in at most one way; `between` without a selection means all changed
@@ -80,18 +80,11 @@ class SnapshotPick(ChangingStatement):
         keys: SQL texts of key values, in the order of the primary key, all of the same length;
             or empty.
         query: SQL text of a query for the rows' keys, or None.
-        mode: How to treat rows that both changed; None if not given.
-        dry_run: True to report what would be done, and do nothing.
     """
 
-    target: Target
-    source: TableAt
-    base: TableAt | None = None
     where: str | None = None
     keys: tuple[tuple[str, ...], ...] = ()
     query: str | None = None
-    mode: ConflictMode | None = None
-    dry_run: bool = False
 
 
 @reads("snapshot")
@@ -243,7 +236,7 @@ def snapshot_pick(scope: Scope, statement: SnapshotPick) -> Outcome:
     return _answer(scope, work, found)
 
 
-def _work(scope: Scope, statement: SnapshotMerge | SnapshotPick) -> TableMerge:
+def _work(scope: Scope, statement: SnapshotMerge) -> TableMerge:
     name = scope.name(statement.target.name)
     scope.overlay.require_table(name)
     entry = scope.overlay.require(name)

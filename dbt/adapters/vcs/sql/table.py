@@ -53,7 +53,6 @@ class DropRelation(ChangingRelation):
     """`drop table t` or `drop view v`; an unqualified view may be temporary."""
 
     kind: RelationKind
-    target: Target
     if_exists: bool = False
 
 
@@ -62,7 +61,6 @@ class RenameRelation(ChangingRelation):
     """`alter table|view a rename to b`; `new` without a schema stays in the schema of `target`."""
 
     kind: RelationKind
-    target: Target
     new: Name
 
 

@@ -56,7 +56,6 @@ class CreateView(ChangingStatement):
 class AlterViewAs(ChangingRelation):
     """`alter view v as ...`."""
 
-    target: Target
     query: Query
 
 

@@ -17,7 +17,7 @@ from dbt.adapters.vcs.sql.syntax.cursor import BEFORE_AN_OPERAND, TokenCursor, r
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
 from dbt.adapters.vcs.sql.syntax.lexer import Edit, Kind, Slice, Token, edited
 from dbt.adapters.vcs.sql.syntax.mentions import places_of
-from dbt.adapters.vcs.sql.syntax.names import Reference, Target, is_name
+from dbt.adapters.vcs.sql.syntax.names import Reference, is_name
 from dbt.adapters.vcs.sql.syntax.parser import (
     ChangingRelation,
     Query,
@@ -47,7 +47,6 @@ class Insert(ChangingRelation):
 
     writes_rows = True
 
-    target: Target
     query: Query
     reads: tuple[Reference, ...]
     diffs: tuple[DiffReference, ...] = ()

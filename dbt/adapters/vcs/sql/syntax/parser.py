@@ -44,14 +44,13 @@ class Statement:
     writes_rows: ClassVar[bool] = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OnRelation(Statement):
     """A statement about one relation, or about the temporary view of that name if there is one.
 
     Creating a relation never concerns a temporary view; `update`, `delete` and `merge` check by
     themselves.
     """
-
-    __slots__ = ()
 
     target: Target
 

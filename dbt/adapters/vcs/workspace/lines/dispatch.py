@@ -20,7 +20,7 @@ from dbt.adapters.vcs.sql import conflict_edits, time_travel
 from dbt.adapters.vcs.sql.create_table import CreateTable
 from dbt.adapters.vcs.sql.merge_into import Merge
 from dbt.adapters.vcs.sql.row_change import Delete, Update
-from dbt.adapters.vcs.sql.snapshot_merge import SnapshotMerge, SnapshotPick
+from dbt.adapters.vcs.sql.snapshot_merge import SnapshotMerge
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
 from dbt.adapters.vcs.sql.syntax.excerpts import excerpt, own_place
 from dbt.adapters.vcs.sql.syntax.insertion import Insert
@@ -121,7 +121,7 @@ def may_change(text: str) -> bool:
 
 
 def _changes(statement: Statement) -> bool:
-    is_dry = isinstance(statement, SnapshotMerge | SnapshotPick) and statement.dry_run
+    is_dry = isinstance(statement, SnapshotMerge) and statement.dry_run
     return statement.changes and not is_dry
 
 

@@ -22,7 +22,7 @@ from dbt.adapters.vcs.iceberg.serve.client_help import Served, client_help
 from dbt.adapters.vcs.iceberg.serve.documents import Documents, IcebergDocuments
 from dbt.adapters.vcs.iceberg.shown_history import shown_entry
 from dbt.adapters.vcs.table.row_numbers import FileNumbers, deletion_bitmap
-from dbt.adapters.vcs.workspace.run_branch import RunBranch, Status
+from dbt.adapters.vcs.workspace.run_branch import RunBranch, Status, find_run
 from dbt.adapters.vcs.workspace.shared_run import begin_run, close_run, joined_run, put_results
 from tests.unit.cli import scenes as at
 from tests.unit.cli.scenes import Scene
@@ -231,6 +231,22 @@ def closed_with_a_failure(scene: Scene) -> str:
     record = Run(invocation="i1", command="build", nodes=(node,))
     put_results(repository, run.name, record, "dbt build", "ann")
     return said_by(lambda: close_run(repository, run, author="ann"))
+
+
+def closed_with_an_old_table(scene: Scene) -> str:
+    """A run that built a table again after it was read."""
+    run, repository = shared(scene), scene.warehouse.repository
+    tables = Tables(scene.warehouse)
+    old, new = (tables.entry([tables.block({1: text})]) for text in ("old", "new"))
+    reader = tables.entry([], inputs={"shop.raw": old})
+    record = Run(
+        invocation="i1",
+        command="build",
+        nodes=(NodeRun(id="model.shop.raw", status="success", relation="shop.raw"),),
+    )
+    for relations in ({"raw": old}, {"reader": reader, "raw": new}):
+        scene.warehouse.put(run.name, run=record, **relations)
+    return said_by(lambda: close_run(repository, find_run(repository, run.name), author="ann"))
 
 
 def closed_while_a_command_runs(scene: Scene) -> str:

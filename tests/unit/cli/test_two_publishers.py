@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,9 +12,11 @@ from dbt.adapters.vcs.changes.merges import branch_landing
 from dbt.adapters.vcs.commands import merge as merging
 from dbt.adapters.vcs.commands import runs as running
 from dbt.adapters.vcs.core.errors import StorageError
+from dbt.adapters.vcs.core.model import NodeRun, Run
 from dbt.adapters.vcs.workspace import shared_run
 from dbt.adapters.vcs.workspace.run_branch import RunBranch, Status, find_run
 from tests.unit.cli.conftest import Call
+from tests.unit.tables import Tables
 from tests.unit.warehouse import Warehouse
 
 GAPS = {
@@ -120,6 +123,13 @@ def test_results_that_came_after_what_landed_are_not_called_published(
     assert "shop.b" in warehouse.shown() and "shop.c" not in warehouse.shown()
     # Nothing says of these that they were published.
     assert find_run(warehouse.repository, run.invocation).status is Status.OPEN
+    # What others did to what landed stays, also where the run had changed it.
+    warehouse.put(a=warehouse.table("z"))
+    assert "Merged" in vcs("run", "publish", run.name).output
+    assert "shop.c" in warehouse.shown()
+    assert {row["v"] for row in warehouse.rows("a")} == {"z"}
+    assert find_run(warehouse.repository, run.invocation).status is Status.PUBLISHED
+    assert "up to date" in vcs("run", "publish", run.name).output
 
 
 def test_a_run_that_could_not_be_merged_can_be_joined_again(
@@ -133,3 +143,29 @@ def test_a_run_that_could_not_be_merged_can_be_joined_again(
     undo()
     assert shared_run.joined_run(warehouse.repository, run.invocation).status is Status.OPEN
     assert running.find_run(warehouse.repository, run.invocation).status is Status.OPEN
+
+
+@pytest.mark.parametrize("on_stale", ["warn", "fail", "heal"])
+def test_what_was_built_before_its_input_was_built_again_follows_the_rule(
+    warehouse: Warehouse, call: Call, folder: Path, on_stale: str
+) -> None:
+    tables = Tables(warehouse)
+    run = shared_run.begin_run(warehouse.repository, "main", author="ann")
+    built = NodeRun(id="model.shop.a", status="success", relation="shop.a")
+    record = Run(invocation="i", command="run", nodes=(built,))
+    old, new = (tables.entry([tables.block({1: text})]) for text in ("old", "new"))
+    warehouse.put(run.name, run=record, a=old)
+    warehouse.put(run.name, b=tables.entry([], inputs={"shop.a": old}))
+    warehouse.put(run.name, run=record, a=new)
+    (folder / "dbt_project.yml").write_text("{name: shop, profile: shop}")
+    output = "{type: vcs, method: session, repository: ./warehouse, schema: shop}"
+    (folder / "profiles.yml").write_text(f"shop: {{target: dev, outputs: {{dev: {output}}}}}")
+    (folder / "vcs.yml").write_text(f"on_stale: {on_stale}\n")
+    if on_stale == "warn":
+        assert "shop.b becomes stale" in call("run", "publish", run.name).output
+        assert "shop.b" in warehouse.shown()
+        return
+    said = call("run", "publish", run.name, code=1).stderr
+    assert "built again: shop.b. 'main' is unchanged" in " ".join(said.split())
+    assert "shop.b" not in warehouse.shown()
+    assert "shop.b becomes stale" in call("run", "publish", run.name, "--force").output

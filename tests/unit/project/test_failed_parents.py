@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from dbt.adapters.vcs.changes.merges.project_rules import Rules
+from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.model import NodeRun, Origin, RelationName
+from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.credentials import VcsCredentials
 from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.project.invocation import Invocation
@@ -16,8 +19,11 @@ from dbt.adapters.vcs.project.manifest import Project
 from dbt.adapters.vcs.project.run import RunLife
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines.lines import RunLine
+from dbt.adapters.vcs.workspace.run_branch import RunBranch, find_run
+from dbt.adapters.vcs.workspace.shared_run import begin_run, close_run
 from tests.unit.warehouse import Warehouse
 
+NUMBERS = itertools.count()
 READS = {"a": [], "ephemeral": ["a"], "b": ["ephemeral"], "c": ["b"], "d": []}
 
 
@@ -39,13 +45,15 @@ def no_engine() -> Engine:
 class Started:
     """A run of models that each make an empty table of their name."""
 
-    def __init__(self, publish: str) -> None:
+    def __init__(
+        self, publish: str, repository: Repository | None = None, target: str = "main"
+    ) -> None:
         self.said: list[str] = []
-        self.repository = Warehouse().repository
+        self.repository = repository or Warehouse().repository
         line = RunLine(
             self.repository,
-            invocation="i",
-            target="main",
+            invocation=f"i{next(NUMBERS)}",
+            target=target,
             command="run",
             author="ann",
             on_error=lambda error: None,
@@ -72,7 +80,8 @@ class Started:
     def build(self, name: str, status: str = "success") -> NodeRun | None:
         id = f"model.shop.{name}"
         connection = self.life.workspace.connect(id)
-        self.life.execute(connection, id, f"create table {name} (id int)", Origin(node=id))
+        text = f"create or replace table {name} (id int)"
+        self.life.execute(connection, id, text, Origin(node=id))
         return self.life.end_node(NodeRun(id=id, status=status, relation=f"s.{name}"))
 
     def shown(self, revision: str) -> set[str]:
@@ -99,7 +108,7 @@ def test_what_follows_from_a_failed_model_is_never_published(run: Started) -> No
     run.life.end(False, 1.0)
     published = run.life._credentials.publish == "always"
     assert run.shown("main") == ({"d"} if published else set())
-    assert run.shown("main" if published else "runs/i") == {"d"}
+    assert run.shown("main" if published else run.life.line.run.name) == {"d"}
     assert RelationName("s", "b") not in run.life.workspace.begin().relations
 
 
@@ -109,3 +118,100 @@ def test_a_model_that_succeeds_leaves_nothing_out(run: Started) -> None:
     run.life.end(True, 1.0)
     assert run.shown("main") == {"a", "b", "c"}
     assert not any("Left out" in line for line in run.said)
+
+
+class Shared:
+    """A shared run, whose commands build models."""
+
+    def __init__(self) -> None:
+        self.repository = Warehouse().repository
+        self.begun = begin_run(self.repository, "main", author="ann")
+
+    @property
+    def run(self) -> RunBranch:
+        return find_run(self.repository, self.begun.invocation)
+
+    def command(self) -> Started:
+        return Started("on_success", self.repository, self.begun.name)
+
+    def build(self, **results: str) -> list[str]:
+        """A command that builds models, in order; returns what it left out."""
+        command = self.command()
+        for name, status in results.items():
+            command.build(name, status)
+        command.life.end("error" not in results.values(), 1.0)
+        return [line for line in command.said if "Left out" in line]
+
+    def undone(self) -> str:
+        with pytest.raises(ConflictError, match="not a success") as caught:
+            close_run(self.repository, self.run, author="ann")
+        return str(caught.value).partition("success: ")[2].partition(". ")[0]
+
+    @property
+    def shown(self) -> set[str]:
+        return set(self.repository.tree(self.run.head).relations("s"))
+
+
+@pytest.fixture
+def shared() -> Shared:
+    return Shared()
+
+
+def test_what_follows_from_a_failure_of_an_earlier_command_is_left_out(shared: Shared) -> None:
+    shared.build(a="error")
+    assert shared.build(b="success", d="success") == [
+        "Left out: model.shop.b follows from model.shop.a, which did not succeed in an earlier "
+        "command of the run."
+    ]
+    assert shared.shown == {"d"}
+    assert shared.undone() == "model.shop.a (error), model.shop.b (skipped)"
+    # It reads what was left out, whatever became of the failure meanwhile.
+    shared.build(a="success")
+    assert [line.split()[3:6] for line in shared.build(c="success")] == [
+        ["follows", "from", "model.shop.b,"]
+    ]
+    assert shared.undone() == "model.shop.b (skipped), model.shop.c (skipped)"
+    assert shared.build(b="success", c="success") == []
+    close_run(shared.repository, shared.run, author="ann")
+    assert shared.shown == {"a", "b", "c", "d"}
+
+
+def test_a_failure_that_is_repeated_by_the_same_command_leaves_nothing_out(
+    shared: Shared,
+) -> None:
+    shared.build(a="error")
+    assert shared.build(a="success", b="success") == []
+    assert shared.build(c="success") == []
+    close_run(shared.repository, shared.run, author="ann")
+
+
+def test_a_command_that_is_killed_leaves_out_nothing_of_others(shared: Shared) -> None:
+    shared.command().build("a", "error")
+    # It had no chance to say so: the scheduler repeats it.
+    assert shared.build(a="success") == [] and shared.build(b="success") == []
+    close_run(shared.repository, shared.run, author="ann", force=True)
+    assert shared.shown == {"a", "b"}
+
+
+def test_what_is_published_by_force_has_nothing_that_follows_from_a_failure(
+    shared: Shared,
+) -> None:
+    shared.build(a="success", b="success", d="success")
+    before = shared.repository.tree(shared.run.head).relations("s")
+    shared.build(a="error", d="success")
+    shared.build(b="success")
+    close_run(shared.repository, shared.run, author="ann", force=True)
+    after = shared.repository.tree(shared.run.head).relations("s")
+    assert after["b"] == before["b"] and after["d"] != before["d"]
+
+
+def test_commands_that_fail_at_once_leave_out_what_follows_later(shared: Shared) -> None:
+    first, second = shared.command(), shared.command()
+    first.build("a", "error")
+    # It began before the first one ended, so it can't know; publication is refused all the same.
+    kept = second.build("b")
+    first.life.end(False, 1.0)
+    second.life.end(True, 1.0)
+    assert kept is not None and kept.status == "success"
+    assert shared.undone() == "model.shop.a (error)"
+    assert len(shared.build(c="success")) == 1

@@ -7,8 +7,13 @@ import pytest
 from dbt.adapters.vcs.commands.branch import delete_branch, rename_branch
 from dbt.adapters.vcs.commands.merge import merge
 from dbt.adapters.vcs.commands.runs import discard_run
-from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
-from dbt.adapters.vcs.core.model import NodeRun, Run
+from dbt.adapters.vcs.core.errors import (
+    ConflictError,
+    InputError,
+    NotFoundError,
+    StorageError,
+)
+from dbt.adapters.vcs.core.model import NodeRun, Run, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.workspace import shared_run
@@ -24,9 +29,12 @@ from dbt.adapters.vcs.workspace.shared_run import (
     check_succeeded,
     close_run,
     joined_run,
+    outdated_tables,
     put_results,
     reopen_run,
+    undone_before,
 )
+from tests.unit.tables import Tables
 from tests.unit.warehouse import Warehouse
 
 DAY = 24 * 60 * 60 * 1_000_000
@@ -71,8 +79,127 @@ def test_the_last_result_counts(repository: Repository, run: RunBranch) -> None:
     with pytest.raises(ConflictError, match=r"model\.shop\.a \(error\)"):
         check_succeeded(repository, now(repository, run))
     ended(repository, run, a="success")
-    ended(repository, run, b="skipped")
     check_succeeded(repository, now(repository, run))
+    # It was left out, as it follows from what failed in that command.
+    ended(repository, run, a="error", b="skipped")
+    ended(repository, run, a="success")
+    with pytest.raises(ConflictError, match=r"not a success: model\.shop\.b \(skipped\)\."):
+        check_succeeded(repository, now(repository, run))
+    ended(repository, run, b="success")
+    check_succeeded(repository, now(repository, run))
+
+
+def test_results_are_looked_at_only_where_something_failed(
+    repository: Repository, run: RunBranch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended(repository, run, a="success")
+    with monkeypatch.context() as patch:
+        patch.setattr(shared_run, "undone_nodes", None)
+        assert undone_before(repository, run.name) == frozenset()
+    ended(repository, run, b="error", c="skipped")
+    assert undone_before(repository, run.name) == {"model.shop.b", "model.shop.c"}
+    ended(repository, run, b="success")
+    assert undone_before(repository, run.name) == {"model.shop.c"}
+    # Who closes and opens the run keeps the mark.
+    reopen_run(
+        repository,
+        close_run(repository, now(repository, run), author="ann", force=True),
+        author="ann",
+    )
+    assert now(repository, run).has_failures
+
+
+def test_a_run_is_marked_before_a_failure_lands(
+    repository: Repository, run: RunBranch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dies(_: object) -> None:
+        raise StorageError("the store is away")
+
+    monkeypatch.setattr(repository, "land", dies)
+    with pytest.raises(StorageError):
+        ended(repository, run, a="error")
+    assert now(repository, run).has_failures
+
+
+class Built:
+    """A shared run whose commands build tables from each other."""
+
+    def __init__(self, tables: Tables) -> None:
+        self.tables, self.repository = tables, tables.warehouse.repository
+        tables.put(a=self.version("0"), b=self.version("0"))
+        self.run = begin_run(self.repository, "main", author="ann")
+
+    def version(self, row: str, **inputs: TableEntry) -> TableEntry:
+        read = {f"shop.{name}": entry for name, entry in inputs.items()}
+        return self.tables.entry([self.tables.block({1: row})], inputs=read)
+
+    def lands(self, **relations: TableEntry) -> None:
+        """A command builds relations, one a model of its name."""
+        nodes = tuple(
+            NodeRun(id=f"model.shop.{name}", status="success", relation=f"shop.{name}")
+            for name in relations
+        )
+        record = Run(invocation="i", command="run", nodes=nodes)
+        self.tables.warehouse.put(self.run.name, run=record, **relations)
+
+    @property
+    def outdated(self) -> list[str]:
+        return list(map(str, outdated_tables(self.repository, now(self.repository, self.run))))
+
+
+@pytest.fixture
+def built(warehouse: Warehouse) -> Built:
+    return Built(Tables(warehouse))
+
+
+def test_what_was_built_before_what_it_reads_was_built_again_is_not_published(
+    built: Built,
+) -> None:
+    old, new = built.version("1"), built.version("2")
+    reader = built.version("b", a=old)
+    built.lands(a=old)
+    built.lands(b=reader)
+    built.lands(c=built.version("c", b=reader), d=built.version("d"))
+    assert built.outdated == []
+    # Repeated with the same outcome: nothing has to be built again.
+    built.lands(a=old)
+    assert built.outdated == []
+    built.lands(a=new)
+    assert built.outdated == ["shop.b", "shop.c"]
+    run = now(built.repository, built.run)
+    with pytest.raises(
+        ConflictError, match=r"built again: shop\.b, shop\.c\. 'main' is unchanged"
+    ):
+        close_run(built.repository, run, author="ann")
+    check_succeeded(built.repository, run, fresh=False)
+    built.lands(b=built.version("b", a=new))
+    assert built.outdated == ["shop.c"]
+
+
+def test_a_reader_of_what_failed_and_was_repeated_after_it_is_not_published(
+    built: Built, warehouse: Warehouse
+) -> None:
+    """Both commands run at once, so neither knows of the other."""
+    before = warehouse.shown()["shop.a"]
+    assert isinstance(before, TableEntry)
+    failed = NodeRun(id="model.shop.a", status="error", relation="shop.a")
+    built.lands(b=built.version("b", a=before))
+    record = Run(invocation="i", command="run", nodes=(failed,))
+    put_results(built.repository, built.run.name, record, "dbt run", "ann")
+    built.lands(a=built.version("1"))
+    assert built.outdated == ["shop.b"]
+
+
+def test_a_table_that_the_run_builds_once_may_have_read_what_was_before(
+    built: Built, warehouse: Warehouse
+) -> None:
+    """As a model that reads, as a source, what another one changes later."""
+    before = warehouse.shown()["shop.a"]
+    assert isinstance(before, TableEntry)
+    built.lands(b=built.version("b", a=before))
+    built.lands(a=built.version("1"))
+    assert built.outdated == []
+    check_succeeded(built.repository, now(built.repository, built.run))
 
 
 def test_a_failure_that_comes_while_a_run_is_closed_reopens_it(

@@ -236,6 +236,7 @@ def publish_run(session: CommandSession, run: RunBranch, *, force: bool = False)
     """
     # Imported here: listing runs, which is far more common, doesn't need the code that merges.
     from dbt.adapters.vcs.changes.merges.conflicts.open_merges import open_merges
+    from dbt.adapters.vcs.changes.merges.conflicts.policy import OnStale
     from dbt.adapters.vcs.commands.merge import MergeRequest, noted_merge
     from dbt.adapters.vcs.commands.merge_report import merge_text
     from dbt.adapters.vcs.workspace.shared_run import close_run, reopen_run
@@ -243,7 +244,9 @@ def publish_run(session: CommandSession, run: RunBranch, *, force: bool = False)
     repository, author = session.repository, session.author
     closes = run.is_shared and run.status in (Status.OPEN, Status.PASSED)
     if closes:
-        run = close_run(repository, run, author=author, force=force)
+        # What `fail` and `heal` refuse of a run's own tables: they can't be computed again here.
+        fresh = session.rules.on_stale is not OnStale.WARN
+        run = close_run(repository, run, author=author, force=force, fresh=fresh)
     try:
         report = noted_merge(
             session,

@@ -49,7 +49,7 @@ from dbt.adapters.vcs.workspace.run_branch import (
     Status,
     steps_of,
 )
-from dbt.adapters.vcs.workspace.shared_run import put_results
+from dbt.adapters.vcs.workspace.shared_run import note_undone, put_results, undone_before
 from dbt.adapters.vcs.workspace.statement_scope import Outcome
 
 logger = AdapterLogger("Vcs")
@@ -127,6 +127,10 @@ class RunLife:
         self._outside: list[Reuse] = []
         self._ended: dict[str, NodeRun] = {}
         self._hook_results: dict[str, str] = {}
+        # As it is when the command begins to read: what is built again meanwhile it may not see.
+        self._undone: frozenset[str] = (
+            undone_before(self.repository, line.run.target) if self._is_part else frozenset()
+        )
         self._log = RunLog()
         self.postponed = PostponedOperations(say)
 
@@ -282,25 +286,27 @@ class RunLife:
         return node
 
     def _unless_outdated(self, node: NodeRun) -> NodeRun:
-        """Return the result of a node, skipped if it was built on a model that failed.
+        """Return the result of a node, skipped if it was built on a node that failed.
 
-        With dbt's `on_error: continue`, nodes that read such a model run on the version before.
-        Published, they would look as if they followed from what their code says.
+        With dbt's `on_error: continue`, or in another command of a shared run, nodes that read
+        such a node run on the version before. Published, they would look as if they followed from
+        what their code says.
         """
         if node.status in FAILED | UNDONE or node.id.startswith("unit_test."):
             # A unit test reads no table.
             return node
-        failed = {
-            id
-            for id, ended in self._ended.items()
-            if id.startswith("model.") and ended.status in FAILED
-        }
+        ended = self._ended
+        failed = {id for id in ended if id.startswith("model.") and ended[id].status in FAILED}
+        failed.update(id for id in self._undone if id not in ended or ended[id].status in UNDONE)
         cause = self._project.ancestor(node.id, failed)
         if cause is None:
             return node
         # Each batch of a microbatch model ends like a node.
         if node.id not in self._ended:
-            self._say(f"Left out: {node.id} follows from {cause}, which failed.")
+            why = (
+                "failed" if cause in ended else "did not succeed in an earlier command of the run"
+            )
+            self._say(f"Left out: {node.id} follows from {cause}, which {why}.")
         return msgspec.structs.replace(node, status=SKIPPED)
 
     def end_hook(self, name: str, status: str) -> None:
@@ -360,6 +366,12 @@ class RunLife:
         """
         landed = False
         if self.line.has_changes:
+            note_undone(
+                self.repository,
+                self.line.run.target,
+                self._all_nodes(),
+                author=self.invocation.author,
+            )
             try:
                 landed = self._publish(success, seconds)
             except VcsError as error:

@@ -77,6 +77,7 @@ class RunBranch:
         note: Why it was not published.
         ended_at: When it ended; None if it is still running or was killed.
         is_shared: True if many commands join it (`workspace.shared_run`).
+        has_failures: True if something failed in a command that joined it, ever.
     """
 
     invocation: str
@@ -92,6 +93,7 @@ class RunBranch:
     note: str = ""
     ended_at: Micros | None = None
     is_shared: bool = False
+    has_failures: bool = False
 
     @property
     def name(self) -> str:
@@ -114,6 +116,7 @@ class RunBranch:
             "note": self.note,
             "ended_at": str(self.ended_at or ""),
             **({"shared": "yes"} if self.is_shared else {}),
+            **({"failures": "yes"} if self.has_failures else {}),
         }
 
     def is_abandoned(self, now: Micros) -> bool:
@@ -145,6 +148,7 @@ def run_of(branch: Branch) -> RunBranch | None:
         note=state["note"],
         ended_at=Micros(int(state["ended_at"])) if state.get("ended_at") else None,
         is_shared=is_shared,
+        has_failures=state.get("failures") == "yes",
     )
 
 
@@ -218,7 +222,7 @@ def check_mergeable(repository: Repository, source: str) -> None:
     if run is None:
         return
     # Whoever closed a shared run may have died before it was checked.
-    is_doubtful = run.is_shared and run.status is Status.PASSED and failed_nodes(repository, run)
+    is_doubtful = run.is_shared and run.status is Status.PASSED and undone_nodes(repository, run)
     if run.status in (Status.PASSED, Status.PUBLISHED) and not is_doubtful:
         return
     raise ConflictError(
@@ -251,10 +255,10 @@ def steps_of(repository: Repository, run: RunBranch) -> list[NodeRun]:
     return found[::-1]
 
 
-def failed_nodes(repository: Repository, run: RunBranch) -> list[NodeRun]:
-    """Return the nodes of a shared run whose last result is a failure, by id."""
+def undone_nodes(repository: Repository, run: RunBranch) -> list[NodeRun]:
+    """Return the nodes of a shared run that failed or were left out the last time, by id."""
     last = {node.id: node for node in steps_of(repository, run)}
-    return [last[id] for id in sorted(last) if last[id].status in FAILED]
+    return [last[id] for id in sorted(last) if last[id].status in FAILED | UNDONE]
 
 
 def this_process() -> str:

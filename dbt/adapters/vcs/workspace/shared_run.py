@@ -10,23 +10,31 @@ nodes, since what a run is worth is decided when it is published: by the last re
 from __future__ import annotations
 
 import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from shlex import quote
 from typing import Final
 
 from dbt.adapters.vcs.core.branches import Branch
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError, listed
-from dbt.adapters.vcs.core.model import Run
+from dbt.adapters.vcs.core.model import NodeRun, RelationName, Run
+from dbt.adapters.vcs.core.origins.staleness import stale_among
 from dbt.adapters.vcs.core.repository import BranchMovedError, Proposal, Repository
+from dbt.adapters.vcs.core.tree_changes import TreeEntries
 from dbt.adapters.vcs.core.turns import attempts
 from dbt.adapters.vcs.variables import RUN
+from dbt.adapters.vcs.workspace.mounts import relation_of
 from dbt.adapters.vcs.workspace.run_branch import (
+    FAILED,
     PREFIX,
+    UNDONE,
     RunBranch,
     Status,
-    failed_nodes,
     run_of,
     runs,
+    steps_of,
+    undone_nodes,
 )
 
 _SHOWN: Final = 10
@@ -96,6 +104,26 @@ def check_joinable(branch: Branch) -> None:
         )
 
 
+def note_undone(
+    repository: Repository, run: str, nodes: Iterable[NodeRun], *, author: str
+) -> None:
+    """Mark a shared run as one in which something failed, if a node did or was left out.
+
+    To be called before the results land: later commands look at results of a marked run only,
+    since they may be many.
+    """
+    if any(node.status in FAILED | UNDONE for node in nodes):
+        _change(repository, run, author, lambda found: replace(found, has_failures=True))
+
+
+def undone_before(repository: Repository, run: str) -> frozenset[str]:
+    """Return the ids of the nodes that failed or were left out the last time in a shared run."""
+    found = run_of(repository.branch(run))
+    if found is None or not found.has_failures:
+        return frozenset()
+    return frozenset(node.id for node in undone_nodes(repository, found))
+
+
 def put_results(repository: Repository, run: str, record: Run, message: str, author: str) -> None:
     """Add results of nodes that changed nothing to the branch of a shared run.
 
@@ -103,6 +131,7 @@ def put_results(repository: Repository, run: str, record: Run, message: str, aut
         ConflictError: The run has ended.
         RetryError: Other commands were first on every attempt.
     """
+    note_undone(repository, run, record.nodes, author=author)
     with repository.turns.on(run) as turn:
         for _ in turn.attempts(f"record results on {run}"):
             branch = repository.branch(run)
@@ -126,20 +155,34 @@ def put_results(repository: Repository, run: str, record: Run, message: str, aut
             return
 
 
-def check_succeeded(repository: Repository, run: RunBranch) -> None:
+def check_succeeded(repository: Repository, run: RunBranch, *, fresh: bool = True) -> None:
     """Check that a shared run may be published.
 
+    Args:
+        repository: The repository.
+        run: The run.
+        fresh: Also check that no node read what the run built again afterwards.
+
     Raises:
-        ConflictError: The last result of some node is a failure, or a command of the run is
+        ConflictError: The last result of some node is a failure, or that it was left out; or a
+            table of the run was made from what is not shown any more; or a command of the run is
             still running.
     """
-    failed = failed_nodes(repository, run)
-    if failed:
-        nodes = listed([f"{node.id} ({node.status})" for node in failed], _SHOWN)
+    undone = undone_nodes(repository, run)
+    if undone:
+        nodes = listed([f"{node.id} ({node.status})" for node in undone], _SHOWN)
         raise ConflictError(
-            f"The run {run.invocation} is not published, since the last result of these is a "
-            f"failure: {nodes}. {run.target!r} is unchanged. Run them again with {RUN}="
+            f"The run {run.invocation} is not published, since the last result of these is not a "
+            f"success: {nodes}. {run.target!r} is unchanged. Run them again with {RUN}="
             f"{run.invocation}, then: dbt-vcs run publish {quote(run.invocation)}"
+        )
+    outdated = outdated_tables(repository, run) if fresh else []
+    if outdated:
+        tables = listed(list(map(str, outdated)), _SHOWN)
+        raise ConflictError(
+            f"The run {run.invocation} is not published, since it built these before what they "
+            f"read was built again: {tables}. {run.target!r} is unchanged. Build them again with "
+            f"{RUN}={run.invocation}, then: dbt-vcs run publish {quote(run.invocation)}"
         )
     now = repository.clock()
     at_work = [
@@ -156,14 +199,41 @@ def check_succeeded(repository: Repository, run: RunBranch) -> None:
         )
 
 
+def outdated_tables(repository: Repository, run: RunBranch) -> list[RelationName]:
+    """Return the tables of a shared run that it made from what it built again afterwards.
+
+    Each comes after those that it was made from. Of what a run built once, a table shows the
+    version that the run chose to show it, whatever the order of its commands.
+    """
+    results = Counter((node.id, node.relation) for node in steps_of(repository, run))
+    again = {
+        relation_of(relation)
+        for (_, relation), times in results.items()
+        if relation is not None and times > 1
+    }
+    if not again:
+        return []
+    changed = [item.name for item in repository.diff(run.fork, run.head).relations]
+    found: list[RelationName] = []
+    for stale in stale_among(repository, TreeEntries(repository.tree(run.head)), changed):
+        if {item.relation for item in stale.moved} & again or {*stale.through} & {*found}:
+            found.append(stale.relation)
+    return found
+
+
 def close_run(
-    repository: Repository, run: RunBranch, *, author: str, force: bool = False
+    repository: Repository,
+    run: RunBranch,
+    *,
+    author: str,
+    force: bool = False,
+    fresh: bool = True,
 ) -> RunBranch:
     """Let nobody join a shared run any more, and return it; it may be published now.
 
-    A run that is closed already, since its publication was stopped, is checked again. With
-    `force`, nothing is checked. One that another process has published meanwhile is returned as
-    it is.
+    A run that is closed already, since its publication was stopped, is checked again; `fresh` is
+    as in `check_succeeded`. With `force`, nothing is checked. One that another process has
+    published meanwhile is returned as it is.
 
     Raises:
         NotFoundError: Another process has discarded it.
@@ -171,14 +241,14 @@ def close_run(
     """
     if run.status is Status.OPEN:
         if not force:
-            check_succeeded(repository, run)
+            check_succeeded(repository, run, fresh=fresh)
         _change_status(repository, run, Status.OPEN, Status.PASSED, author)
     # A command may have landed between the check and the closing. From here on none does.
     closed = _now(repository, run)
     if force or closed.status is Status.PUBLISHED:
         return closed
     try:
-        check_succeeded(repository, closed)
+        check_succeeded(repository, closed, fresh=fresh)
     except ConflictError:
         reopen_run(repository, closed, author=author)
         raise
@@ -208,15 +278,27 @@ def _change_status(
 ) -> None:
     """Give a run another status, unless it doesn't have the old one any more.
 
-    One step compares and writes: two processes may publish a run, and one that was published must
-    not be opened again by the other.
+    Two processes may publish a run, and one that was published must not be opened again by the
+    other.
     """
-    for _ in attempts(f"change the status of {run.name}"):
-        branch = repository.branch(run.name)
+    _change(
+        repository,
+        run.name,
+        author,
+        lambda found: replace(found, status=new) if found.status is old else found,
+    )
+
+
+def _change(
+    repository: Repository, run: str, author: str, change: Callable[[RunBranch], RunBranch]
+) -> None:
+    """Change the state of a run in one step, which compares and writes."""
+    for _ in attempts(f"change the status of {run}"):
+        branch = repository.branch(run)
         found = run_of(branch)
-        if found is None or found.status is not old:
+        if found is None or (changed := change(found)) == found:
             return
-        state = replace(found, status=new).state
+        state = changed.state
         if repository.move_branch(branch, branch.head, author=author, action="state", state=state):
             return
     raise AssertionError("attempts raises when it ends")

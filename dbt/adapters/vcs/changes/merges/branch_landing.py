@@ -406,7 +406,10 @@ def _put(
             target, work.commit, author=author, action="merge", note=note, promotes=terms.promotes
         )
         return None if moved is None else (target.head, moved.head)
-    run = work.record or (record_of(repository, work.run) if work.run else None)
+    run = work.record
+    if run is None and work.run is not None:
+        # Its branch may have moved on since the work was chosen.
+        run = record_of(repository, replace(work.run, head=work.commit))
     try:
         landed = repository.land(
             Proposal(

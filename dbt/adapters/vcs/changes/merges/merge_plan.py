@@ -158,9 +158,10 @@ def plan_merge(
     | is neither                         | `merge`, `conflict` if something could not be decided |
 
     The base of a run is the commit it forked from; a target that has the run's commit is up to
-    date. The change of one commit is always merged, since a target that has the commit may have
-    undone it; it is up to date if nothing changes. Tables that were merged for an earlier plan,
-    and have not changed since, are as they were merged then.
+    date. A shared run may go on after it landed: then the base is its commit that the target has.
+    The change of one commit is always merged, since a target that has the commit may have undone
+    it; it is up to date if nothing changes. Tables that were merged for an earlier plan, and have
+    not changed since, are as they were merged then.
 
     Each relation follows the rule of `core.tree_changes`. A table that both sides changed is
     merged row by row, and its definition attribute by attribute; anything else that both changed
@@ -172,10 +173,7 @@ def plan_merge(
     """
     bases = _bases(repository, work, target)
     base = bases[0]
-    # Decision 6: a published run is one squashed commit, which has no parent among the run's. So
-    # it is recognised by the invocation that it records.
-    is_there = base == work.commit or (work.run and _has_run(repository, work.run, target.head))
-    if work.applies is None and is_there:
+    if work.applies is None and base == work.commit:
         return MergePlan(work=work, target=target, how="up_to_date", base=base)
     if work.applies is None and base == target.head:
         return MergePlan(work=work, target=target, how="fast_forward", base=base)
@@ -217,10 +215,11 @@ def planned_relations(repository: Repository, plan: MergePlan) -> list[Change]:
 
 
 def _bases(repository: Repository, work: Work, target: Branch) -> list[CommitId]:
-    # A run brings what it did since it forked, whatever its target got from others.
-    given = work.base or (work.run.fork if work.run is not None else None)
-    if given is not None:
-        return [given]
+    if work.base is not None:
+        return [work.base]
+    if (run := work.run) is not None:
+        # A run brings what it did since it forked, whatever its target got from others.
+        return [_landed(repository, run, work.commit, target.head) or run.fork]
     found = repository.merge_bases(work.commit, target.head)
     if not found:
         raise InputError(
@@ -230,16 +229,25 @@ def _bases(repository: Repository, work: Work, target: Branch) -> list[CommitId]
     return found
 
 
-def _has_run(repository: Repository, run: RunBranch, head: CommitId) -> bool:
-    """Return whether a branch has a run's commit, even one that no publisher recorded."""
+def _landed(
+    repository: Repository, run: RunBranch, source: CommitId, head: CommitId
+) -> CommitId | None:
+    """Return the commit of a run up to which a branch has it, recorded or not; None if it hasn't.
+
+    `source` is the run's last commit.
+    """
+    # Decision 6: a published run is one squashed commit, which has no parent among the run's. So
+    # it is recognised by the invocation that it records.
     forked_at = repository.objects.commit(run.fork).committed_at
     for _, commit in repository.log(head):
         # The run began at its fork: an older commit can't be its result.
         if commit.committed_at <= forked_at:
-            return False
+            return None
         if commit.run is not None and commit.run.invocation == run.invocation:
-            return True
-    return False
+            # Any other run has ended when it lands.
+            landed = commit.run.head if run.is_shared else None
+            return source if landed is None else repository.maintenance.current(landed)
+    return None
 
 
 _SHOWN: Final = 20

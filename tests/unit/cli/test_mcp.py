@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import msgspec
 import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 from mcp_types import CallToolResult, TextContent
@@ -21,7 +22,8 @@ from dbt.adapters.vcs.changes.diffs.row_facts import MASK
 from dbt.adapters.vcs.commands import mcp_tools, serve
 from dbt.adapters.vcs.commands.options import Settings
 from dbt.adapters.vcs.commands.session import CommandSession
-from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.ids import SnapshotId, TableId
+from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from tests.unit.cli.conftest import Call
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Warehouse
@@ -205,6 +207,68 @@ def test_an_argument_that_a_tool_does_not_have_is_refused(
     assert result.is_error and said(result) == text
 
 
+@pytest.mark.parametrize(
+    ("tool", "given", "text"),
+    [
+        (
+            "review",
+            {},
+            "review needs revisions, a text: BASE...HEAD: what HEAD changed since it forked from "
+            "BASE. It takes revisions, limit.",
+        ),
+        ("rows", {"table": 5}, "rows expected a text as table, found 5."),
+        (
+            "rows",
+            {"table": "shop.orders", "limit": 0},
+            "rows expected a number from 1 to 1000 as limit, found 0. Give one, or leave limit "
+            "out.",
+        ),
+        (
+            "rows",
+            {"table": "shop.orders", "columns": ["id", 3], "limit": "x"},
+            'rows expected a list of texts as columns, found ["id", 3]. Give one, or leave '
+            "columns out.",
+        ),
+        (
+            "log",
+            {"stat": HOSTILE},
+            f"log expected true or false as stat, found {json.dumps(HOSTILE)}. Give one, or leave "
+            "stat out.",
+        ),
+        (
+            "log",
+            {"revision": ["x" * 200]},
+            f'log expected a text as revision, found ["{"x" * 98}.... Give one, or leave revision '
+            "out.",
+        ),
+    ],
+)
+def test_an_argument_of_another_kind_is_refused_in_a_sentence(
+    ask: Ask, tool: str, given: dict[str, Any], text: str
+) -> None:
+    result = ask(tool, **given)
+    assert result.is_error and said(result) == text
+
+
+def test_each_kind_of_argument_has_a_sentence(tables: Tables) -> None:
+    server = mcp_tools.mcp_server(Settings(), tables.warehouse.repository)
+
+    async def refused() -> int:
+        async with Client(server) as client:
+            listed = (await client.list_tools()).tools
+            calls = [
+                (tool.name, name) for tool in listed for name in tool.input_schema["properties"]
+            ]
+            for tool, name in calls:
+                answer = await client.call_tool(tool, {name: {"of": "no kind"}})
+                text = said(answer)
+                assert "expected" in text or "needs" in text, text
+                assert "validation error" not in text
+            return len(calls)
+
+    assert anyio.run(refused) > 15
+
+
 def test_a_server_that_runs_sees_what_others_do_meanwhile(warehouse: Warehouse) -> None:
     warehouse.put(a="1")
     warehouse.branch("dev")
@@ -265,6 +329,50 @@ def test_what_stays_out_of_reviews_stays_out_of_each_answer(
         assert result.is_error and "shop.orders.name out of reviews" in said(result)
     result = asked(Settings(), "rows", table="shop.orders", columns=["Name"])
     assert result.is_error is (how == "hide")
+
+
+@pytest.mark.parametrize("said_of", ["orders.name", "clients.contact", "clients.name"])
+def test_what_stays_out_stays_out_under_the_names_of_then_and_of_now(
+    project: Path, tables: Tables, said_of: str
+) -> None:
+    """A table and its column are renamed on `main`; the project names either."""
+    old = tables.shown(RelationName("shop", "orders"))
+    tables.warehouse.repository.create_tag("then", tables.warehouse.head(), author="ann")
+    new = tables.renamed(old, "name", "contact")
+    tables.put(orders=None, clients=new)
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("rows", {"table": "shop.orders", "at": "then"}),
+        ("rows", {"table": "shop.orders", "at": "dev"}),
+        ("rows", {"table": "shop.orders", "at": old.snapshot}),
+        ("diff", {"revisions": "then..dev", "table": "shop.orders"}),
+        ("diff", {"revisions": "then...dev", "table": "shop.orders"}),
+        ("diff", {"revisions": "then..main", "table": "shop.orders"}),
+        ("diff", {"revisions": "dev..main", "table": "shop.clients"}),
+    ]
+    for tool, given in calls:
+        assert SECRET in said(asked(Settings(), tool, **given)), (tool, given)
+    (project / "vcs.yml").write_text(f"review: {{hide: [shop.{said_of}]}}\n")
+    for tool, given in calls:
+        answer = asked(Settings(), tool, **given)
+        assert not answer.is_error and SECRET not in said(answer), (tool, given)
+    where = f"name = '{SECRET}'"
+    result = asked(Settings(), "rows", table="shop.orders", at="then", columns=["id"], where=where)
+    assert result.is_error and "shop.orders.name out of reviews" in said(result)
+
+
+def test_another_table_of_the_same_name_is_not_kept_out(project: Path, tables: Tables) -> None:
+    repository = tables.warehouse.repository
+    repository.create_tag("then", tables.warehouse.head(), author="ann")
+    tables.put(orders=None, clients=tables.shown(RelationName("shop", "orders")))
+    other = tables.entry([tables.block({1: "plain"})])
+    version = repository.objects.snapshot(other.snapshot)
+    apart = msgspec.structs.replace(version, table=TableId("apart"))
+    tables.put(orders=TableEntry(snapshot=SnapshotId(repository.objects.put(apart))))
+    (project / "vcs.yml").write_text("review: {hide: [shop.clients.name]}\n")
+    rows = found(asked(Settings(), "rows", table="shop.orders"))["rows"]
+    assert rows == [{"id": 1, "name": "plain"}]
+    rows = found(asked(Settings(), "rows", table="shop.orders", at="then"))["rows"]
+    assert rows == [{"id": 1}, {"id": 2}, {"id": 3}]
 
 
 def test_a_client_starts_the_command_as_the_guide_configures_it(project: Path) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import json
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from itertools import combinations
 from typing import Annotated, Any, Final, TypeAlias
 
 import click
@@ -17,7 +19,7 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from dbt.adapters.vcs.__version__ import version
 from dbt.adapters.vcs.changes.diffs.row_facts import MASK, ColumnPatterns, Secrets
@@ -28,8 +30,8 @@ from dbt.adapters.vcs.client.lazy_table import (
     relation_of_text,
 )
 from dbt.adapters.vcs.commands.branch import list_branches
-from dbt.adapters.vcs.commands.diff import read_diff, read_ends
-from dbt.adapters.vcs.commands.diff_report import DiffReport, RelationDiff
+from dbt.adapters.vcs.commands.diff import Ends, read_diff, read_ends, read_points, resolved
+from dbt.adapters.vcs.commands.diff_report import DiffReport
 from dbt.adapters.vcs.commands.failure import failing_plainly
 from dbt.adapters.vcs.commands.log import read_log
 from dbt.adapters.vcs.commands.options import Settings, with_options
@@ -39,8 +41,11 @@ from dbt.adapters.vcs.commands.reviewed_relations import without_secrets
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.status import read_status
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, TableId
+from dbt.adapters.vcs.core.model import RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.store.blobs import each
+from dbt.adapters.vcs.core.tree_changes import TreeEntries
 
 MOST: Final = 1_000
 """Items of one answer, at most."""
@@ -83,14 +88,30 @@ def mcp_server(settings: Settings, repository: Repository) -> MCPServer[Any]:
     return MCPServer("dbt-vcs", version=version, instructions=_ABOUT, tools=made)
 
 
+_KINDS: Final = {
+    "string": "a text",
+    "boolean": "true or false",
+    "integer": "a number from {minimum} to {maximum}",
+    "array": "a list of texts",
+}
+"""What an argument has to be, by the type in its schema."""
+
+_LONGEST: Final = 100
+"""Characters of a wrong argument, at most, that an error shows."""
+
+
 class _ExactTool(Tool):
-    """A tool that refuses arguments that it doesn't have, where the library ignores them."""
+    """A tool that says in a sentence what is wrong with its arguments.
+
+    The library ignores those that a tool doesn't have, and lists the reasons of its checks.
+    """
 
     async def run(self, arguments: dict[str, Any], *given: Any, **named: Any) -> Any:
         """Run the tool; see `Tool.run`.
 
         Raises:
-            ToolError: There is no such argument, or what the library refuses.
+            ToolError: There is no such argument, one is missing or of another kind, or the tool
+                failed.
         """
         known = list(self.parameters["properties"])
         for name in arguments:
@@ -101,7 +122,30 @@ class _ExactTool(Tool):
                 raise ToolError(
                     f"{self.name} has no argument {name!r}. It takes {', '.join(known)}.{meant}"
                 )
+        try:
+            self.fn_metadata.validate_arguments(arguments)
+        except ValidationError as error:
+            raise ToolError(self._refusal(arguments, str(error.errors()[0]["loc"][0]))) from error
         return await super().run(arguments, *given, **named)
+
+    def _refusal(self, arguments: Mapping[str, Any], name: str) -> str:
+        """Return what is wrong with an argument, and what to give."""
+        known = self.parameters["properties"][name]
+        # One that may be left out is either a value or null.
+        value = next(
+            part for part in known.get("anyOf", [known]) if part.get("type") not in (None, "null")
+        )
+        expected = _KINDS[value["type"]].format_map(value)
+        if name not in arguments:
+            return (
+                f"{self.name} needs {name}, {expected}: {known['description']} It takes "
+                f"{', '.join(self.parameters['properties'])}."
+            )
+        found = json.dumps(arguments[name])
+        found = found if len(found) <= _LONGEST else f"{found[:_LONGEST]}..."
+        required = name in self.parameters.get("required", ())
+        step = "" if required else f" Give one, or leave {name} out."
+        return f"{self.name} expected {expected} as {name}, found {found}.{step}"
 
 
 class McpTools:
@@ -186,7 +230,9 @@ class McpTools:
                     "name of a table as table."
                 )
             report = read_diff(session.repository, words, branch=session.shown, limit=limit)
-            return _shown_diff(report, column_patterns(session), limit)
+            patterns, history = column_patterns(session), _Histories(session)
+            history.add_ends(read_ends(session.repository, words, session.shown))
+            return _shown_diff(report, patterns, history, limit)
 
         return self._answer(read)
 
@@ -246,7 +292,9 @@ class McpTools:
                 repository.resolve(session.shown),
                 at,
             )
-            return _shown_rows(found, column_patterns(session), columns, where, limit)
+            patterns, history = column_patterns(session), _Histories(session)
+            secrets = history.secrets(patterns, found.name, [found.version])
+            return _shown_rows(found, secrets, columns, where, limit)
 
         return self._answer(read)
 
@@ -286,11 +334,95 @@ def _first(name: str, items: Iterable[Any], limit: int) -> dict[str, Any]:
     return {name: found, "is_complete": is_complete}
 
 
-def _shown_diff(report: DiffReport, patterns: ColumnPatterns, limit: int) -> dict[str, Any]:
+class _Histories:
+    """The names that tables and columns have at several commits, among them what is shown now.
+
+    A project says what stays out by the names of now, or of then: what it says of either name
+    holds for both.
+    """
+
+    def __init__(self, session: CommandSession) -> None:
+        self._repository = session.repository
+        self._branch = session.shown
+        self._commits = [session.repository.resolve(session.shown)]
+        self._ends: Ends | None = None
+        self._tables: dict[CommitId, list[tuple[RelationName, Snapshot]]] = {}
+
+    def add_ends(self, ends: Ends) -> None:
+        """Also look at both ends of a diff."""
+        self._ends = ends
+        if ends.table is None:
+            self._commits += resolved(self._repository, ends)
+            return
+        # The ends may be named snapshots of the table, too.
+        texts = (ends.before.removesuffix("..."), ends.after)
+        known = filter(self._repository.is_known, texts)
+        self._commits += map(self._repository.resolve, known)
+
+    def compared(self, name: RelationName) -> list[SnapshotId]:
+        """Return the versions of a table that the diff compares."""
+        assert self._ends is not None
+        if self._ends.table is not None:
+            points = read_points(self._repository, self._ends, self._branch)
+            return [point.id for point in points or () if point.id is not None]
+        entries = (
+            self._repository.tree(commit).entry(name)
+            for commit in resolved(self._repository, self._ends)
+        )
+        return [entry.snapshot for entry in entries if isinstance(entry, TableEntry)]
+
+    def secrets(
+        self,
+        patterns: ColumnPatterns,
+        name: RelationName,
+        versions: Sequence[SnapshotId],
+        others: Iterable[str] = (),
+    ) -> Secrets:
+        """Return which columns of these versions of a table, and which others, stay out."""
+        if not (patterns.hide or patterns.mask):
+            return Secrets()
+        shown = [self._repository.objects.snapshot(version) for version in versions]
+        tables, names = {item.table for item in shown}, {name}
+        for commit in dict.fromkeys(self._commits):
+            for other, item in self._versions(commit, name, tables):
+                names.add(other)
+                shown.append(item)
+        columns: dict[str, set[str]] = {}
+        for item in shown:
+            for field in item.schema.fields:
+                columns.setdefault(field.id, set()).add(field.name)
+        renamed = [pair for same in columns.values() for pair in combinations(same, 2)]
+        return patterns.of(names, {*others}.union(*columns.values()), renamed)
+
+    def _versions(
+        self, commit: CommitId, name: RelationName, tables: Collection[TableId]
+    ) -> list[tuple[RelationName, Snapshot]]:
+        """Return what a commit shows of tables, of which one may be called `name`."""
+        objects = self._repository.objects
+        entry = self._repository.tree(commit).entry(name)
+        if isinstance(entry, TableEntry):
+            same = objects.snapshot(entry.snapshot)
+            if same.table in tables:
+                return [(name, same)]
+        # It has another name there, or none: only each table itself knows.
+        if commit not in self._tables:
+            entries = TreeEntries(self._repository.tree(commit)).items()
+            shown = [(key, item) for key, item in entries if isinstance(item, TableEntry)]
+            found = each(lambda pair: objects.snapshot(pair[1].snapshot), shown)
+            names = (key for key, _ in shown)
+            self._tables[commit] = list(zip(names, found, strict=True))
+        return [item for item in self._tables[commit] if item[1].table in tables]
+
+
+def _shown_diff(
+    report: DiffReport, patterns: ColumnPatterns, history: _Histories, limit: int
+) -> dict[str, Any]:
     """Return a diff without the values that stay out."""
     relations, secrets = [], Secrets()
     for relation in report.relations:
-        secrets = _secrets_of(relation, report.heads, patterns)
+        name = RelationName.of(relation.name)
+        named = [*report.heads, *(item.column for item in relation.columns)]
+        secrets = history.secrets(patterns, name, history.compared(name), named)
         columns = tuple(without_secrets(relation.columns, secrets))
         relations.append(replace(relation, columns=columns))
     # There are rows only of a single relation.
@@ -304,28 +436,14 @@ def _shown_diff(report: DiffReport, patterns: ColumnPatterns, limit: int) -> dic
     return {**json_value(shown), **rows}
 
 
-def _secrets_of(relation: RelationDiff, heads: Iterable[str], patterns: ColumnPatterns) -> Secrets:
-    """Return which columns of a diff stay out."""
-    return patterns.of(
-        [RelationName.of(relation.name)],
-        [*heads, *(item.column for item in relation.columns)],
-        [
-            (str(item.before), str(item.after))
-            for item in relation.columns
-            if item.kind == "renamed"
-        ],
-    )
-
-
 def _shown_rows(
     table: LazyTable,
-    patterns: ColumnPatterns,
+    secrets: Secrets,
     columns: list[str] | None,
     where: str | None,
     limit: int,
 ) -> dict[str, Any]:
     """Return rows without the values that stay out, which no condition can find out either."""
-    secrets = patterns.of([table.name], [field.name for field in table.fields])
     refusal = (
         "The project keeps {} out of reviews (vcs.yml, or the column's meta), and so out of {}. "
         "Leave it out."

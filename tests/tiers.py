@@ -46,6 +46,8 @@ SLOW: Final = (
     "functional/daily/test_microbatch.py::test_without_partitions_a_batch_replaces_the_rows_of_its_time",
     "functional/daily/test_names_of_things.py::test_branches_of_all_names_hold_their_own",
     "functional/daily/test_packages.py",
+    "functional/daily/test_packages_page.py",
+    "functional/daily/test_read_only_project.py",
     "functional/daily/test_rebuild.py::test_what_can_not_be_compared_is_written_whole",
     "functional/daily/test_seeds.py::test_a_hundred_thousand_rows_arrive",
     "functional/daily/test_settings.py",

@@ -50,6 +50,31 @@ def test_the_table_says_what_each_job_runs() -> None:
     }
 
 
+def test_what_is_supported_is_what_the_package_asks_for() -> None:
+    text = (ROOT / "docs/supported.md").read_text()
+    project = (ROOT / "pyproject.toml").read_text()
+    asked = dict(re.findall(r'^    "(dbt-core|pyspark)(.+)",$', project, re.MULTILINE))
+    (python,) = re.findall(r'^requires-python = ">=(.+)"$', project, re.MULTILINE)
+    told = dict(
+        re.findall(r"^\| (dbt-core|Spark \(PySpark\)|Python|Java) \| (.*) \|$", text, re.M)
+    )
+    (low, high) = re.findall(r"\d+(?:\.\d+)?", asked["dbt-core"])
+    assert told["dbt-core"].startswith(f"{low} and newer, below {high};")
+    assert re.findall(r"\d+", asked["pyspark"])[0] == told["Spark (PySpark)"]
+    assert told["Python"] == f"{python} and newer"
+    (java,) = re.findall(r"Spark needs Java (\d+) or newer", (ROOT / "Makefile").read_text())
+    assert told["Java"].startswith(f"{java} and newer;")
+
+
+def test_the_own_host_runs_what_the_first_jobs_run() -> None:
+    (call,) = re.findall(r"^exec make --keep-going (.+)$", (ROOT / ".ci/run").read_text(), re.M)
+    makefile = (ROOT / "Makefile").read_text()
+    (parts,) = re.findall(r"^test-all: (.+?) ##", makefile, re.MULTILINE)
+    ran = [step["run"] for name in ("lint", "test") for step in workflow()[name]["steps"][-1:]]
+    assert ran == ["make lint", "make test-all"]
+    assert call.split() == ["lint", *parts.split()]
+
+
 def test_the_series_of_dbt_are_those_that_make_runs() -> None:
     makefile = (ROOT / "Makefile").read_text()
     versions = re.search(r"^VERSIONS \?= (.+)$", makefile, re.MULTILINE)

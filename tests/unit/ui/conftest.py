@@ -13,6 +13,7 @@ from dbt.adapters.vcs.commands.ui import site_app
 from dbt.adapters.vcs.commands.ui_site import UiSite
 from dbt.adapters.vcs.core.store.opening import open_blobs
 from tests.unit.cli.conftest import OUTSIDE
+from tests.unit.cli.conftest import call as call
 from tests.unit.warehouse import Clock, Warehouse
 
 TOKEN = "right-token"

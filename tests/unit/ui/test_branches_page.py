@@ -13,7 +13,6 @@ from dbt.adapters.vcs.commands.ui_site import UiSite
 from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.workspace.run_branch import Status
 from tests.unit.cli.conftest import Call
-from tests.unit.cli.conftest import call as call
 from tests.unit.tables import Tables
 from tests.unit.ui.conftest import TOKEN, Get
 from tests.unit.warehouse import Warehouse

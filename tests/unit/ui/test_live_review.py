@@ -16,7 +16,6 @@ from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.ui import site_app
 from dbt.adapters.vcs.core.branches import Protection
 from tests.unit.cli.conftest import Call
-from tests.unit.cli.conftest import call as call
 from tests.unit.tables import Tables
 from tests.unit.ui.conftest import BASE, TOKEN, Get
 from tests.unit.warehouse import Warehouse

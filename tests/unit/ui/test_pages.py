@@ -29,7 +29,6 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.workspace.run_branch import Status
 from tests.unit.cli.conftest import Call
-from tests.unit.cli.conftest import call as call
 from tests.unit.tables import Tables
 from tests.unit.ui.conftest import Get
 from tests.unit.warehouse import START, Warehouse

@@ -14,7 +14,6 @@ from starlette.types import ASGIApp
 
 from dbt.adapters.vcs.commands import serve, ui
 from tests.unit.cli.conftest import Call
-from tests.unit.cli.conftest import call as call
 from tests.unit.serve.server_process import ServerProcess
 from tests.unit.warehouse import Warehouse
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
@@ -14,9 +14,6 @@ from dbt.adapters.vcs.commands.failure import failing_plainly, told_of
 from dbt.adapters.vcs.commands.options import common_options, current_settings, with_options
 from dbt.adapters.vcs.commands.signatures import command_of
 from dbt.adapters.vcs.core.errors import VcsError
-
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
 
 _FILES: Final = {"promote": "merge", "upgrade": "init"}
 """Where a command is that is not in the file of its name."""
@@ -103,7 +100,8 @@ class RootGroup(click.Group):
             raise click.UsageError(f"There is no command {word!r}.{hint}", ctx)
         return super().resolve_command(ctx, args)
 
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+    # `Any`, here and elsewhere: items of click 8.1 take no type, and those of later versions must.
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
         """Return the commands and options that begin like a word, without loading a command."""
         from click.shell_completion import CompletionItem
 

@@ -117,7 +117,7 @@ class VcsAdapter(SparkAdapter):
                 Capability.SchemaMetadataByRelations,
                 Capability.TableLastModifiedMetadata,
                 # Else dbt says itself that v2 of catalogs.yml is not supported, and to use v1.
-                *([Capability.CatalogsV2] if "CatalogsV2" in Capability.__members__ else []),
+                *(item for item in Capability if item.name == "CatalogsV2"),
             )
         }
     )

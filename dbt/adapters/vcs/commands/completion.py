@@ -10,7 +10,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import click
 from click.shell_completion import CompletionItem, ShellComplete
@@ -103,7 +103,7 @@ def _lines(words: Iterable[str], begun: str) -> Iterator[str]:
         yield f"{item.value}\t{told}" if told else item.value
 
 
-def _fitting(words: Iterable[str], begun: str) -> list[CompletionItem[str]]:
+def _fitting(words: Iterable[str], begun: str) -> list[Any]:
     root = click.get_current_context().find_root().command
     found = ShellComplete(root, {}, "dbt-vcs", "").get_completions([*words], begun)
     # Of `--at=ma`, click looks at the value alone.

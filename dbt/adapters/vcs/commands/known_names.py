@@ -60,9 +60,7 @@ _HIDDEN: Final = ("runs/", "merges/")
 """Branches that are offered only to who has begun to type one."""
 
 
-def known_names(
-    ctx: click.Context, param: click.Parameter, incomplete: str
-) -> list[CompletionItem[str]]:
+def known_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
     """Return the names in the repository that a parameter may have and that begin like this.
 
     For a parameter of which none is known to be a name, return what its type offers.

@@ -303,6 +303,18 @@ def check(site: Site) -> Trial:
     )
 
 
+def packed_branches(site: Site) -> Trial:
+    """List the branches after a collection."""
+    collect(site.helper(), author=AUTHOR)
+    return op.branches(site)
+
+
+def packed_collection(site: Site) -> Trial:
+    """Find what a collection would delete after another one."""
+    collect(site.helper(), author=AUTHOR)
+    return collection(site)
+
+
 def _differ(site: Site, branch: str, *names: Any) -> bool:
     return all(op.shown(site, branch, name) != op.shown(site, "main", name) for name in names)
 
@@ -325,6 +337,8 @@ VERBS: Mapping[str, Callable[[Any], Trial]] = {
     "merge of two tables": op.merge_apart,
     "gc, nothing to delete": collection,
     "fsck": check,
+    "list of branches, packed": packed_branches,
+    "gc, packed": packed_collection,
 }
 """In the order of the page. Collections and checks last: they see what the others made."""
 

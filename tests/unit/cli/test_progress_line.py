@@ -204,9 +204,10 @@ def test_what_is_done_with_files_is_counted_and_told() -> None:
     blobs.create_all({"data/b": b"89"})
     assert blobs.get("data/a") == b"123" and blobs.range("data/a", 1, 2) == b"23"
     assert [info.path for info in blobs.walk("data")] == ["data/a", "data/b"]
+    assert blobs.create("logs/main/1", b"") and [end.blobs for end in blobs.ends("logs")] == [1]
     assert blobs.exists("data/a") and blobs.size("data/b") == 2 and blobs.folders("data") == []
     blobs.delete("data/b")
     assert activity_text(61.4, counts, (1, 2)) == (
-        "61 s · read 1 file, 5 B · wrote 2 files, 5 B · deleted 1 file · listed 2 files · "
+        "61 s · read 1 file, 5 B · wrote 3 files, 5 B · deleted 1 file · listed 3 files · "
         "checked 2 files · Spark: 1 of 2 tasks"
     )

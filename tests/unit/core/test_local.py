@@ -235,3 +235,13 @@ def test_a_blob_that_another_writer_created_meanwhile_counts_as_there(
     monkeypatch.setattr(LocalBlobs, "_renew", lambda *_: False)
     assert blobs.create_all({"a/b": b"ours", "a/c": b"ours"}) == {"a/b"}
     assert blobs.get("a/b") == b"theirs"
+
+
+def test_the_end_of_a_folder_that_is_taken_away_is_not_known(root: Path) -> None:
+    blobs = LocalBlobs(root)
+    blobs.create_all({"logs/a/1": b"x", "logs/b/1": b"x", "logs/c/1": b"x"})
+    # As a listing shows a file that is gone a moment later.
+    (root / "logs/b/2").symlink_to("gone")
+    (root / "logs/c/2#5").write_bytes(b"of a write under way")
+    found = {end.folder: end.blobs for end in blobs.ends("logs")}
+    assert found == {"a": 1, "b": None, "c": 1}

@@ -24,7 +24,7 @@ from dbt.adapters.vcs.commands.output import is_listing, print_blocks, print_jso
 from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
+from dbt.adapters.vcs.core.store.blobs import LATER, BlobInfo, Blobs
 from dbt.adapters.vcs.core.store.opening import open_blobs
 
 if TYPE_CHECKING:
@@ -514,6 +514,7 @@ _COUNTED: Final[Mapping[str, Callable[..., dict[str, int]]]] = {
     "delete": lambda nothing, path: {"deleted": 1},
     "size": lambda size, path: {"checked": 1},
     "exists": lambda is_there, path: {"checked": 1},
+    "ends": lambda found, folder: {"listed": sum(end.blobs or LATER for end in found)},
     "modified_at": lambda moment, path: {"checked": 1},
 }
 """What methods of a store count, from their result and arguments; the others count nothing."""

@@ -126,7 +126,12 @@ class LocalBlobs:
                 if not entries:
                     continue
                 path = f"{folder}/{name}/{max(entries)}"
-                status = os.stat(f"{self.uri}/{path}")
+                try:
+                    status = os.stat(f"{self.uri}/{path}")
+                except FileNotFoundError:
+                    # Taken away since the folder was listed, so what is there now isn't known.
+                    found.append(FolderEnd(name, BlobInfo(path, 0, Micros(0)), None))
+                    continue
             size, micros = status.st_size, status.st_mtime_ns // 1000
             # The tag is what obstore makes of a file: `walk` has it from there.
             tag = f'"{status.st_ino:x}-{micros:x}-{size:x}"'

@@ -331,8 +331,8 @@ class RefStore:
             self._forwards.load()
         listed = _ListedRefs(self, space, ends, is_checked=is_checked)
         for ref in _read_in_lots(wanted, listed.read, on_damage):
-            end = ends.get(quote(ref.name))
-            if is_checked and end is not None and end.blobs == ref.seq:
+            end = ends.get(quote(ref.name)) if is_checked else None
+            if end is not None and end.blobs == ref.seq:
                 self._forwarded[space, ref.name] = ref.seq
             yield ref
 
@@ -563,6 +563,15 @@ class RefStore:
                 self._seen[space, name] = seen
 
 
+class _Shown(NamedTuple):
+    """The last move of a log as a listing shows it: its folder's name, file, number, marks."""
+
+    ref: str
+    path: str
+    seq: int
+    mark: str
+
+
 class _ListedRefs:
     """The refs of one space as a listing showed them."""
 
@@ -578,60 +587,55 @@ class _ListedRefs:
     def read(self, names: Sequence[str]) -> list[Ref | DamagedError | None]:
         """Return the last moves of some refs, in the order of the names."""
         found: dict[str, Ref | DamagedError | None] = {}
-        waiting: dict[str, PackedMove | None] = {}
+        waiting: dict[str, tuple[_Shown | None, PackedMove | None]] = {}
         for name in names:
-            known = self._known(name)
+            shown = self._shown(name)
+            known = None if shown is None else self._known(name, shown)
             if known is None:
-                waiting[name] = None
+                waiting[name] = shown, None
             else:
                 found[name] = known
         if len(waiting) > _FEW:
-            for name in list(waiting):
-                packed = self._pack.find(quote(name))
-                if packed is None or (packed.seq, packed.mark) != self._shown(name):
-                    waiting[name] = packed
-                else:
+            for name, (shown, _) in list(waiting.items()):
+                packed = None if shown is None else self._pack.find(shown.ref)
+                if shown and packed and (packed.seq, packed.mark) == (shown.seq, shown.mark):
                     data = bytes(packed.move)
                     seen = _Seen(packed.seq, data, packed.mark, True, packed.before)
                     self._refs._remember(self._space, name, seen)
-                    found[name] = self._ref(name, seen)
+                    found[name] = _ref(name, seen, shown.path)
                     del waiting[name]
-        read = _caught(lambda name: self._read(name, waiting[name]))
+                else:
+                    waiting[name] = shown, packed
+        read = _caught(lambda name: self._read(name, *waiting[name]))
         found.update(zip(waiting, each(read, waiting), strict=True))
         return [found[name] for name in names]
 
-    def _shown(self, name: str) -> tuple[int, str] | None:
-        """Return the number and mark of the last move; None if the listing doesn't tell."""
-        end = self._ends.get(quote(name))
+    def _shown(self, name: str) -> _Shown | None:
+        """Return the last move; None if the listing doesn't tell."""
+        ref = quote(name)
+        end = self._ends.get(ref)
         # A log that isn't numbered from 1 without gaps is damaged: whoever reads it by itself
         # says how.
         if end is None or end.blobs is None:
             return None
-        is_whole = end.last.path == _path(self._space, name, end.blobs)
-        return (end.blobs, mark_of(end.last)) if is_whole else None
+        path = _move(f"refs/{self._space}/{ref}", end.blobs)
+        return _Shown(ref, path, end.blobs, mark_of(end.last)) if path == end.last.path else None
 
-    def _known(self, name: str) -> Ref | None:
-        known, shown = self._refs._remembered(self._space, name), self._shown(name)
-        if known is None or shown is None:
+    def _known(self, name: str, shown: _Shown) -> Ref | None:
+        known = self._refs._remembered(self._space, name)
+        if known is None or known.seq < shown.seq:
             return None
-        seq, mark = shown
         # Without a mark it was read or written when no listing had shown it, and only what is read
         # after a listing can be packed.
-        marks = (mark,) if self._is_checked else (mark, "")
-        if known.seq < seq or (known.seq == seq and known.mark not in marks):
+        marks = (shown.mark,) if self._is_checked else (shown.mark, "")
+        if known.seq == shown.seq and known.mark not in marks:
             return None
-        return self._ref(name, known)
+        return _ref(name, known, _path(self._space, name, known.seq))
 
-    def _ref(self, name: str, seen: _Seen) -> Ref:
-        path = _path(self._space, name, seen.seq)
-        return Ref(name, seen.seq, _move_of(decode_record(RefMove, seen.data, path), name, path))
-
-    def _read(self, name: str, packed: PackedMove | None) -> Ref | None:
-        shown = self._shown(name)
+    def _read(self, name: str, shown: _Shown | None, packed: PackedMove | None) -> Ref | None:
         if shown is None:
             return self._refs.read(self._space, name)
-        seq, mark = shown
-        path = _path(self._space, name, seq)
+        seq, path = shown.seq, shown.path
         try:
             data = self._refs._blobs.get(path)
         except NotFoundError:
@@ -645,7 +649,7 @@ class _ListedRefs:
             one = decode_record(RefMove, before, behind)
             earlier = ((one.at, one.commit), *earlier)[:_EARLIER]
         if before or seq == 1:
-            self._refs._remember(self._space, name, _Seen(seq, data, mark, False, earlier))
+            self._refs._remember(self._space, name, _Seen(seq, data, shown.mark, False, earlier))
         return Ref(name, seq, move)
 
     def _before(self, name: str, seq: int, packed: PackedMove | None) -> tuple[bytes, Earlier]:
@@ -661,6 +665,10 @@ class _ListedRefs:
         if seq == 1 or not self._is_checked:
             return b"", ()
         return self._refs._bytes_of(self._space, name, seq - 1), ()
+
+
+def _ref(name: str, seen: _Seen, path: str) -> Ref:
+    return Ref(name, seen.seq, _move_of(decode_record(RefMove, seen.data, path), name, path))
 
 
 def _caught(

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import msgspec
 import pyarrow as pa
 import pytest
 
@@ -114,6 +115,23 @@ def test_a_file_that_is_missing_on_disk_is_told_by_the_mount(bench: Bench) -> No
     bench.blobs.delete(entries[1].path)
     with pytest.raises(DamagedError, match=r"have 3 files .* 2 are there.* the retention"):
         bench.session.mount_physical(version("m", entries))
+
+
+@pytest.mark.parametrize("has_digest", [True, False])
+@pytest.mark.parametrize("change", [-100, 100])
+def test_a_size_that_is_wrong_in_an_entry_is_an_error_of_the_mount(
+    bench: Bench, change: int, has_digest: bool
+) -> None:
+    one, *others = blocks(bench, 3)
+    one = msgspec.structs.replace(one, footer=one.footer if has_digest else "")
+    right, wrong = (
+        version(name, (msgspec.structs.replace(one, bytes=one.bytes + more), *others))
+        for name, more in (("right", 0), ("wrong", change))
+    )
+    assert bench.rows(f"select sum(a) from {bench.session.mount_physical(right)}") == [(3,)]
+    for mount in (bench.session.mount_physical, bench.session.mount_located):
+        with pytest.raises(DamagedError, match=f"{one.path} has .* bytes, and its entry says"):
+            mount(wrong)
 
 
 def test_a_list_that_is_gone_is_never_an_empty_table(bench: Bench) -> None:

@@ -442,11 +442,12 @@ class Part(NamedTuple):
 
 
 class FooterChecks:
-    """Compares the footers of files with their entries, each once; Spark takes any as it is."""
+    """Compares footers and sizes of files with entries, each once; Spark takes any as it is."""
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
-        self._checked: set[str] = set()
+        # By path and size: entries of one file may differ, and one of them is wrong then.
+        self._checked: set[tuple[str, int]] = set()
 
     def check(self, mount: TableMount, root: str) -> None:
         """Check the files of a version.
@@ -463,11 +464,11 @@ class FooterChecks:
         if not root.startswith("file:"):
             return
         entries = (*mount.entries, *mount.tombstones)
-        new = [entry for entry in entries if entry.path not in self._checked]
+        new = [item for item in entries if (item.path, item.bytes) not in self._checked]
         absent = check_footers(self._blobs, new)
         if absent:
             raise lost_files(mount, len(entries), len(entries) - len(absent))
-        self._checked.update(entry.path for entry in new if entry.footer)
+        self._checked.update((entry.path, entry.bytes) for entry in new)
 
     def forget(self) -> None:
         """Forget what was checked, if that is much; a file that is read again is checked again."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import tracemalloc
+from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import Any
 
 import pytest
@@ -22,7 +24,9 @@ from dbt.adapters.vcs.core.model import (
     Tree,
 )
 from dbt.adapters.vcs.core.model.snapshot import ColumnStats
+from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
+from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.core.store.objects import BoundedCache, ObjectCache, ObjectStore
 
 MIB = 2**20
@@ -166,3 +170,29 @@ def test_many_large_manifests_take_no_more_than_the_bound() -> None:
         blobs.delete(f"objects/segment/{id[:2]}/{id}")
     assert reader.segment(ids[-1]) == segment(59)
     assert cache.get((Segment, ids[0])) is None
+
+
+def reached(root: object) -> int:
+    """Return how many objects an object leads to, those in bounded caches left out."""
+    seen: dict[int, object] = {}
+    waiting = [root]
+    while waiting:
+        found = waiting.pop()
+        if id(found) in seen or isinstance(found, type | ModuleType | FunctionType | BoundedCache):
+            continue
+        seen[id(found)] = found
+        waiting += gc.get_referents(found)
+    return len(seen)
+
+
+def test_a_process_that_makes_and_deletes_branches_knows_no_more_of_them(tmp_path: Path) -> None:
+    repository = Repository.create(LocalBlobs(tmp_path), author="ann")
+    counts = []
+    for number in range(30):
+        name = f"job-{number}"
+        repository.create_branch(name, repository.resolve("main"), author="ann")
+        assert repository.find_branch(name) is not None
+        repository.delete_branch(name, author="ann")
+        assert repository.find_branch(name) is None
+        counts.append(reached(repository))
+    assert counts[10:20] == counts[20:]

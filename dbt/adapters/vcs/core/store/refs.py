@@ -235,7 +235,10 @@ class RefStore:
             created = created or self._blobs.get(path) == data
         if not created:
             return None
-        self._remember(space, move.name, _Seen(after + 1, data))
+        if new.commit is None:
+            self._forget(space, new.name)
+        else:
+            self._remember(space, new.name, _Seen(after + 1, data))
         return new
 
     def created(self, space: Space, ref: Ref) -> Ref:
@@ -465,7 +468,8 @@ class RefStore:
             before = known.data if known and is_next else self._bytes_of(space, name, last - 1)
             paths = _path(space, name, last), _path(space, name, last - 1)
             check_follows(move, paths[0], before, paths[1], self._forwards.latest)
-        self._remember(space, name, _Seen(last, data))
+        if move.commit is not None:
+            self._remember(space, name, _Seen(last, data))
         return Ref(name, last, move)
 
     def _end(self, folder: str, known: int) -> int:
@@ -553,6 +557,12 @@ class RefStore:
     def _remembered(self, space: Space, name: str) -> _Seen | None:
         with self._lock:
             return self._seen.get((space, name))
+
+    def _forget(self, space: Space, name: str) -> None:
+        """Forget a deleted ref: who makes a branch for each job would know ever more of them."""
+        with self._lock:
+            self._seen.pop((space, name), None)
+            self._forwarded.pop((space, name), None)
 
     def _remember(self, space: Space, name: str, seen: _Seen) -> None:
         with self._lock:

@@ -452,3 +452,19 @@ def test_a_move_names_the_plans_that_it_lands(blobs: MemoryBlobs) -> None:
     branch = Repository.open(blobs).branch("main")
     assert list(branch.ref.move.plans.values()) == [each.result().commit for each in found]
     assert branch.ref.move.note == "by ann (and 1 of others)"
+
+
+def test_an_owner_hears_of_a_landing_that_a_purge_has_rewritten(
+    blobs: MemoryBlobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository = Repository.open(blobs)
+    landed = land(blobs, "ann")
+    gone = CommitId("0" * 64)
+    monkeypatch.setattr(
+        repository.maintenance, "current", lambda id: landed.commit if id == gone else id
+    )
+    with repository.turns.on("main") as turn:
+        offer = repository.offer("main", lambda _: None, turn)
+        monkeypatch.setattr(offer, "landed", lambda: gone)
+        found = repository.landed_by_others(offer, landed.before)
+    assert found == landed

@@ -122,6 +122,16 @@ class Settled:
             found.update(plans)
         return found
 
+    def find(self, branch: str, plan: str, after: int) -> str | None:
+        """Return what a move later than `after` says about a plan; None if none says anything."""
+        # One request for each move that was made since: mostly there is one, or none.
+        seq = after + 1
+        while (ref := self._refs.peek("heads", branch, seq)) is not None:
+            if plan in ref.move.plans:
+                return ref.move.plans[plan]
+            seq += 1
+        return None
+
 
 def plans_behind(blobs: Blobs, tickets: Iterable[str]) -> list[tuple[str, LandingPlan]]:
     """Return the plans in tickets, with their names, in the same order.

@@ -539,8 +539,7 @@ class Repository(CommitGraph):
             return None if last is None else plan(last.seq)
 
         def look(name: str, after: int) -> str | None:
-            last = self.refs.read("heads", branch)
-            return None if last is None else self._settled.since(last, after).get(name)
+            return self._settled.find(branch, name, after)
 
         def withdraw(name: str, after: int) -> str:
             turn.take_down(name)
@@ -584,9 +583,12 @@ class Repository(CommitGraph):
 
     def _found(self, offer: Offer, commit: CommitId, base: CommitId) -> Landed:
         offer.settled()
-        # A purge may have replaced it since.
-        commit = self.maintenance.current(commit)
-        before = self.objects.commit(commit).parents[0]
+        try:
+            before = self.objects.commit(commit).parents[0]
+        except DamagedError:
+            # A purge has replaced it since.
+            commit = self.maintenance.current(commit)
+            before = self.objects.commit(commit).parents[0]
         return Landed(commit, True, before, "fast_forward" if before == base else "merge")
 
     def _landed(self, proposal: Proposal, base: TreeId, turn: Turn) -> Landed | None:

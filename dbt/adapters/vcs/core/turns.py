@@ -64,6 +64,7 @@ class Turn:
         # The tickets that are up, and what they hold.
         self._up: dict[str, bytes] = {}
         self._plan = ""
+        self._is_gone = False
         self._plans = 0
         self._done: list[str] = []
         self._has_waited = False
@@ -99,7 +100,9 @@ class Turn:
 
     def end(self) -> None:
         """Take the ticket down, if there is one, and those whose plans landed with this work."""
-        gone, self._up, self._done = [*self._up, *self._done], {}, []
+        # Whoever landed the plan has taken it down.
+        up = [path for path in self._up if not (self._is_gone and path == self._plan)]
+        gone, self._up, self._done = [*up, *self._done], {}, []
         # What landed has landed: one that stays is taken down by whoever waits for it.
         with suppress(StorageError):
             each(self._blobs.delete, gone)
@@ -126,6 +129,7 @@ class Turn:
             self._up[name] = plan
         elif not self._up:
             self._up[self._ticket] = b""
+        self._is_gone = False
         try:
             for path, data in self._up.items():
                 self._blobs.create(path, data)
@@ -148,6 +152,7 @@ class Turn:
                 self.behind = _with_plans(line, self._ticket)
                 return
             if self._plan and self._plan not in line:
+                self._is_gone = True
                 return
             if not self._up or (offer is not None and offer.is_new):
                 # Without one, all that wait would race when the first in line is done.

@@ -136,6 +136,19 @@ class RefStore:
         """
         return Ref(name, seq, self._forward(space, seq, self._opened(space, name, seq)[0]))
 
+    def peek(self, space: Space, name: str, seq: int) -> Ref | None:
+        """Return one move, with one request; None if it hasn't been made.
+
+        Raises:
+            DamagedError: Its file is damaged.
+        """
+        path = _path(space, name, seq)
+        try:
+            data = self._blobs.get(path)
+        except NotFoundError:
+            return None
+        return Ref(name, seq, _move_of(opened(data, path), name, path))
+
     def written_at(self, space: Space, ref: Ref) -> Micros:
         """Return when the store wrote a move, by its own time.
 

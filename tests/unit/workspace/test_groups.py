@@ -468,3 +468,25 @@ def test_an_owner_hears_of_a_landing_that_a_purge_has_rewritten(
         monkeypatch.setattr(offer, "landed", lambda: gone)
         found = repository.landed_by_others(offer, landed.before)
     assert found == landed
+
+
+def test_an_owner_looks_for_its_plan_before_it_does_the_same_again(
+    blobs: MemoryBlobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lead(overlay: Overlay) -> None:
+        with overlay.repository.turns.on("main") as turn:
+            turn._ticket = f"{FOLDER}/main/{0:020d}-leader"
+            # As if it died before it took the tickets of the others down.
+            monkeypatch.setattr(turn, "landed", lambda plans: None)
+            line(overlay.repository).land(overlay, "by leader")
+
+    repository = Repository.open(blobs)
+    there = begin(repository).require(OTHER)
+    with waiting(blobs, partial(land, blobs, "ann", lambda it: dropped(it, OTHER))) as found:
+        lead(added(repository, "cas"))
+        restored = begin(repository)
+        assert restored.entry(OTHER) is None
+        restored.put(OTHER, there)
+        lead(restored)
+    assert found[0].result().moved
+    assert begin(repository).entry(OTHER) == there

@@ -292,7 +292,7 @@ CASES = [
     Case("commands/gc.py", "are shorter than", "gc --retention 0", 2, at.history, NAMES),
     Case("commands/merge.py", "is a tag, which can't move", "merge dev v1", 2, at.history, NAMES),
     Case("commands/merge.py", "Not resolved yet", "merge --continue main", 1, at.waiting),
-    Case("commands/merge.py", "^; see dbt-vcs stale", "merge dev main", 0, at.stale),
+    Case("commands/merge_report.py", "^; see dbt-vcs stale", "merge dev main", 0, at.stale),
     Case(
         "commands/merge.py",
         "To see what still waits",
@@ -536,7 +536,7 @@ CASES = [
         1,
         faults.to_pick,
     ),
-    Case("commands/merge.py", "To see what became stale", "cherry-pick dev", 0, at.stale),
+    Case("commands/merge_report.py", "To see what became stale", "cherry-pick dev", 0, at.stale),
     Case("commands/garbage.py", "The listing of refs", "gc", 2, faults.lost_branch, then=2),
     Case("workspace/shared_run.py", "is the branch of a run", faults.begun_for_a_run),
     Case("workspace/shared_run.py", "and there is no such run", faults.joined_when_gone),
@@ -634,7 +634,7 @@ CASES = [
         "any more: nothing had named it",
         extremes.collected_long_ago,
     ),
-    Case("commands/merge.py", "was not checked", "merge dev main", 0, extremes.many_tables),
+    Case("commands/merge_report.py", "was not checked", "merge dev main", 0, extremes.many_tables),
     Case(
         "commands/review_verdict.py",
         "isn't known without Spark",

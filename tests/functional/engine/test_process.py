@@ -92,6 +92,50 @@ def test_quiet_and_clean(tmp_path: Path, when: str) -> None:
     assert [path.name for path in temporary.iterdir() if path.name.startswith("dbt-vcs")] == []
 
 
+LAUNCHED = """
+import sys
+from pathlib import Path
+from dbt.adapters.vcs.core.store.local import LocalBlobs
+from dbt.adapters.vcs.engines.factory import launch_process
+from dbt.adapters.vcs.engines.spark import context
+from dbt.adapters.vcs.engines.spark.engine import SparkEngine
+
+blobs = LocalBlobs(Path(sys.argv[1]))
+launch_process(blobs, settings={"spark.master": "local[1]"})
+launched = context._LAUNCHES._found._process
+if sys.argv[2] != "nobody":
+    session = SparkEngine(blobs, settings={"spark.master": sys.argv[2]}).session("one")
+    sc = session.spark.sparkContext
+    print(sc.master, sc._gateway.proc is launched, session.query("select 1").fetch())
+    launch_process(blobs, settings={"spark.master": "local[1]"})
+    assert context._LAUNCHES._found is None
+else:
+    print(launched.pid)
+"""
+
+
+@pytest.mark.parametrize(
+    ("needs", "said"),
+    [("local[1]", "local[1] True [(1,)]"), ("local[2]", "local[2] False [(1,)]")],
+)
+def test_a_process_that_began_to_start_is_taken_up(tmp_path: Path, needs: str, said: str) -> None:
+    (tmp_path / "tmp").mkdir()
+    done = run(LAUNCHED, tmp_path, str(tmp_path / "repo"), needs, TMPDIR=str(tmp_path / "tmp"))
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{said}\n", "")
+    left = [path.name for path in (tmp_path / "tmp").iterdir()]
+    assert [name for name in left if name.startswith("dbt-vcs")] == []
+
+
+def test_a_process_that_nobody_needs_ends_with_python(tmp_path: Path) -> None:
+    (tmp_path / "tmp").mkdir()
+    done = run(LAUNCHED, tmp_path, str(tmp_path / "repo"), "nobody", TMPDIR=str(tmp_path / "tmp"))
+    assert (done.returncode, done.stderr) == (0, "")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(done.stdout), 0)
+    left = [path.name for path in (tmp_path / "tmp").iterdir()]
+    assert [name for name in left if name.startswith("dbt-vcs")] == []
+
+
 def test_closed_engines_leave_no_record_of_statements(
     bench: Bench, engine_factory: Callable[..., Engine]
 ) -> None:

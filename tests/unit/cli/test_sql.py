@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from dbt.adapters.vcs.core.errors import EngineError
 from dbt.adapters.vcs.engines import factory, methods
 from tests.unit.fake_engine import FakeEngine
 from tests.unit.warehouse import Warehouse
@@ -60,3 +61,31 @@ def test_warnings_of_each_statement_are_lines_without_a_place_in_code(
     lines = [f"Warning: Nothing picked by {text}.\n" for text in ("one", "two", "one")]
     assert done.stderr == "".join(lines)
     assert "nothing_picked" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "early"),
+    [
+        ("select 1", True),
+        ("/* all */ WITH a as (select 1) select * from a; show tables", True),
+        ("merge into a using b on true when matched then delete", True),
+        ("show tables; select 1", False),
+        ("create table t as select 1", False),
+        ("drop table t", False),
+    ],
+)
+def test_what_is_sure_to_be_for_spark_lets_it_start_before_all_else(
+    vcs: Call, monkeypatch: pytest.MonkeyPatch, text: str, early: bool
+) -> None:
+    launched = []
+
+    def launch(blobs: object, **arguments: object) -> None:
+        assert arguments.keys() >= {"storage_options"}
+        launched.append(blobs)
+        # Whoever needs Spark gets the error, and these clients need none.
+        raise EngineError("No Java.")
+
+    monkeypatch.setattr(factory, "launch_process", launch)
+    monkeypatch.setattr("dbt.adapters.vcs.api.Client.on", lambda *_, **__: Warned())
+    assert "Nothing picked by" in vcs("sql", text).stderr
+    assert len(launched) == early

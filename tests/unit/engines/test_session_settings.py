@@ -49,16 +49,39 @@ def test_a_process_without_pages_forgets_past_statements_early() -> None:
 VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
 
 
-def test_one_garbage_collector_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+COLLECTOR = "-XX:+UseParallelGC"
+TIERS = (
+    "-XX:Tier4InvocationThreshold=20000 -XX:Tier4MinInvocationThreshold=2400 "
+    "-XX:Tier4CompileThreshold=60000 -XX:Tier4BackEdgeThreshold=160000"
+)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "left"),
+    [
+        ("-XX:+UseG1GC", TIERS),
+        ("-XX:TieredStopAtLevel=1", COLLECTOR),
+        ("-XX:-TieredCompilation", COLLECTOR),
+        ("-XX:Tier4BackEdgeThreshold=7", COLLECTOR),
+        ("-XX:CompileThresholdScaling=2", COLLECTOR),
+        ("-Xint", COLLECTOR),
+    ],
+)
+def test_one_garbage_collector_is_named_and_when_methods_are_compiled(
+    monkeypatch: pytest.MonkeyPatch, chosen: str, left: str
+) -> None:
     key = "spark.driver.defaultJavaOptions"
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
-    assert process_settings({})[key] == "-XX:+UseParallelGC"
-    assert key not in process_settings({"spark.driver.extraJavaOptions": "-XX:+UseG1GC"})
+    for name in ("SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS"):
+        monkeypatch.delenv(name, raising=False)
+    assert process_settings({})[key] == f"{COLLECTOR} {TIERS}"
+    assert process_settings({"spark.driver.extraJavaOptions": chosen})[key] == left
     assert key not in process_settings({"spark.master": "yarn"})
     for name in VARIABLES:
-        monkeypatch.setenv(name, "-Xss4m -XX:+UseSerialGC")
+        monkeypatch.setenv(name, f"-Xss4m {chosen}")
+        assert process_settings({})[key] == left
+        monkeypatch.setenv(name, f"{chosen} -XX:+UseSerialGC -Xint")
         assert key not in process_settings({})
         monkeypatch.delenv(name)
 
@@ -69,7 +92,7 @@ def test_a_file_of_settings_may_have_named_one(
     file = tmp_path / "own.conf"
     file.write_text("spark.driver.extraJavaOptions -XX:+UseG1GC\n")
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"--properties-file {file} pyspark-shell")
-    assert "spark.driver.defaultJavaOptions" not in process_settings({})
+    assert process_settings({})["spark.driver.defaultJavaOptions"] == TIERS
 
 
 def test_an_installed_spark_may_have_named_one(
@@ -81,10 +104,10 @@ def test_an_installed_spark_may_have_named_one(
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
     file = tmp_path / "spark-defaults.conf"
     file.write_text("spark.driver.extraJavaOptions -XX:+UseG1GC\n")
-    assert "spark.driver.defaultJavaOptions" not in process_settings({})
+    assert process_settings({})["spark.driver.defaultJavaOptions"].endswith(TIERS)
     file.write_text("spark.driver.defaultJavaOptions -Dfile.encoding=UTF-8\n")
     found = process_settings({})["spark.driver.defaultJavaOptions"]
-    assert found == "-Dfile.encoding=UTF-8 -XX:+UseParallelGC"
+    assert found == f"-Dfile.encoding=UTF-8 {COLLECTOR} {TIERS}"
     own = {"spark.driver.defaultJavaOptions": "-Xss4m"}
     assert process_settings(own)["spark.driver.defaultJavaOptions"] == "-Xss4m"
 

@@ -7,7 +7,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
@@ -21,7 +21,7 @@ from dbt.adapters.vcs import variables
 from dbt.adapters.vcs.commands.layout import Block, Span, TextLine, counted, line, printable, size
 from dbt.adapters.vcs.commands.options import Settings, with_options
 from dbt.adapters.vcs.commands.output import is_listing, print_blocks, print_json, print_jsonl
-from dbt.adapters.vcs.core.errors import ConflictError
+from dbt.adapters.vcs.core.errors import ConflictError, EngineError
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import LATER, BlobInfo, Blobs
@@ -249,12 +249,25 @@ class CommandSession:
         """
         from dbt.adapters.vcs.engines.factory import make_engine
 
-        blobs, options, target = self.repository.blobs, self.storage_options, self.target
-        if target is None:
-            return make_engine(blobs, storage_options=options)
-        return make_engine(
-            blobs, method=target.method, settings=target.spark_config, storage_options=options
+        return make_engine(self.repository.blobs, **self._of_engine())
+
+    def launch_engine(self) -> None:
+        """Let what the engine needs begin to start, without waiting for it.
+
+        Whoever needs the engine gets the error if it can't.
+        """
+        from dbt.adapters.vcs.engines.factory import launch_process
+
+        with suppress(EngineError):
+            launch_process(self.repository.blobs, **self._of_engine())
+
+    def _of_engine(self) -> dict[str, Any]:
+        """Return the arguments of the engine that the profile names."""
+        target = self.target
+        named = (
+            {} if target is None else {"method": target.method, "settings": target.spark_config}
         )
+        return {**named, "storage_options": self.storage_options}
 
     @cached_property
     def author(self) -> str:

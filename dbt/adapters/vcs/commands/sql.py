@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import Annotated
+from typing import Annotated, Final
 
-from dbt.adapters.vcs.api import Client
 from dbt.adapters.vcs.commands.output import RowSet, rows_text
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, rows_limit, verb
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.engines.methods import named_server
-from dbt.adapters.vcs.reuse.cache_key import KeyContext
-from dbt.adapters.vcs.reuse.engine_context import EngineContext
+from dbt.adapters.vcs.sql.syntax.lexer import tokenize
 from dbt.adapters.vcs.sql.syntax.parser import split
-from dbt.adapters.vcs.workspace.lines.dispatch import may_change
+
+# What begins so is for Spark, but for errors and what doesn't change anything.
+_FOR_ENGINE: Final = {"select", "with", "values", "from", "insert", "update", "delete", "merge"}
 
 
 @verb()
@@ -37,6 +37,14 @@ def sql_command(
     texts = split(sys.stdin.read() if statement == "-" else statement)
     if not texts:
         raise InputError("Expected a statement, found only white space and comments.")
+    if asks_engine(texts[0]):
+        session.launch_engine()
+    # Imported meanwhile.
+    from dbt.adapters.vcs.api import Client
+    from dbt.adapters.vcs.reuse.cache_key import KeyContext
+    from dbt.adapters.vcs.reuse.engine_context import EngineContext
+    from dbt.adapters.vcs.workspace.lines.dispatch import may_change
+
     target_branch = branch or session.branch
     settings = session.target.spark_config if session.target else {}
     is_there = session.target is not None and session.target.method == "connect"
@@ -61,3 +69,8 @@ def sql_command(
                 session.warn([f"Warning: {item.message}"])
     shown = RowSet.of(rows, limit or None)
     session.show(shown, rows_text(shown, rows.num_rows))
+
+
+def asks_engine(text: str) -> bool:
+    """Return whether a statement is sure to be for Spark, by its first word."""
+    return tokenize(text)[0].word in _FOR_ENGINE

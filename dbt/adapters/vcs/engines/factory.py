@@ -36,6 +36,28 @@ def make_engine(
     return _MAKERS[method](blobs, settings=settings, storage_options=storage_options, given=given)
 
 
+def launch_process(
+    blobs: Blobs,
+    *,
+    method: str = "session",
+    settings: Mapping[str, str] | None = None,
+    storage_options: Mapping[str, str] | None = None,
+) -> None:
+    """Let the process that such an engine needs begin to start, if it has its own; don't wait.
+
+    It starts while other modules are imported. The arguments are those of `make_engine`.
+
+    Raises:
+        EngineError: There is no Java.
+        InputError: There is no such method, or the settings don't go with it.
+    """
+    check_method(method, settings)
+    if method == "session":
+        from dbt.adapters.vcs.engines.spark.context import launch, settings_to_start
+
+        launch(settings_to_start(blobs, settings or {}, storage_options or {}))
+
+
 def end_process() -> None:
     """Stop the Spark of this process for good, and wait for its own process to end."""
     from dbt.adapters.vcs.engines.spark.context import end_process

@@ -11,18 +11,23 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.errors import EngineError
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.engines.dataframes.hadoop_storage import hadoop_root, with_connector
 from dbt.adapters.vcs.engines.dataframes.statement_jobs import silence_echoes
 from dbt.adapters.vcs.engines.java import (
     ensure_address,
     ensure_java,
     ensure_spark_home,
+    find_java,
+    spark_jars,
     with_archive,
 )
-from dbt.adapters.vcs.engines.session_settings import is_local, without_secrets
+from dbt.adapters.vcs.engines.session_settings import is_local, process_settings
 from dbt.adapters.vcs.engines.spark.jobs import translated
+from dbt.adapters.vcs.engines.spark.launch import Launch, Launches
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -42,6 +47,7 @@ _APPLY_EXTENSIONS: Final = "org$apache$spark$sql$classic$SparkSession$$applyExte
 _ML_FUNCTIONS: Final = "org.apache.spark.sql.ml.InternalFunctionRegistration"
 _UI: Final = "org.apache.spark.sql.execution.ui"
 _WAREHOUSE: Final = "spark.sql.warehouse.dir"
+_LAUNCHES: Final = Launches()
 
 
 def spark_context(settings: Mapping[str, str]) -> SparkContext:
@@ -50,7 +56,7 @@ def spark_context(settings: Mapping[str, str]) -> SparkContext:
     Raises:
         EngineError: There is no Java, or Spark doesn't start.
     """
-    from pyspark import SparkContext, __version__
+    from pyspark import SparkContext
 
     with SparkContext._lock:
         active = SparkContext._active_spark_context
@@ -59,14 +65,50 @@ def spark_context(settings: Mapping[str, str]) -> SparkContext:
             # change.
             _tell_differences(active, settings)
             return active
-        # Checked here, since the launcher's own error names neither the version nor the way out.
         if SparkContext._gateway is None:
-            ensure_java(os.environ)
-            ensure_spark_home(os.environ, __version__)
-            if is_local(settings.get("spark.master", "")):
-                ensure_address(os.environ)
-            settings = with_archive(settings, os.environ)
-        return _start(settings)
+            settings = _launched_with(settings)
+        return _start({_WAREHOUSE: _warehouse(), **settings})
+
+
+def settings_to_start(
+    blobs: Blobs, settings: Mapping[str, str], storage_options: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the settings of a process that reads a repository's store; the user's win."""
+    place = hadoop_root(blobs.uri, storage_options)
+    # Jars can only be named before the JVM starts.
+    return process_settings(with_connector(settings, place, spark_jars(os.environ)))
+
+
+def launch(settings: Mapping[str, str]) -> None:
+    """Let Spark's process start, unless there is one; nothing waits for it.
+
+    `spark_context` takes it up if it asks for the same settings. Otherwise it ends with Python.
+
+    Raises:
+        EngineError: There is no Java.
+    """
+    from pyspark import SparkContext
+
+    # Whoever holds the lock starts Spark.
+    if not SparkContext._lock.acquire(blocking=False):
+        return
+    try:
+        if SparkContext._gateway is None:
+            _LAUNCHES.begin({_WAREHOUSE: _warehouse(), **_launched_with(settings)})
+    finally:
+        SparkContext._lock.release()
+
+
+def _launched_with(settings: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings of Spark's process, for whose start the environment is made ready."""
+    from pyspark import __version__
+
+    # Checked here, since the launcher's own error does not tell the way out.
+    find_java(os.environ)
+    ensure_spark_home(os.environ, __version__)
+    if is_local(settings.get("spark.master", "")):
+        ensure_address(os.environ)
+    return with_archive(settings, os.environ)
 
 
 def end_process() -> None:
@@ -273,24 +315,23 @@ def _start(settings: Mapping[str, str]) -> SparkContext:
     from py4j import java_gateway
     from pyspark import SparkConf, SparkContext
     from pyspark.errors import PySparkRuntimeError
-    from pyspark.java_gateway import launch_gateway
 
-    settings = {_WAREHOUSE: _warehouse(), **settings}
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
-    # The launcher puts these on a command line, which every user of the machine can read.
-    shown = SparkConf(loadDefaults=False).setAll(list(without_secrets(settings).items()))
-    quiet = settings.get("spark.log.level") == "ERROR"
-    with tempfile.TemporaryFile() as said:
-        gateway = SparkContext._gateway
-        try:
-            if gateway is None:
-                # The launcher and the JVM print before any log level is set.
-                launch: Any = launch_gateway
-                gateway = launch(shown, {"stdout": said, "stderr": said} if quiet else None)
-            with translated():
-                context = SparkContext(conf=conf, gateway=gateway)
-        except (PySparkRuntimeError, EngineError) as error:
-            raise EngineError(_refusal(error, said)) from error
+    gateway: Any = SparkContext._gateway
+    launched = _LAUNCHES.take(settings) if gateway is None else None
+    try:
+        if launched is not None:
+            _load_beside_java()
+            gateway = launched.gateway()
+        with translated():
+            context = SparkContext(conf=conf, gateway=gateway)
+    except (PySparkRuntimeError, EngineError) as error:
+        # Java's own error doesn't name the version.
+        ensure_java(os.environ)
+        raise EngineError(_refusal(error, launched)) from error
+    finally:
+        if launched is not None:
+            launched.said.close()
     silence_echoes()
     # Py4J logs a lost JVM on the root logger, which prints the stacks that the error has.
     py4j: Any = java_gateway
@@ -301,6 +342,15 @@ def _start(settings: Mapping[str, str]) -> SparkContext:
         # PATH. It reads the variable only once, so a setting of the session would come too late.
         context.pythonExec = sys.executable
     return context
+
+
+def _load_beside_java() -> None:
+    """Import what sessions and PySpark's first call of Java import, while Java is at work."""
+    import pyspark.sql  # noqa: F401
+    from pyspark.sql.types import NumpyScalarConverter
+
+    # It loads pandas and more.
+    NumpyScalarConverter().can_convert(0)
 
 
 @cache
@@ -315,9 +365,8 @@ def _warehouse() -> str:
     return folder.name
 
 
-def _refusal(error: BaseException, said: IO[bytes]) -> str:
-    said.seek(0)
-    text = said.read().decode("utf-8", "replace")
+def _refusal(error: BaseException, launched: Launch | None) -> str:
+    text = "" if launched is None else launched.output()
     lines = [line.strip() for line in text.splitlines() if not _NOISE.match(line)]
     reason = str(error) if isinstance(error, EngineError) else ""
     words = "\n".join([reason, *lines[:_SAID_LINES]]).strip() or str(error)

@@ -17,12 +17,9 @@ from dbt.adapters.vcs.engines.dataframes.hadoop_storage import (
     is_folder,
     spark_root,
     storage_settings,
-    with_connector,
 )
-from dbt.adapters.vcs.engines.java import spark_jars
 from dbt.adapters.vcs.engines.session_settings import (
     is_local,
-    process_settings,
     session_settings,
 )
 from dbt.adapters.vcs.engines.spark.catalog import Catalog
@@ -30,6 +27,7 @@ from dbt.adapters.vcs.engines.spark.context import (
     is_running,
     new_session,
     private_root,
+    settings_to_start,
     spark_context,
 )
 from dbt.adapters.vcs.engines.spark.jobs import translated
@@ -124,10 +122,7 @@ class SparkEngine:
         return self._catalog, self._root
 
     def _context(self) -> SparkContext:
-        place = hadoop_root(self._blobs.uri, self._storage_options)
-        # Jars can only be named before the JVM starts.
-        settings = with_connector(self._settings, place, spark_jars(os.environ))
-        return spark_context(process_settings(settings))
+        return spark_context(settings_to_start(self._blobs, self._settings, self._storage_options))
 
 
 def check_folder(spark: SparkSession, blobs: Blobs, root: Callable[[], str]) -> None:

@@ -1,14 +1,18 @@
 """Measure what a long-lived process keeps: connections, dbt builds, and one long connection.
 
-Each part is looked at four times. After the second look, with which caches are full, nothing may
-grow: not the listeners and triggers of Spark's status store, nor threads, open files, temporary
-files or catalog entries, nor Java's heap, Python's memory or its objects after a collection by
-more than a tenth.
+Each part is looked at several times. After the look at which caches are full (the second of
+connections and builds, the first of statements), nothing may grow: not Spark's status store
+with its listeners and triggers, nor threads, open files, temporary files or catalog entries, nor
+Java's heap, Python's memory or its objects after a collection by more than a tenth.
+
+The statements of the long connection are reads, writes, merges, diffs, older versions, statements
+that fail, and branches that are created, merged and deleted.
 """
 
 import argparse
 import gc
 import os
+import sys
 import tempfile
 import threading
 import time
@@ -23,6 +27,7 @@ from pyspark import SparkContext
 from report import Report
 
 from dbt.adapters.vcs.api import Client, connect
+from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.store.objects import BoundedCache
 from dbt.adapters.vcs.engines.spark.session import SparkView
 
@@ -31,10 +36,14 @@ SETTINGS = {
     "spark.driver.memory": "2g",
     "spark.sql.shuffle.partitions": "2",
 }
+PARTS = ("connection", "build", "statement")
 LOOKS = 4
+FULL = 2_500
+"""The statements after which caches are full, and as many versions are mounted as ever will be."""
 COLUMNS = (
     "listeners",
     "triggers",
+    "status entries",
     "heap MiB",
     "Python MiB",
     "Python objects",
@@ -48,7 +57,13 @@ IDLE = 65
 new ones, up to a thousand, for a minute."""
 SHARES = frozenset({"heap MiB", "Python MiB", "Python objects"})
 """What may grow by a tenth: a collection leaves now more, now less."""
-SLACK = {"heap MiB": 40, "threads": 8, "open files": 20, "temporary files": 250}
+SLACK = {
+    "heap MiB": 40,
+    "status entries": 400,
+    "threads": 8,
+    "open files": 20,
+    "temporary files": 250,
+}
 """What may come and go: pools of threads, jars, and the versions that stay mounted for a while."""
 
 
@@ -58,6 +73,7 @@ def main() -> None:
     parser.add_argument("--connections", type=whole_number, default=300)
     parser.add_argument("--builds", type=whole_number, default=10)
     parser.add_argument("--statements", type=whole_number, default=20_000)
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="only these")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="dbt-vcs-bench-") as name:
         folder = Path(name)
@@ -67,32 +83,39 @@ def main() -> None:
         with connect(place, create=True, spark=SETTINGS) as client:
             client.sql("create schema analytics")
             client.sql("create table t as select 1 a, 'x' b")
-        looks = [
-            *looked("connection", options.connections, partial(connected, place), folder),
-            *looked("build", options.builds, building(folder, place), folder),
+        parts = [
+            looked(what, quarters(count), work(), folder)
+            for what, count, work in (
+                ("connection", options.connections, lambda: partial(connected, place)),
+                ("build", options.builds, lambda: building(folder, place)),
+            )
+            if what in options.parts
         ]
-        with connect(place, spark=SETTINGS) as client:
-            looks += looked("statement", options.statements, partial(stated, client), folder)
+        if "statement" in options.parts:
+            marks = sorted({min(FULL, options.statements), *quarters(options.statements)})
+            with connect(place, spark=SETTINGS) as client:
+                parts.append(looked("statement", marks, partial(stated, client), folder))
     report = Report(
         name="long_session",
         title="What a long-lived process keeps",
         columns=("after", "ms each", *COLUMNS),
         rows=[
             [name, f"{ms:.0f}", *(f"{found[column]:,}" for column in COLUMNS)]
-            for name, ms, found in looks
+            for part in parts
+            for name, ms, found in part
         ],
         notes=[
             "Caches of manifests are emptied before each look.",
             "After a collection: Java's heap, Python's memory (resident) and objects.",
-            "Listeners: on Spark's bus. Triggers: of its status store.",
+            "Listeners: on Spark's bus. Triggers and status entries: of its status store.",
             "Temporary files: with folders.",
             "Catalog entries: relations and functions of all catalogs that a session can reach.",
         ],
-        figures={name: found for name, _, found in looks},
+        figures={name: found for part in parts for name, _, found in part},
     )
     report.save()
     print(report.markdown())
-    grown = list(growths(looks))
+    grown = list(growths(parts))
     if grown:
         raise SystemExit("What grew:\n" + "\n".join(grown))
 
@@ -100,15 +123,24 @@ def main() -> None:
 Look = tuple[str, float, dict[str, int]]
 
 
-def looked(what: str, count: int, work: Callable[[int], None], folder: Path) -> Iterator[Look]:
-    """Do a work so many times; yield what there is after each quarter of them."""
-    step = max(1, count // LOOKS)
-    for look in range(LOOKS):
+def quarters(count: int) -> list[int]:
+    """Return when to look at a work that is done so many times."""
+    return [max(1, count // LOOKS) * look for look in range(1, LOOKS + 1)]
+
+
+def looked(what: str, marks: list[int], work: Callable[[int], None], folder: Path) -> list[Look]:
+    """Do a work, and return what there is after as many of them as each mark says."""
+    looks: list[Look] = []
+    done = 0
+    for mark in marks:
         start = time.perf_counter()
-        for number in range(step):
-            work(look * step + number)
-        ms = 1000 * (time.perf_counter() - start) / step
-        yield f"{what} {(look + 1) * step:,}", ms, figures(folder)
+        for number in range(done, mark):
+            work(number)
+        ms = 1000 * (time.perf_counter() - start) / (mark - done)
+        looks.append((f"{what} {mark:,}", ms, figures(folder)))
+        print(*looks[-1], file=sys.stderr, flush=True)
+        done = mark
+    return looks
 
 
 def connected(place: str, number: int) -> None:
@@ -154,17 +186,74 @@ def building(folder: Path, place: str) -> Callable[[int], None]:
 
 
 def stated(client: Client, number: int) -> None:
-    """Run a statement on a connection that stays open; one in ten makes a version."""
-    texts = {
-        0: f"insert into t values ({number}, 'y')",
+    """Run a statement on a connection that stays open; one in fifteen makes a version."""
+    if number % 500 == 0:
+        client.sql(
+            "create or replace table t tblproperties "
+            "('primary_key' = 'a', 'vcs.write_mode' = 'merge_on_read') "
+            "as select cast(id as int) a, 'x' b from range(100)"
+        )
+    works = {9: failed, 49: failed, 69: branched}
+    text = text_of(number)
+    if text is None:
+        works.get(number % 80, compared)(client, number)
+    else:
+        client.sql(text)
+
+
+def text_of(number: int) -> str | None:
+    """Return a statement by its number; None for what isn't one."""
+    key = 100 + number % 500
+    seldom = {
+        0: f"insert into t values ({key}, 'y')",
+        5: f"select sum(a) + {number} from t version as of 'main~1'",
+        10: f"update t set b = 'z{number}' where a = {number % 100}",
+        15: f"delete from t where a = {key - 15}",
+        25: f"merge into t using (select {key - 5} a, 'm' b union all select {key}, 'm') s "
+        "on t.a = s.a when matched then update set * when not matched then insert *",
+        35: f"select count(*) + {number} from snapshot_diff('analytics.t@main~1', 'analytics.t')",
+        45: f"select sum(a) + {number} from t where a < 1000",
+        55: f"select b, count(*) + {number} from t group by b",
+    }
+    often = {
         1: "show tables",
         2: "describe table t",
         3: f"create or replace temporary view v as select {number} z",
         4: "select z from v",
+        9: None,
     }
-    if number % 500 == 0:
-        client.sql("create or replace table t as select 1 a, 'x' b")
-    client.sql(texts.get(number % 10, f"select sum(a) + {number} from t where a < 100"))
+    return seldom.get(number % 80, often.get(number % 10, "select count(*) from t"))
+
+
+def failed(client: Client, number: int) -> None:
+    """Run a statement that fails: when it is read, looked up, run, or when it would land."""
+    texts = (
+        f"selec {number}",
+        f"select {number} from missing",
+        f"select raise_error('{number}') from t",
+        f"select {number} from t version as of 'missing'",
+        "insert into t values (1, 'twice')",
+        f"update t set b = raise_error('{number}') where a = 1",
+    )
+    try:
+        client.sql(texts[number // 40 % len(texts)])
+    except VcsError:
+        return
+    raise SystemExit(f"No error: {texts[number // 40 % len(texts)]}")
+
+
+def compared(client: Client, _: int) -> None:
+    """Compare two versions of the table without Spark."""
+    client.diff("main~1..main", "analytics.t", limit=10)
+
+
+def branched(client: Client, number: int) -> None:
+    """Write on a new branch through a connection of its own, merge it and delete it."""
+    with client.create(f"branch-{number}") as other:
+        other.sql(f"update t set b = 'w{number}' where a = {(number + 50) % 100}")
+        other.sql("select count(*) from t where b > 'w'")
+    client.merge(f"branch-{number}")
+    client.delete(f"branch-{number}")
 
 
 def figures(folder: Path) -> dict[str, int]:
@@ -189,6 +278,7 @@ def figures(folder: Path) -> dict[str, int]:
     found = {
         "listeners": spark.listenerBus().listeners().size(),
         "triggers": sum(triggers.apply(n).triggers().size() for n in range(triggers.size())),
+        "status entries": entries_of(store),
         "heap MiB": (runtime.totalMemory() - runtime.freeMemory()) // 2**20,
         "Python MiB": resident() // 2**20,
         "Python objects": len(gc.get_objects()),
@@ -200,6 +290,12 @@ def figures(folder: Path) -> dict[str, int]:
         "catalog entries": entries(),
     }
     return {column: int(found[column]) for column in COLUMNS}
+
+
+def entries_of(store: Any) -> int:
+    """Return how many jobs, stages, tasks, queries and others Spark's status store keeps."""
+    kinds = field(field(field(store, "store"), "inMemoryLists"), "data")
+    return sum(int(store.count(kind)) for kind in kinds)
 
 
 def resident() -> int:
@@ -229,13 +325,16 @@ def field(owner: Any, name: str) -> Any:
     return found.get(owner)
 
 
-def growths(looks: list[Look]) -> Iterator[str]:
-    """Yield what is more at the last two looks at a part than at the second.
+def growths(parts: list[list[Look]]) -> Iterator[str]:
+    """Yield what is more at the last two looks at a part than when its caches were full.
 
     What grows does so at each look. On a busy machine pools of threads end late at some.
     """
-    for start in range(0, len(looks), LOOKS):
-        (first, _, before), (_, _, third), (last, _, after) = looks[start + 1 : start + LOOKS]
+    for part in parts:
+        (first, _, before), (_, _, third), (last, _, after) = (
+            part[LOOKS + 1 - len(part)],
+            *part[-2:],
+        )
         for column in COLUMNS:
             most = before[column] * (1.1 if column in SHARES else 1) + SLACK.get(column, 0)
             if column == "catalog entries":

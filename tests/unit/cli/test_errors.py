@@ -227,7 +227,7 @@ def test_what_nobody_expects_is_a_message_too(vcs: Call, monkeypatch: pytest.Mon
     def fail(*args: object, **kwargs: object) -> None:
         raise KeyError("x")
 
-    monkeypatch.setattr(Repository, "branches", fail)
+    monkeypatch.setattr(Repository, "each_branch", fail)
     text = said(vcs, "branch", code=2)
     assert "failed unexpectedly: KeyError: 'x'" in text
     assert "--debug" in text
@@ -237,7 +237,7 @@ def test_ctrl_c_ends_quietly(vcs: Call, monkeypatch: pytest.MonkeyPatch) -> None
     def stop(*args: object, **kwargs: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Repository, "branches", stop)
+    monkeypatch.setattr(Repository, "each_branch", stop)
     assert vcs("branch", code=130).stderr == "Stopped.\n"
 
 

@@ -137,6 +137,23 @@ def test_a_purge_deletes_packs_and_the_texts_in_them() -> None:
     assert list(blobs.walk(PACKED)) == []
 
 
+def test_what_a_late_pack_says_otherwise_is_gone_after_the_next_collection() -> None:
+    blobs = MemoryBlobs()
+    repository = Repository.create(blobs, author="ann")
+    head = repository.branch("main").head
+    for number in range(30):
+        repository.create_branch(f"b/{number}", head, author="ann", note=f"note {number}")
+    collect(Repository.open(blobs), author="ann")
+    (late,) = [(info.path, blobs.get(info.path)) for info in blobs.walk(PACKED)]
+    repository.delete_branch("b/7", author="ann")
+    blobs.replace_all(dict([late]))
+    assert b"note 7" in unpacked(blobs, late[0])
+    collect(Repository.open(blobs), author="ann")
+    (found,) = blobs.walk(PACKED)
+    assert b"note 7" not in unpacked(blobs, found.path)
+    assert b"note 8" in unpacked(blobs, found.path)
+
+
 def unpacked(blobs: MemoryBlobs, path: str) -> bytes:
     return unpack(blobs.get(path).partition(b"\n")[2], path)
 

@@ -399,7 +399,8 @@ class RefStore:
                 for (above, name), found in self._seen.items()
                 if above == space and found.mark
             }
-        if sum(not found.is_packed for found in seen.values()) <= _FEW:
+        # Also for a single one: a purge may have replaced the file that a late entry is a copy of.
+        if len(seen) <= _FEW or all(found.is_packed for found in seen.values()):
             return
         entries = (
             PackedMove(

@@ -12,13 +12,16 @@ from typing import Any
 import msgspec
 import pytest
 
+from dbt.adapters.vcs.commands.merge import merge
 from dbt.adapters.vcs.core.errors import ConflictError, StorageError
 from dbt.adapters.vcs.core.groups import WITHDRAWN
 from dbt.adapters.vcs.core.ids import CommitId, Micros, TableId
+from dbt.adapters.vcs.core.maintenance import ReplacedError
 from dbt.adapters.vcs.core.model import (
     Absent,
     Block,
     Field,
+    Forwarding,
     RelationName,
     Schema,
     Snapshot,
@@ -27,6 +30,7 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.repository import Landed, Proposal, Repository
 from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.core.store.opening import HEADER_PATH
+from dbt.adapters.vcs.core.store.refs import Forwards
 from dbt.adapters.vcs.core.turns import FOLDER
 from dbt.adapters.vcs.table.manifests import joined_segments, put_segments
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine
@@ -193,6 +197,30 @@ def test_plans_for_other_tables_and_new_ones_follow(blobs: MemoryBlobs) -> None:
     assert moves(blobs) == before + 1
     assert (paths(blobs), paths(blobs, OTHER)) == (["ann"], ["bob"])
     assert paths(blobs, RelationName("shop", "copy")) == []
+
+
+@pytest.mark.parametrize("name", [ONE, OTHER])
+def test_a_merge_takes_those_along_who_wait_behind_it(
+    blobs: MemoryBlobs, name: RelationName
+) -> None:
+    repository = Repository.open(blobs)
+    repository.create_branch("dev", repository.branch("main").head, author="test")
+    BranchLine(repository, "dev", "test").land(added(repository, "dev", OTHER), "by dev")
+    land(blobs, "main")
+    before = moves(blobs)
+    blobs.create(FIRST, b"")
+    with ThreadPoolExecutor(2) as pool:
+        merged = pool.submit(merge, Repository.open(blobs), "dev", "main", author="test")
+        until(lambda: len(tickets(blobs)) == 2)
+        followed = pool.submit(land, blobs, "ann", lambda it: added(it, "ann", name))
+        until(lambda: len(plans(blobs)) == 1)
+        blobs.delete(FIRST)
+    assert moves(blobs) == before + 1
+    assert followed.result().before == merged.result().after
+    assert repository.branch("main").head == followed.result().commit
+    found = paths(blobs), paths(blobs, OTHER)
+    assert found == ((["main", "ann"], ["dev"]) if name == ONE else (["main"], ["dev", "ann"]))
+    assert tickets(blobs) == []
 
 
 def test_a_plan_that_conflicts_is_left_to_its_owner(blobs: MemoryBlobs) -> None:
@@ -452,6 +480,43 @@ def test_a_move_names_the_plans_that_it_lands(blobs: MemoryBlobs) -> None:
     branch = Repository.open(blobs).branch("main")
     assert list(branch.ref.move.plans.values()) == [each.result().commit for each in found]
     assert branch.ref.move.note == "by ann (and 1 of others)"
+
+
+def test_a_plan_that_needs_what_a_purge_replaced_lands_with_nobody(blobs: MemoryBlobs) -> None:
+    read = land(blobs, "main")
+
+    def copied(repository: Repository) -> Overlay:
+        overlay = added(repository, "bob", OTHER)
+        overlay.read_versions.add(read.commit)
+        return overlay
+
+    def late() -> Landed:
+        repository = Repository.open(blobs)
+        with repository.turns.on("main") as turn:
+            for _ in turn.attempts("begin when it is its turn"):
+                return line(repository, "ann").land(added(repository, "ann"), "by ann")
+        raise AssertionError
+
+    blobs.create(FIRST, b"")
+    with ThreadPoolExecutor(2) as pool:
+        ann = pool.submit(late)
+        until(lambda: len(tickets(blobs)) == 2)
+        bob = pool.submit(land, blobs, "bob", copied)
+        until(lambda: len(plans(blobs)) == 1)
+        repository = Repository.open(blobs)
+        commit = repository.objects.commit(read.commit)
+        new = CommitId(repository.objects.put(msgspec.structs.replace(commit, message="purged")))
+        repository.objects.flush()
+        with repository.maintenance.alone("shop.one", author="test") as purging:
+            file = Forwards(blobs).put(Forwarding(commits={read.commit: new}))
+            purging.finish(file, tables=(), folders=())
+        blobs.delete(FIRST)
+    assert ann.result().before == new
+    assert paths(blobs) == ["main", "ann"]
+    with pytest.raises(ReplacedError):
+        bob.result()
+    assert paths(blobs, OTHER) == []
+    assert tickets(blobs) == []
 
 
 def test_an_owner_hears_of_a_landing_that_a_purge_has_rewritten(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from shlex import quote
 from typing import Final, NamedTuple, NoReturn
 
@@ -26,6 +27,7 @@ from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
 from dbt.adapters.vcs.changes.merges.merge_plan import MergePlan, Work, plan_merge, planned_changes
 from dbt.adapters.vcs.changes.merges.stale_by_merge import Validator, check_fresh
 from dbt.adapters.vcs.changes.merges.table_merge import TableMerges
+from dbt.adapters.vcs.changes.writes.following import combined
 from dbt.adapters.vcs.core.branches import Branch
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, TreeId
@@ -428,6 +430,8 @@ def _put(
                 # Rows that are picked or put back are in new files; the result has no parent that
                 # says where they are from.
                 read=(work.commit, plan.base),
+                # Statements that wait follow with the same move (decision 51).
+                combine=partial(combined, repository),
             )
         )
     except (BranchMovedError, TreeConflictError):

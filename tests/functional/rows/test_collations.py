@@ -1,7 +1,6 @@
 """Text counts byte by byte, whatever its collation: in a small table and in a large one."""
 
 from collections.abc import Iterator
-from functools import partial
 
 import pytest
 
@@ -37,8 +36,7 @@ def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
     if request.param == "large":
         monkeypatch.setattr(checks, "_MOST_NEW", -1)
         monkeypatch.setattr(stage_write, "MAX_STAGED_IN_PROCESS", -1)
-        whole = rebuild.signed_rows
-        monkeypatch.setattr(rebuild, "signed_rows", partial(whole, limits=NOTHING))
+        monkeypatch.setattr(rebuild, "LIMITS", NOTHING)
     yield request.param
 
 

@@ -175,6 +175,30 @@ def test_an_edited_move_is_damage(reopen: OpenBlobs, seq: int) -> None:
     assert len(list(RefStore(reopen()).check("heads", "main"))) == 1
 
 
+class CutOff(MemoryBlobs):
+    """Answers with half of each file, when it is told to."""
+
+    is_cutting = False
+
+    def get(self, path: str) -> bytes:
+        data = super().get(path)
+        return data[: len(data) // 2] if self.is_cutting else data
+
+
+def test_no_move_follows_bytes_that_were_cut_off_on_the_way() -> None:
+    blobs = CutOff()
+    # Nothing of a deleted name is remembered, so the move before is read.
+    refs = RefStore(blobs)
+    advance(refs, "main", 1)
+    assert refs.advance("heads", move("main", 2, None), after=1)
+    blobs.is_cutting = True
+    with pytest.raises(DamagedError):
+        refs.advance("heads", move("main", 3), after=2)
+    blobs.is_cutting = False
+    assert refs.advance("heads", move("main", 3), after=2)
+    assert [ref.seq for ref in refs.log("heads", "main")] == [3, 2, 1]
+
+
 def test_a_move_without_its_seal_is_damage(reopen: OpenBlobs) -> None:
     advance(RefStore(reopen()), "main", 5)
     bare = encode_record(move("main", 99))

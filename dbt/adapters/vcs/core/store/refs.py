@@ -230,7 +230,8 @@ class RefStore:
             DamagedError: There is no move `after`, or the log continues behind a gap.
         """
         self._check_store()
-        before = self._bytes_of(space, move.name, after) if after else None
+        # Checked against its digest: the new move carries that of these bytes for ever.
+        before = self._opened(space, move.name, after)[1] if after else None
         new = sealed(move, before)
         folder = _folder(space, move.name)
         path, beyond = _move(folder, after + 1), _move(folder, after + 2)

@@ -171,13 +171,18 @@ def _first_session(context: SparkContext, sessions: Any, options: Mapping[str, s
                 nothing,
                 nothing,
                 apply_named(sc._jsc.sc(), java_class(context, _EXTENSIONS)()),
-                to_map(dict(options)),
+                # As the builder writes numbers and truth values.
+                to_map({key: _written(value) for key, value in options.items()}),
                 to_map({}),
             )
     builder = sessions.builder()
     for key, value in options.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def _written(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _extensions_of_jars(context: SparkContext) -> list[str]:

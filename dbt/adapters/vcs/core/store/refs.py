@@ -284,14 +284,9 @@ class RefStore:
             later = move
             yield Ref(name, seq, self._forward(space, seq, move))
 
-    def read_all(
-        self,
-        space: Space,
-        on_damage: Callable[[DamagedError], None] | None = None,
-        names: Iterable[str] | None = None,
-    ) -> list[Ref]:
+    def read_all(self, space: Space) -> list[Ref]:
         """Return the last move of every ref that ever existed, as `read_each` yields them."""
-        return list(self.read_each(space, on_damage, names))
+        return list(self.read_each(space))
 
     def read_each(
         self,

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from dbt.adapters.vcs.commands.merge import merge
-from dbt.adapters.vcs.core.errors import ConflictError, StorageError
+from dbt.adapters.vcs.core.errors import ConflictError, NotFoundError, StorageError
 from dbt.adapters.vcs.core.groups import WITHDRAWN
 from dbt.adapters.vcs.core.ids import CommitId, Micros, TableId
 from dbt.adapters.vcs.core.maintenance import ReplacedError
@@ -197,6 +197,39 @@ def test_plans_for_other_tables_and_new_ones_follow(blobs: MemoryBlobs) -> None:
     assert moves(blobs) == before + 1
     assert (paths(blobs), paths(blobs, OTHER)) == (["ann"], ["bob"])
     assert paths(blobs, RelationName("shop", "copy")) == []
+
+
+@pytest.mark.parametrize("comes_back", [True, False])
+def test_plans_for_a_branch_that_is_deleted_land_only_if_it_comes_back(
+    blobs: MemoryBlobs, comes_back: bool
+) -> None:
+    repository = Repository.open(blobs)
+    head = repository.branch("main").head
+    repository.create_branch("dev", head, author="test")
+
+    def land_on_dev(who: str) -> Landed:
+        own = Repository.open(blobs)
+        return BranchLine(own, "dev", who).land(added(own, who), f"by {who}")
+
+    first = FIRST.replace("main", "dev")
+    blobs.create(first, b"")
+    with ThreadPoolExecutor(2) as pool:
+        found = []
+        for number, who in enumerate(["ann", "bob"], 1):
+            found.append(pool.submit(land_on_dev, who))
+            until(lambda number=number: len(plans(blobs)) == number)  # type: ignore[misc]
+        repository.delete_branch("dev", author="test")
+        if comes_back:
+            repository.create_branch("dev", head, author="test")
+        blobs.delete(first)
+    assert tickets(blobs) == []
+    if comes_back:
+        assert [each.result().before for each in found] == [head, found[0].result().commit]
+    else:
+        for each in found:
+            with pytest.raises(NotFoundError, match=r"was deleted .* branch undelete dev"):
+                each.result()
+        assert repository.find_branch("dev") is None
 
 
 @pytest.mark.parametrize("name", [ONE, OTHER])

@@ -16,7 +16,7 @@ from dbt.adapters.vcs.core.codec import decode_record
 from dbt.adapters.vcs.core.errors import DamagedError, StorageError
 from dbt.adapters.vcs.core.model import RefMove
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store import refs
+from dbt.adapters.vcs.core.store import ref_packs, refs
 from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.workspace.lines import lines
 
@@ -118,8 +118,11 @@ def test_collected_rows_that_are_brought_back_unchecked_are_found(
 
 
 def test_a_log_without_digests_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(refs, "check_follows", nothing)
-    monkeypatch.setattr(refs, "opened", lambda data, path: decode_record(RefMove, data, path))
+    for module in (refs, ref_packs):
+        monkeypatch.setattr(module, "check_follows", nothing)
+        monkeypatch.setattr(
+            module, "opened", lambda data, path: decode_record(RefMove, data, path)
+        )
     assert kinds(played(CALM, 1, memory(), seed=7)) == {"silent"}
 
 

@@ -1,8 +1,9 @@
 """Small trees of numbered tables, and ways to put them on a branch."""
 
+from dbt.adapters.vcs.core.groups import Landed
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.model import Absent, RelationName, TableEntry
-from dbt.adapters.vcs.core.repository import Landed, Proposal, Repository
+from dbt.adapters.vcs.core.repository import Proposal, Repository
 from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges
 
 

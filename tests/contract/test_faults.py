@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError, RetryError, StorageError
+from dbt.adapters.vcs.core.groups import Landed
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
-from dbt.adapters.vcs.core.repository import Landed, Proposal, Repository
+from dbt.adapters.vcs.core.repository import Proposal, Repository
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges

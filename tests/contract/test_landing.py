@@ -7,8 +7,9 @@ from dbt.adapters.vcs.core.errors import (
     DamagedError,
     NotFoundError,
 )
+from dbt.adapters.vcs.core.groups import Landed
 from dbt.adapters.vcs.core.model import Absent
-from dbt.adapters.vcs.core.repository import Landed, Proposal, Repository, TreeConflictError
+from dbt.adapters.vcs.core.repository import Proposal, Repository, TreeConflictError
 from dbt.adapters.vcs.core.tree_changes import TreeChanges
 from tests.contract.landings import land, name, shown
 

@@ -12,16 +12,9 @@ from dbt.adapters.vcs.core.model import Forwarding, RefMove
 from dbt.adapters.vcs.core.store import ref_packs, refs
 from dbt.adapters.vcs.core.store.blobs import BlobInfo, FolderEnd, MemoryBlobs, folder_ends
 from dbt.adapters.vcs.core.store.branch_names import quote
+from dbt.adapters.vcs.core.store.moves import Forwards, Ref, digest_of, opened, redacted
 from dbt.adapters.vcs.core.store.ref_packs import PACKED
-from dbt.adapters.vcs.core.store.refs import (
-    Forwards,
-    Ref,
-    RefPosition,
-    RefStore,
-    digest_of,
-    opened,
-    redacted,
-)
+from dbt.adapters.vcs.core.store.refs import RefPosition, RefStore
 
 # In the order of names and in that of their folders they differ: `/` is `=2F`.
 NAMES = ("B", "a", "a-b", "a/b", "a0", "z")
@@ -186,7 +179,8 @@ LATE: list[Step] = [*ALL, ("read", 1, "a"), ("drop", 1, "a"), ("move", 0, "a"), 
 
 @pytest.fixture(autouse=True)
 def small_packs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(refs, "_FEW", 0)
+    for module in (refs, ref_packs):
+        monkeypatch.setattr(module, "FEW", 0)
     monkeypatch.setattr(refs, "_FIRST", 2)
     monkeypatch.setattr(ref_packs, "_ENTRIES", 2)
     monkeypatch.setattr(ref_packs, "_HELD", 1)

@@ -21,9 +21,10 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import names_of
 from dbt.adapters.vcs.core.store import refs
 from dbt.adapters.vcs.core.store.blobs import BlobInfo, FolderEnd, MemoryBlobs
+from dbt.adapters.vcs.core.store.moves import Forwards
 from dbt.adapters.vcs.core.store.opening import HEADER_PATH
 from dbt.adapters.vcs.core.store.ref_packs import PACKED
-from dbt.adapters.vcs.core.store.refs import Forwards, RefStore
+from dbt.adapters.vcs.core.store.refs import RefStore
 from dbt.adapters.vcs.workspace.run_branch import runs
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from dbt.adapters.vcs.commands.merge import merge
 from dbt.adapters.vcs.core.errors import ConflictError, NotFoundError, StorageError
-from dbt.adapters.vcs.core.groups import WITHDRAWN
+from dbt.adapters.vcs.core.groups import WITHDRAWN, Landed
 from dbt.adapters.vcs.core.ids import CommitId, Micros, TableId
 from dbt.adapters.vcs.core.maintenance import ReplacedError
 from dbt.adapters.vcs.core.model import (
@@ -27,10 +27,10 @@ from dbt.adapters.vcs.core.model import (
     Snapshot,
     TableEntry,
 )
-from dbt.adapters.vcs.core.repository import Landed, Proposal, Repository
+from dbt.adapters.vcs.core.repository import Proposal, Repository
 from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
+from dbt.adapters.vcs.core.store.moves import Forwards
 from dbt.adapters.vcs.core.store.opening import HEADER_PATH
-from dbt.adapters.vcs.core.store.refs import Forwards
 from dbt.adapters.vcs.core.turns import FOLDER
 from dbt.adapters.vcs.table.manifests import joined_segments, put_segments
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine
@@ -562,9 +562,9 @@ def test_an_owner_hears_of_a_landing_that_a_purge_has_rewritten(
         repository.maintenance, "current", lambda id: landed.commit if id == gone else id
     )
     with repository.turns.on("main") as turn:
-        offer = repository.offer("main", lambda _: None, turn)
+        offer = repository.groups.offer("main", lambda _: None, turn)
         monkeypatch.setattr(offer, "landed", lambda: gone)
-        found = repository.landed_by_others(offer, landed.before)
+        found = repository.groups.landed_by_others(offer, landed.before)
     assert found == landed
 
 

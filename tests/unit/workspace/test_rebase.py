@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from dbt.adapters.vcs.core.errors import ConflictError, NotFoundError
+from dbt.adapters.vcs.core.groups import Landed
 from dbt.adapters.vcs.core.ids import Micros, TableId
 from dbt.adapters.vcs.core.model import (
     Absent,
@@ -16,7 +17,7 @@ from dbt.adapters.vcs.core.model import (
     Snapshot,
     TableEntry,
 )
-from dbt.adapters.vcs.core.repository import Landed, Proposal, Repository
+from dbt.adapters.vcs.core.repository import Proposal, Repository
 from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.table.manifests import JOIN_ABOVE, joined_segments, put_segments
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine

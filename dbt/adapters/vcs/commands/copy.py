@@ -31,8 +31,8 @@ from dbt.adapters.vcs.core.store.blobs import (
     write_new,
 )
 from dbt.adapters.vcs.core.store.lease import FOLDER, seems_running
+from dbt.adapters.vcs.core.store.moves import FORWARDS
 from dbt.adapters.vcs.core.store.opening import HEADER_PATH, check_vacant, open_blobs, read_header
-from dbt.adapters.vcs.core.store.refs import FORWARDS
 from dbt.adapters.vcs.table.files.file_check import whole_bytes
 
 # Without pins, which keep what is being restored at the source.

@@ -28,8 +28,8 @@ from dbt.adapters.vcs.core.retention import (
 )
 from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs, each
 from dbt.adapters.vcs.core.store.branch_names import quote, unquote
+from dbt.adapters.vcs.core.store.moves import Space
 from dbt.adapters.vcs.core.store.objects import ObjectStore, object_key
-from dbt.adapters.vcs.core.store.refs import Space
 from dbt.adapters.vcs.iceberg.export_folder import exported_versions
 from dbt.adapters.vcs.iceberg.metadata_files import FOLDER
 

@@ -4,7 +4,7 @@
 Here it is planned: which files hold such rows (`purged_rows`), what takes their place
 (`purged_files`), and which history shows the new ones (`purged_history`). New files are written
 first, then new manifests, then what tells which object took the place of which
-(`core.store.refs`). From then on the new history counts.
+(`core.store.moves`). From then on the new history counts.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from dbt.adapters.vcs.core.plan.collect import Roots, files_of_versions, needed
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import GRACE, OPTIONS
 from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs
+from dbt.adapters.vcs.core.store.moves import PURGE, Forwards, digest_of, opened, redacted
 from dbt.adapters.vcs.core.store.objects import ObjectStore, object_key
-from dbt.adapters.vcs.core.store.refs import PURGE, Forwards, digest_of, opened, redacted
 from dbt.adapters.vcs.engines.port import Engine
 from dbt.adapters.vcs.iceberg.export_folder import EXPORTS
 from dbt.adapters.vcs.iceberg.metadata_files import FOLDER

@@ -37,8 +37,8 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.model.snapshot import Consumed
 from dbt.adapters.vcs.core.model.tree import Value
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.store.moves import Ref
 from dbt.adapters.vcs.core.store.objects import ObjectStore
-from dbt.adapters.vcs.core.store.refs import Ref
 from dbt.adapters.vcs.core.store.relations import pieces_and_entries
 
 CONFLICTS: Final = "conflicts"

@@ -15,7 +15,7 @@ from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.branch_names import is_name
-from dbt.adapters.vcs.core.store.refs import Ref, Space
+from dbt.adapters.vcs.core.store.moves import Ref, Space
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

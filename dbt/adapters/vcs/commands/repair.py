@@ -32,9 +32,10 @@ from dbt.adapters.vcs.core.store.log_repair import (
     replace_file,
     replace_object,
 )
+from dbt.adapters.vcs.core.store.moves import Ref
 from dbt.adapters.vcs.core.store.objects import ObjectStore, read_object
 from dbt.adapters.vcs.core.store.opening import open_blobs
-from dbt.adapters.vcs.core.store.refs import Ref, RefStore
+from dbt.adapters.vcs.core.store.refs import RefStore
 from dbt.adapters.vcs.table.files.file_check import size_of, whole_bytes, wrong_bytes, wrong_size
 from dbt.adapters.vcs.table.quoting import quoted_relation
 

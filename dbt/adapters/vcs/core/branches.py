@@ -24,8 +24,9 @@ from dbt.adapters.vcs.core.errors import (
 from dbt.adapters.vcs.core.ids import Clock, CommitId, Micros, SnapshotId, datetime_of
 from dbt.adapters.vcs.core.model import RefMove, RelationName
 from dbt.adapters.vcs.core.store.branch_names import check_new_name, quote
+from dbt.adapters.vcs.core.store.moves import Ref, Space
 from dbt.adapters.vcs.core.store.objects import ObjectStore
-from dbt.adapters.vcs.core.store.refs import Ref, RefStore, Space
+from dbt.adapters.vcs.core.store.refs import RefStore
 from dbt.adapters.vcs.core.turns import attempts
 
 NO_FACTS: Final[Mapping[str, str]] = {}

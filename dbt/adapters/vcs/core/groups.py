@@ -15,15 +15,21 @@ down, or found again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final, TypeAlias
+from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
 
+from dbt.adapters.vcs.core.branches import Branch, Names
 from dbt.adapters.vcs.core.codec import decode_record, encode_record
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError, StorageError, VcsError
-from dbt.adapters.vcs.core.ids import CommitId, Micros
-from dbt.adapters.vcs.core.model import Entry, RelationName, Run, Segment, Snapshot
-from dbt.adapters.vcs.core.model.tree import Value
+from dbt.adapters.vcs.core.ids import Clock, CommitId, Micros, TreeId
+from dbt.adapters.vcs.core.maintenance import Maintenance
+from dbt.adapters.vcs.core.model import Absent, Entry, RelationName, Run, Segment, Snapshot
+from dbt.adapters.vcs.core.model.tree import AbsentType, Value
 from dbt.adapters.vcs.core.store.blobs import Blobs, each
-from dbt.adapters.vcs.core.store.refs import Ref, RefStore
+from dbt.adapters.vcs.core.store.moves import Ref
+from dbt.adapters.vcs.core.store.objects import ObjectStore
+from dbt.adapters.vcs.core.store.refs import RefStore
+from dbt.adapters.vcs.core.tree_changes import TreeChanges, TreeReader
+from dbt.adapters.vcs.core.turns import Turn, attempts, plan_name
 
 WITHDRAWN: Final = ""
 """What a move says in place of a commit about a plan that nobody may land any more."""
@@ -92,6 +98,23 @@ class LandingPlan(Value, frozen=True, kw_only=True):
         return [(RelationName.of(text), change) for text, change in self.changes.items()]
 
 
+class Landed(NamedTuple):
+    """The result of a landing.
+
+    Attributes:
+        commit: The commit; the branch's head if none was made. Others may follow in one move.
+        moved: False if there was nothing to change, so that no commit was made.
+        before: The head that it followed.
+        how: `fast_forward` if the head was the commit that the work started from, `merge` if
+            others had landed since, `up_to_date` if there was nothing to do.
+    """
+
+    commit: CommitId
+    moved: bool
+    before: CommitId
+    how: Literal["up_to_date", "fast_forward", "merge"]
+
+
 class Settled:
     """What the moves of a branch say about plans; safe to share between threads."""
 
@@ -148,11 +171,6 @@ def plans_behind(blobs: Blobs, tickets: Iterable[str]) -> list[tuple[str, Landin
     paths = list(tickets)[:LARGEST]
     found = zip(paths, each(read, paths), strict=True)
     return [(plan_name(path), plan) for path, plan in found if plan is not None]
-
-
-def plan_name(path: str) -> str:
-    """Return the name by which moves know the plan in a ticket."""
-    return path.rpartition("/")[2]
 
 
 def is_current(plan: LandingPlan, last: Ref, now: int) -> bool:
@@ -230,3 +248,152 @@ class Offer:
             ) from error
         self.name = None
         return CommitId(found) if found else None
+
+
+class Ground(Protocol):
+    """What groups need of a repository."""
+
+    blobs: Blobs
+    objects: ObjectStore
+    refs: RefStore
+    clock: Clock
+    maintenance: Maintenance
+
+    def tree(self, commit: CommitId) -> TreeReader:
+        """Return what a commit shows."""
+
+    def edit(self, base: TreeId, changes: TreeChanges) -> TreeId:
+        """Apply changes to a tree and store the result."""
+
+    def make_commit(
+        self, proposal: LandingPlan, tree: TreeId, parents: tuple[CommitId, ...]
+    ) -> CommitId:
+        """Store a commit with the author, message and run of a plan."""
+
+
+class GroupLandings:
+    """Lands writers of one branch together; safe to share between threads."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        self._heads = Names(
+            ground.objects, ground.refs, ground.clock, "heads", gate=ground.maintenance
+        )
+        self._settled = Settled(ground.refs)
+
+    def offer(self, branch: str, plan: Callable[[int], LandingPlan | None], turn: Turn) -> Offer:
+        """Return what puts up a plan for a branch, for others to land.
+
+        `plan` makes it after the branch's last move, by number; None if others can't land it.
+        """
+        what = f"withdraw a plan for the branch {branch!r}"
+
+        def make() -> LandingPlan | None:
+            last = self._ground.refs.read("heads", branch)
+            return None if last is None else plan(last.seq)
+
+        def look(name: str, after: int) -> str | None:
+            return self._settled.find(branch, name, after)
+
+        def withdraw(name: str, after: int) -> str:
+            turn.take_down(name)
+            for _ in attempts(what):
+                last = self._ground.refs.read("heads", branch)
+                assert last is not None, "there was a move when the plan was made"
+                found = self._settled.since(last, after).get(name)
+                if found is not None:
+                    return found
+                if self._heads.repeat(last, {name: WITHDRAWN}):
+                    return WITHDRAWN
+            raise AssertionError("attempts raises when it ends")
+
+        return Offer(make, look, withdraw)
+
+    def landed_by_others(self, offer: Offer, base: CommitId) -> Landed | None:
+        """Return the landing of a plan that began at a commit; None if nobody has landed it."""
+        commit = offer.landed()
+        return None if commit is None else self._found(offer, commit, base)
+
+    def land_or_withdraw(self, offer: Offer, base: CommitId, work: Callable[[], Landed]) -> Landed:
+        """Do what lands the work of an offer; if that fails, make sure that nobody else does.
+
+        Returns:
+            The landing, also if others landed the plan while the work failed.
+
+        Raises:
+            StorageError: It is not known whether others land it.
+            VcsError: Whatever the work raises.
+        """
+        try:
+            landed = work()
+        except BaseException as error:
+            commit = offer.withdraw()
+            if commit is None or not isinstance(error, VcsError):
+                raise
+            return self._found(offer, commit, base)
+        # Still up if there was nothing to change, so that no move names it.
+        commit = offer.withdraw()
+        return landed if commit is None else self._found(offer, commit, base)
+
+    def _found(self, offer: Offer, commit: CommitId, base: CommitId) -> Landed:
+        offer.settled()
+        try:
+            before = self._ground.objects.commit(commit).parents[0]
+        except DamagedError:
+            # A purge has replaced it since.
+            commit = self._ground.maintenance.current(commit)
+            before = self._ground.objects.commit(commit).parents[0]
+        return Landed(commit, True, before, "fast_forward" if before == base else "merge")
+
+    def follow(
+        self, branch: Branch, commit: CommitId, combine: Combine | None, turn: Turn
+    ) -> dict[str, CommitId]:
+        """Make a commit of each plan behind a writer's turn that fits, one on the other.
+
+        The first of them follows on a commit of the writer's own. Without `combine` none is made.
+        Returned are the commits by plan, in their order.
+        """
+        # Whoever must not land on a protected branch is told so in their own turn.
+        if combine is None or not turn.behind or branch.protection is not None:
+            return {}
+        now = self._ground.clock()
+        found = [
+            (name, plan)
+            for name, plan in plans_behind(self._ground.blobs, turn.behind)
+            if is_current(plan, branch.ref, now)
+        ]
+        if not found:
+            return {}
+        settled = self._settled.since(branch.ref, min(plan.after for _, plan in found))
+        made: dict[str, CommitId] = {}
+        for name, plan in found:
+            if name in settled:
+                # Its owner is about to take it down, or died.
+                turn.landed([name])
+                continue
+            try:
+                next_one = self._follow_plan(plan, commit, combine)
+            except VcsError:
+                # Its owner does the same in turn, and gets the error.
+                continue
+            if next_one is not None:
+                made[name] = commit = next_one
+        return made
+
+    def _follow_plan(self, plan: LandingPlan, head: CommitId, combine: Combine) -> CommitId | None:
+        """Make a plan's commit on another one; None if that takes more than adding rows."""
+        for value in (*plan.snapshots, *plan.segments):
+            self._ground.objects.know(value)
+        tree = self._ground.tree(head)
+        relations: dict[RelationName, Entry | AbsentType] = {}
+        for name, change in plan.names:
+            entry = tree.entry(name)
+            if entry == change.before:
+                relations[name] = Absent if change.after is None else change.after
+                continue
+            combined = combine(change.before, entry, change.after) if change.adds else None
+            if combined is None:
+                return None
+            relations[name] = combined
+        edited = self._ground.edit(tree.id, TreeChanges(relations=relations, schemas={}))
+        return self._ground.make_commit(plan, edited, (head,))

@@ -55,9 +55,10 @@ from dbt.adapters.vcs.core.plan.collect import files_of, missing_file, newly_nam
 from dbt.adapters.vcs.core.store.blobs import Blobs, each
 from dbt.adapters.vcs.core.store.lease import Lease, seems_running
 from dbt.adapters.vcs.core.store.log_repair import ASIDE
+from dbt.adapters.vcs.core.store.moves import PURGE, Forwards, Ref, Space
 from dbt.adapters.vcs.core.store.objects import ObjectStore, has_object, next_name, object_path
 from dbt.adapters.vcs.core.store.ref_packs import PACKED
-from dbt.adapters.vcs.core.store.refs import PURGE, Forwards, Ref, RefStore, Space
+from dbt.adapters.vcs.core.store.refs import RefStore
 from dbt.adapters.vcs.core.store.relations import added_pieces
 from dbt.adapters.vcs.core.tree_changes import diff_trees
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final
 
 from dbt.adapters.vcs.core.branches import (
     NO_FACTS,
@@ -19,25 +19,22 @@ from dbt.adapters.vcs.core.errors import (
     DamagedError,
     FormatError,
     InputError,
-    VcsError,
     listed,
 )
 from dbt.adapters.vcs.core.graph import CommitGraph
 from dbt.adapters.vcs.core.groups import (
-    WITHDRAWN,
     Combine,
+    GroupLandings,
+    Landed,
     LandingPlan,
     Offer,
-    Settled,
-    is_current,
-    plans_behind,
 )
 from dbt.adapters.vcs.core.ids import Clock, CommitId, Micros, TreeId, system_clock
 from dbt.adapters.vcs.core.maintenance import Maintenance, ReplacedError
-from dbt.adapters.vcs.core.model import Absent, Commit, Entry, RelationName, Run, Tree
-from dbt.adapters.vcs.core.model.tree import AbsentType
+from dbt.adapters.vcs.core.model import Absent, Commit, Run, Tree
 from dbt.adapters.vcs.core.resolver import Range, Resolver
 from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.moves import Ref, Space
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.store.opening import (
     CONDEMNED,
@@ -49,7 +46,7 @@ from dbt.adapters.vcs.core.store.opening import (
     read_header,
     write_header,
 )
-from dbt.adapters.vcs.core.store.refs import Ref, RefStore, Space
+from dbt.adapters.vcs.core.store.refs import RefStore
 from dbt.adapters.vcs.core.tree_changes import (
     Sides,
     TreeChanges,
@@ -60,29 +57,12 @@ from dbt.adapters.vcs.core.tree_changes import (
     edit_tree,
     merge_trees,
 )
-from dbt.adapters.vcs.core.turns import Turn, Turns, attempts
+from dbt.adapters.vcs.core.turns import Turn, Turns
 
 NO_FOLLOWERS: Final[Mapping[str, CommitId]] = {}
 
 # Relations that the message of a conflict names.
 _SHOWN: Final = 20
-
-
-class Landed(NamedTuple):
-    """The result of a landing.
-
-    Attributes:
-        commit: The commit; the branch's head if none was made. Others may follow in one move.
-        moved: False if there was nothing to change, so that no commit was made.
-        before: The head that it followed.
-        how: `fast_forward` if the head was the commit that the work started from, `merge` if
-            others had landed since, `up_to_date` if there was nothing to do.
-    """
-
-    commit: CommitId
-    moved: bool
-    before: CommitId
-    how: Literal["up_to_date", "fast_forward", "merge"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,6 +130,7 @@ class Repository(CommitGraph):
         clock: The source of times.
         maintenance: The record of purges, for which every move of a name waits.
         turns: Whose turn it is to land on a branch.
+        groups: What lands those who wait for their turn.
         default_branch: The branch that others start from by default.
         id: Identity of the repository, whatever its location.
         header: What the repository records about itself.
@@ -172,7 +153,7 @@ class Repository(CommitGraph):
             self.objects, self.refs, self._heads, self._tags, clock, self.merge_base
         )
         self.turns = Turns(blobs)
-        self._settled = Settled(self.refs)
+        self.groups = GroupLandings(self)
 
     @property
     def uri(self) -> str:
@@ -527,76 +508,12 @@ class Repository(CommitGraph):
                     return landed
         raise AssertionError("attempts raises when it ends")
 
-    def offer(self, branch: str, plan: Callable[[int], LandingPlan | None], turn: Turn) -> Offer:
-        """Return what puts up a plan for a branch, for others to land.
-
-        `plan` makes it after the branch's last move, by number; None if others can't land it.
-        """
-        what = f"withdraw a plan for the branch {branch!r}"
-
-        def make() -> LandingPlan | None:
-            last = self.refs.read("heads", branch)
-            return None if last is None else plan(last.seq)
-
-        def look(name: str, after: int) -> str | None:
-            return self._settled.find(branch, name, after)
-
-        def withdraw(name: str, after: int) -> str:
-            turn.take_down(name)
-            for _ in attempts(what):
-                last = self.refs.read("heads", branch)
-                assert last is not None, "there was a move when the plan was made"
-                found = self._settled.since(last, after).get(name)
-                if found is not None:
-                    return found
-                if self._heads.repeat(last, {name: WITHDRAWN}):
-                    return WITHDRAWN
-            raise AssertionError("attempts raises when it ends")
-
-        return Offer(make, look, withdraw)
-
-    def landed_by_others(self, offer: Offer, base: CommitId) -> Landed | None:
-        """Return the landing of a plan that began at a commit; None if nobody has landed it."""
-        commit = offer.landed()
-        return None if commit is None else self._found(offer, commit, base)
-
-    def land_or_withdraw(self, offer: Offer, base: CommitId, work: Callable[[], Landed]) -> Landed:
-        """Do what lands the work of an offer; if that fails, make sure that nobody else does.
-
-        Returns:
-            The landing, also if others landed the plan while the work failed.
-
-        Raises:
-            StorageError: It is not known whether others land it.
-            VcsError: Whatever the work raises.
-        """
-        try:
-            landed = work()
-        except BaseException as error:
-            commit = offer.withdraw()
-            if commit is None or not isinstance(error, VcsError):
-                raise
-            return self._found(offer, commit, base)
-        # Still up if there was nothing to change, so that no move names it.
-        commit = offer.withdraw()
-        return landed if commit is None else self._found(offer, commit, base)
-
-    def _found(self, offer: Offer, commit: CommitId, base: CommitId) -> Landed:
-        offer.settled()
-        try:
-            before = self.objects.commit(commit).parents[0]
-        except DamagedError:
-            # A purge has replaced it since.
-            commit = self.maintenance.current(commit)
-            before = self.objects.commit(commit).parents[0]
-        return Landed(commit, True, before, "fast_forward" if before == base else "merge")
-
     def _landed(self, proposal: Proposal, base: TreeId, turn: Turn) -> Landed | None:
         """Put a proposal on its branch as it is now; None if another writer was first."""
         head, ref = self._heads.get(proposal.branch)
         branch = Branch(proposal.branch, head, ref)
         if proposal.offer is not None:
-            found = self.landed_by_others(proposal.offer, proposal.base)
+            found = self.groups.landed_by_others(proposal.offer, proposal.base)
             if found is not None:
                 return found
         if proposal.after not in (None, ref):
@@ -612,8 +529,8 @@ class Repository(CommitGraph):
             kept = self._keep(proposal, branch)
             return Landed(head, False, head, "up_to_date") if kept else None
         branch.check_open(promotes=proposal.promotes)
-        commit = self._commit(proposal, tree, (head, *parents))
-        plans = self._follow_plans(proposal, branch, commit, turn)
+        commit = self.make_commit(proposal, tree, (head, *parents))
+        plans = self.groups.follow(branch, commit, proposal.combine, turn)
         own = {} if proposal.offer is None else proposal.offer.names(commit)
         try:
             moved = self._move(proposal, branch, commit, proposal.action, own, plans)
@@ -630,55 +547,6 @@ class Repository(CommitGraph):
         turn.landed(plans)
         simple = head == proposal.base
         return Landed(commit, True, head, "fast_forward" if simple else "merge")
-
-    def _follow_plans(
-        self, proposal: Proposal, branch: Branch, commit: CommitId, turn: Turn
-    ) -> dict[str, CommitId]:
-        """Make a commit of each plan behind a writer's turn that fits, one on the other."""
-        # Whoever must not land on a protected branch is told so in their own turn.
-        if proposal.combine is None or not turn.behind or branch.protection is not None:
-            return {}
-        now = self.clock()
-        found = [
-            (name, plan)
-            for name, plan in plans_behind(self.blobs, turn.behind)
-            if is_current(plan, branch.ref, now)
-        ]
-        if not found:
-            return {}
-        settled = self._settled.since(branch.ref, min(plan.after for _, plan in found))
-        made: dict[str, CommitId] = {}
-        for name, plan in found:
-            if name in settled:
-                # Its owner is about to take it down, or died.
-                turn.landed([name])
-                continue
-            try:
-                next_one = self._follow_plan(plan, commit, proposal.combine)
-            except VcsError:
-                # Its owner does the same in turn, and gets the error.
-                continue
-            if next_one is not None:
-                made[name] = commit = next_one
-        return made
-
-    def _follow_plan(self, plan: LandingPlan, head: CommitId, combine: Combine) -> CommitId | None:
-        """Make a plan's commit on another one; None if that takes more than adding rows."""
-        for value in (*plan.snapshots, *plan.segments):
-            self.objects.know(value)
-        tree = self.tree(head)
-        relations: dict[RelationName, Entry | AbsentType] = {}
-        for name, change in plan.names:
-            entry = tree.entry(name)
-            if entry == change.before:
-                relations[name] = Absent if change.after is None else change.after
-                continue
-            combined = combine(change.before, entry, change.after) if change.adds else None
-            if combined is None:
-                return None
-            relations[name] = combined
-        edited = self.edit(tree.id, TreeChanges(relations=relations, schemas={}))
-        return self._commit(plan, edited, (head,))
 
     def _merged_tree(self, proposal: Proposal, base: TreeId, branch: Branch) -> TreeId:
         # As in git's merge, ours is the branch's side, and theirs the work that comes to it.
@@ -702,9 +570,10 @@ class Repository(CommitGraph):
         wanted = dict.fromkeys(proposal.parents)
         return tuple(parent for parent in wanted if not self.is_ancestor(parent, branch.head))
 
-    def _commit(
+    def make_commit(
         self, proposal: Proposal | LandingPlan, tree: TreeId, parents: tuple[CommitId, ...]
     ) -> CommitId:
+        """Store the commit of a proposal or plan."""
         # Later than every parent, so that logs can be sorted by time alone.
         commit = Commit(
             tree=tree,

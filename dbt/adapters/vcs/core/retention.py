@@ -45,8 +45,9 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import each
 from dbt.adapters.vcs.core.store.branch_names import is_name
 from dbt.adapters.vcs.core.store.lease import is_running, seems_running
+from dbt.adapters.vcs.core.store.moves import Ref, Space
 from dbt.adapters.vcs.core.store.objects import Condemned, object_path
-from dbt.adapters.vcs.core.store.refs import Ref, RefPosition, Space
+from dbt.adapters.vcs.core.store.refs import RefPosition
 from dbt.adapters.vcs.core.turns import attempts
 
 DAY: Final = 24 * 3_600 * 1_000_000

@@ -18,10 +18,9 @@ import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Final
+from typing import Final, Protocol
 
 from dbt.adapters.vcs.core.errors import RetryError, StorageError
-from dbt.adapters.vcs.core.groups import Offer, plan_name
 from dbt.adapters.vcs.core.ids import system_clock
 from dbt.adapters.vcs.core.store.blobs import Blobs, each
 from dbt.adapters.vcs.core.store.branch_names import quote
@@ -48,6 +47,24 @@ _LAST_LOOK: Final = 0.05
 _SHARE: Final = 0.25
 
 
+class TicketPlan(Protocol):
+    """A plan for a ticket, as `core.groups` makes it.
+
+    Attributes:
+        is_new: True until it was to be put up.
+    """
+
+    is_new: bool
+
+    def open(self, name: str) -> bytes | None:
+        """Return the plan as it is put up under a name; None if there is none to put up."""
+
+
+def plan_name(path: str) -> str:
+    """Return the name by which moves know the plan in a ticket."""
+    return path.rpartition("/")[2]
+
+
 class Turn:
     """One writer's work on one branch, from its first attempt to its last.
 
@@ -72,7 +89,7 @@ class Turn:
         self.behind: list[str] = []
 
     def attempts(
-        self, what: str, *, at_once: bool = False, offer: Offer | None = None
+        self, what: str, *, at_once: bool = False, offer: TicketPlan | None = None
     ) -> Iterator[int]:
         """Yield the number of each attempt, when it is this writer's turn.
 
@@ -120,7 +137,7 @@ class Turn:
         with suppress(StorageError):
             self._blobs.delete(path)
 
-    def _queue(self, offer: Offer | None) -> None:
+    def _queue(self, offer: TicketPlan | None) -> None:
         # After each attempt: somebody who waited too long may have taken it down.
         name = f"{self._ticket}.{self._plans + 1}"
         plan = None if offer is None else offer.open(plan_name(name))
@@ -137,7 +154,7 @@ class Turn:
             # On a full disk there is no line, and chance has to keep writers apart.
             pause(_LONGEST)
 
-    def _wait(self, offer: Offer | None) -> None:
+    def _wait(self, offer: TicketPlan | None) -> None:
         """Wait while another writer is in front, for a limited time for each.
 
         This ends, too, when the own plan has been taken down, which whoever lands it does.

@@ -18,8 +18,8 @@ from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError, RetryError
 from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.model import RefMove
 from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.store.moves import Forwards, is_same_file, opened, sealed
 from dbt.adapters.vcs.core.store.objects import Condemned, next_name, object_path
-from dbt.adapters.vcs.core.store.refs import Forwards, is_same_file, opened, sealed
 
 LOST: Final = "lost"
 """The action of a move that stands for a lost one."""

@@ -12,9 +12,10 @@ from typing import Final, TypeVar
 
 from dbt.adapters.vcs.changes.writes.compaction import is_table_due, put_optimized, rewrite_table
 from dbt.adapters.vcs.core.errors import ConflictError, EngineError, VcsError, listed
+from dbt.adapters.vcs.core.groups import Landed
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Origin, RelationName, TableEntry
-from dbt.adapters.vcs.core.repository import Landed, Repository
+from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Engine, Session
 from dbt.adapters.vcs.reuse.attempt import Reusing, SessionState
 from dbt.adapters.vcs.reuse.cache_key import KeyContext

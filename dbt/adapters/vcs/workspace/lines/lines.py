@@ -11,7 +11,7 @@ from typing import Final, Protocol
 from dbt.adapters.vcs.changes.writes.checks import may_clash
 from dbt.adapters.vcs.changes.writes.following import appended, combined
 from dbt.adapters.vcs.core.errors import ReadOnlyError, VcsError
-from dbt.adapters.vcs.core.groups import LandingPlan, Offer, PlannedChange
+from dbt.adapters.vcs.core.groups import Landed, LandingPlan, Offer, PlannedChange
 from dbt.adapters.vcs.core.ids import CommitId, Micros, TreeId
 from dbt.adapters.vcs.core.model import (
     Absent,
@@ -25,7 +25,6 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.model.tree import AbsentType
 from dbt.adapters.vcs.core.plan.collect import files_of
 from dbt.adapters.vcs.core.repository import (
-    Landed,
     Proposal,
     Repository,
     TreeConflictError,
@@ -95,10 +94,10 @@ class BranchLine:
         """
         repository = self._repository
         with repository.turns.on(self.branch) as turn:
-            offer = repository.offer(
+            offer = repository.groups.offer(
                 self.branch, partial(_plan, overlay, self.author, message, run), turn
             )
-            return repository.land_or_withdraw(
+            return repository.groups.land_or_withdraw(
                 offer, overlay.base, lambda: self._land(overlay, message, run, turn, offer)
             )
 
@@ -108,7 +107,7 @@ class BranchLine:
         repository = self._repository
         lost: TreeConflictError | None = None
         for _ in turn.attempts(f"land on the branch {self.branch!r}", offer=offer):
-            found = repository.landed_by_others(offer, overlay.base)
+            found = repository.groups.landed_by_others(offer, overlay.base)
             if found is not None:
                 return found
             base, tree = _tree_for(overlay, self.head)

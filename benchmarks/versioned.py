@@ -17,7 +17,6 @@ from dbt.adapters.vcs.core.model import Snapshot, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.engines.spark.engine import SparkEngine
-from dbt.adapters.vcs.table.limits import TooLargeError
 
 AUTHOR = "benchmark"
 HEAP = "bench.heap"
@@ -75,18 +74,16 @@ class Versioned:
     ) -> pa.Table:
         """Return the rows that differ, `diff_count` before them: in process, else by Spark."""
         difference = self._difference(repository or self.opened(), table, old, new)
-        try:
+        if difference.is_small():
             return shaped(difference.in_process(), "signed")
-        except TooLargeError:
-            with self.on(new) as client:
-                return client.sql(f"snapshot diff {table}{{snapshot='{old}'}} and {table}")
+        with self.on(new) as client:
+            return client.sql(f"snapshot diff {table}{{snapshot='{old}'}} and {table}")
 
     def count(self, table: str, old: str, new: str) -> int:
         """Return the number of rows that differ: in process, else by Spark."""
         difference = self._difference(self.opened(), table, old, new)
-        try:
-            counts = difference.counts()
-        except TooLargeError:
+        counts = difference.counts_here()
+        if counts is None:
             said = f"snapshot diff {table}{{snapshot='{old}'}} and {table} output count"
             with self.on(new) as client:
                 return int(client.sql(said).column(0)[0].as_py())

@@ -15,7 +15,6 @@ from chaos.worker import beyond_limits
 from chaos.worlds import Worlds
 from dbt.adapters.vcs.changes.diffs.difference import Difference
 from dbt.adapters.vcs.commands import diff
-from dbt.adapters.vcs.commands.diff import TablePair
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
@@ -61,7 +60,7 @@ WRONG: Callable[..., Counts] = lambda *arguments, **options: Counts(1, 2, 3)  # 
     [
         (Difference, "counts_by_engine", WRONG),
         (Difference, "counts", WRONG),
-        (TablePair, "_read", WRONG),
+        (Difference, "counts_here", WRONG),
         (diff, "resolved", lambda repository, ends: (repository.branch("main").head,) * 2),
     ],
     ids=lambda changed: changed[1],

@@ -10,7 +10,7 @@ from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.changes.diffs.diff_query import known_counts
-from dbt.adapters.vcs.changes.diffs.difference import TableDiff, count_changes, diff
+from dbt.adapters.vcs.changes.diffs.difference import Difference, TableDiff, diff
 from dbt.adapters.vcs.core.model import Snapshot
 from dbt.adapters.vcs.core.plan.delta import Delta, KnownChange, delta, known_changes
 from dbt.adapters.vcs.table.compare.located import SignedRows, signed_files, signed_rows
@@ -82,7 +82,8 @@ def test_diff_is_the_oracles(keyed: bool, data: st.DataObject) -> None:
     assert signed == signed_diff(*rows, shape.columns)
     assert wide_of(shape, found.wide()) == expected
     assert found.counts == tuple(sum(part.values()) for part in expected)
-    assert found.counts == count_changes(pair.world.repository, pair.left, pair.right)
+    difference = Difference(repository=pair.world.repository, before=pair.left, after=pair.right)
+    assert found.counts == difference.counts_here()
     assert apply(shape, rows[0], signed) == counts_of(rows[1], shape.columns)
 
 

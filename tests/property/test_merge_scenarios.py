@@ -6,15 +6,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from dbt.adapters.vcs.changes.diffs.difference import diff
+from dbt.adapters.vcs.changes.diffs.difference import Difference, diff
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
+from dbt.adapters.vcs.changes.merges.rowwise import row_merge
 from dbt.adapters.vcs.changes.merges.rowwise.row_merge import merge
 from dbt.adapters.vcs.changes.merges.rowwise.row_policy import Decided, Pick
 from dbt.adapters.vcs.core.errors import ConflictError, DamagedError, InputError, UnsupportedError
 from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.model import Field, Schema
 from dbt.adapters.vcs.core.model.snapshot import POSITION_COLUMN
-from dbt.adapters.vcs.table.limits import Limits, TooLargeError
+from dbt.adapters.vcs.table.limits import Limits
 from tests.property.merging import result_of
 from tests.property.oracle import Table
 from tests.property.sides import OLD, OUR, SCHEMA, THEIR, Sides, content, row
@@ -308,16 +309,27 @@ def test_pick_of_a_row_in_conflict() -> None:
     assert sides.rows(accepted) == content([row(1, "b")])
 
 
-def test_too_much_to_compare_is_refused_before_anything_is_read() -> None:
+def test_too_many_rows_for_a_condition_are_refused_before_any_is_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(row_merge, "CONDITION_LIMITS", Limits(rows=3, bytes=2**20))
     sides = Sides([row(k) for k in range(10)])
     sides.make("ours", [1], [row(1, "a")])
     sides.make("theirs", [1], [row(1, "b")])
     sides.world.blobs.reads.clear()
-    few = Limits(rows=3, bytes=2**20)
-    with pytest.raises(TooLargeError, match="At most 3 rows"):
-        sides.merge(limits=few)
-    with pytest.raises(TooLargeError, match="2 rows"):
-        diff(sides.world.repository, sides.base, sides.ours, limits=Limits(rows=1, bytes=1))
+    with pytest.raises(UnsupportedError, match="At most 3 rows"):
+        sides.merge(only=Pick(where=pc.field("k") == 1))
+    assert sides.world.blobs.reads == []
+
+
+def test_what_is_small_is_known_before_any_row_is_read() -> None:
+    sides = Sides([row(k) for k in range(10)])
+    sides.make("ours", [1], [row(1, "a")])
+    found = Difference(repository=sides.world.repository, before=sides.base, after=sides.ours)
+    sides.world.blobs.reads.clear()
+    assert found.is_small(Limits(rows=2, bytes=2**20))
+    assert not found.is_small(Limits(rows=1, bytes=2**20))
+    assert found.counts_here(Limits(rows=1, bytes=1)) is None
     assert sides.world.blobs.reads == []
 
 

@@ -25,10 +25,11 @@ from dbt.adapters.vcs.changes.diffs.row_facts import (
     Secrets,
 )
 from dbt.adapters.vcs.changes.diffs.row_measures import Wishes, row_facts
+from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import RelationName, Snapshot
 from dbt.adapters.vcs.engines.local_session import LocalSession
 from dbt.adapters.vcs.table.compare.comparison import Counts
-from dbt.adapters.vcs.table.limits import Limits, TooLargeError
+from dbt.adapters.vcs.table.limits import Limits
 from tests.unit.shelf import Shelf
 
 COLUMNS = ("id", "n", "price", "name")
@@ -338,7 +339,7 @@ def test_a_table_too_large_to_read_has_its_nulls_from_manifests_and_says_why() -
 def test_more_rows_than_are_measured_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     shelf, old, new = versions(BEFORE, AFTER, key=True)
     monkeypatch.setattr(row_measures, "MEASURED", Limits(rows=2, bytes=10**9))
-    with pytest.raises(TooLargeError):
+    with pytest.raises(UnsupportedError):
         facts_of(shelf, old, new)
 
 

@@ -10,12 +10,13 @@ import pytest
 from msgspec.structs import replace
 
 from dbt.adapters.vcs.api import connect
+from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import Block, RelationName, TableEntry
 from dbt.adapters.vcs.core.model.snapshot import ColumnStats
 from dbt.adapters.vcs.core.plan.delta import Piece
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.local import LocalBlobs
-from dbt.adapters.vcs.table.limits import LIMITS, MERGE_LIMITS, Limits, TooLargeError, memory_of
+from dbt.adapters.vcs.table.limits import LIMITS, MERGE_LIMITS, Limits, memory_of
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Warehouse
 
@@ -32,7 +33,7 @@ def test_what_is_as_large_as_allowed_is_read() -> None:
 def test_deleted_rows_count_as_their_share_of_the_block() -> None:
     pieces = [Piece("b.parquet", 500, image="t.parquet", info=BLOCK)]
     assert Limits(rows=500, bytes=2_000).allow(pieces)
-    with pytest.raises(TooLargeError, match=r"500 rows and 2,000 bytes.*has Spark"):
+    with pytest.raises(UnsupportedError, match=r"500 rows and 2,000 bytes.*has Spark"):
         Limits(rows=500, bytes=1_999).check(pieces)
 
 
@@ -48,7 +49,7 @@ def test_memory_follows_rows_columns_and_texts() -> None:
     assert memory_of([large]) > 3 * 10**7
     assert Limits(rows=1_000, bytes=10**8, memory=memory_of([long])).allow([long])
     tight = Limits(rows=1_000, bytes=10**8, memory=memory_of([long]) - 1)
-    with pytest.raises(TooLargeError, match=r"bytes of memory.*which take 1,\d\d\d,000"):
+    with pytest.raises(UnsupportedError, match=r"bytes of memory.*which take 1,\d\d\d,000"):
         tight.check([long])
 
 

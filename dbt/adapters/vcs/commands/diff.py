@@ -42,7 +42,7 @@ from dbt.adapters.vcs.core.store.blobs import each
 from dbt.adapters.vcs.core.tree_changes import Change
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffShape, table_at
 from dbt.adapters.vcs.table.compare.comparison import Counts
-from dbt.adapters.vcs.table.limits import LIMITS, Limits, in_process_first
+from dbt.adapters.vcs.table.limits import LIMITS, Limits
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.points import Point, TableText, find_points, find_version
 
@@ -347,10 +347,14 @@ class TablePair:
         # Rows only came or only went: the manifests count them, and no file is read.
         if not self.columns and not (in_files.added and in_files.removed):
             return self.with_counts(in_files)
-        return in_process_first(
-            lambda: self.with_counts(self._read(limits)),
-            lambda: self.with_counts(in_files, is_exact=False),
+        # Rows take pyarrow, which takes longer to load than most diffs take in all.
+        from dbt.adapters.vcs.changes.diffs.difference import Difference
+
+        difference = Difference(
+            repository=self.repository, before=self.before, after=self.after, columns=self.columns
         )
+        counts = difference.counts_here(limits)
+        return self.with_counts(counts or in_files, is_exact=counts is not None)
 
     def with_counts(self, counts: Counts, *, is_exact: bool = True) -> RelationDiff:
         """Return the report with these counts, and with how columns and settings differ."""
@@ -375,15 +379,6 @@ class TablePair:
             columns=columns,
             settings=settings,
         )
-
-    def _read(self, limits: Limits) -> Counts:
-        # Rows take pyarrow, which takes longer to load than most diffs take in all.
-        from dbt.adapters.vcs.changes.diffs.difference import Difference
-
-        difference = Difference(
-            repository=self.repository, before=self.before, after=self.after, columns=self.columns
-        )
-        return difference.counts(limits=limits)
 
     def _column_diffs(self) -> tuple[ColumnDiff, ...]:
         chosen = {name.lower() for name in self.columns}
@@ -429,7 +424,7 @@ def row_diff_report(
         UnsupportedError: Columns have types that can't be compared, or not without Spark.
     """
     # Whoever asks for counts alone does not wait for what reads rows.
-    from dbt.adapters.vcs.changes.diffs.difference import ComputedRows, Difference, RowTable
+    from dbt.adapters.vcs.changes.diffs.difference import ComputedRows, Difference
     from dbt.adapters.vcs.changes.diffs.three_way import ThreeWay
 
     difference = Difference(
@@ -441,14 +436,13 @@ def row_diff_report(
         if shape == "three_way":
             old, new = points
             three = ThreeWay.of(pair.repository, old.id, new.id, pair.columns)
-            shaped = in_process_first(lambda: RowTable(three.table(limits=limits)), three.computed)
-            counts = in_process_first(
-                lambda: difference.counts(limits=limits), difference.computed_counts
-            )
+            shaped, counts = three.rows(limits), difference.counts(limits=limits)
+        elif difference.is_small(limits):
+            shaped = difference.parts(shape)
+            counts = shaped.counts
         else:
-            parts = in_process_first(lambda: difference.parts(shape, limits=limits), lambda: None)
-            counts = parts.counts if parts else difference.computed_counts()
-            shaped = parts or ComputedRows.of(difference, shape, counts)
+            counts = difference.counts(limits=limits)
+            shaped = ComputedRows.of(difference, shape, counts)
         row_count = shaped.count
     except UnsupportedError as error:
         raise UnsupportedError(f"{error} {_in_sql(points)}") from error

@@ -48,7 +48,6 @@ from dbt.adapters.vcs.table.files.block_reader import Files, Positions
 from dbt.adapters.vcs.table.files.footers import read_blocks
 from dbt.adapters.vcs.table.files.parquet import write_tombstone
 from dbt.adapters.vcs.table.files.rewrite import read_stored, write_without
-from dbt.adapters.vcs.table.limits import in_process_first
 from dbt.adapters.vcs.table.partition_values import folders_like
 from dbt.adapters.vcs.table.quoting import quoted
 from dbt.adapters.vcs.table.row_numbers import are_among, distinct
@@ -324,10 +323,10 @@ class _Matcher:
         self, blocks: Sequence[Block], fields: Sequence[Field], partition_by: Sequence[str]
     ) -> Places:
         """Return where rows of blocks meet the condition; deleted rows count, too."""
-        return in_process_first(
-            lambda: {block.path: self._local_places(block, fields) for block in blocks},
-            lambda: self._engine_places(blocks, fields, partition_by),
-        )
+        condition = self._arrow_condition(fields)
+        if condition is None:
+            return self._engine_places(blocks, fields, partition_by)
+        return {block.path: self._local_places(block, *condition) for block in blocks}
 
     def in_images(
         self, tombstones: Sequence[Tombstone], files: Sequence[str], fields: Sequence[Field]
@@ -338,13 +337,14 @@ class _Matcher:
         """
         if not files or not tombstones:
             return {}
-        return in_process_first(
-            lambda: self._local_image_places(tombstones, files, fields),
-            lambda: self._engine_image_places(tombstones, files, fields),
-        )
+        condition = self._arrow_condition(fields)
+        if condition is None:
+            return self._engine_image_places(tombstones, files, fields)
+        return self._local_image_places(tombstones, files, *condition)
 
-    def _local_places(self, block: Block, fields: Sequence[Field]) -> Positions:
-        named, condition = self._arrow_condition(fields)
+    def _local_places(
+        self, block: Block, named: Sequence[Field], condition: pc.Expression
+    ) -> Positions:
         start, found = 0, [np.empty(0, np.int64)]
         for batch in self.files.batches(block, named):
             found.append(_row_numbers(pa.Table.from_batches([batch]), named, condition) + start)
@@ -352,9 +352,12 @@ class _Matcher:
         return np.concatenate(found)
 
     def _local_image_places(
-        self, tombstones: Sequence[Tombstone], files: Sequence[str], fields: Sequence[Field]
+        self,
+        tombstones: Sequence[Tombstone],
+        files: Sequence[str],
+        named: Sequence[Field],
+        condition: pc.Expression,
     ) -> Places:
-        named, condition = self._arrow_condition(fields)
         found: dict[str, Positions] = {}
         for tombstone in tombstones:
             rows = self.files.columns(tombstone.path, named, entry=tombstone)
@@ -364,24 +367,23 @@ class _Matcher:
                 _add_places(found, {file: positions[are_among(places, wanted)]})
         return found
 
-    def _arrow_condition(self, fields: Sequence[Field]) -> tuple[list[Field], pc.Expression]:
+    def _arrow_condition(
+        self, fields: Sequence[Field]
+    ) -> tuple[list[Field], pc.Expression] | None:
         """Return the columns of the condition, and what it means to Arrow.
 
-        Raises:
-            UnsupportedError: Only the engine computes the same as SQL does.
+        None if only the engine computes the same as SQL does.
         """
         named = [field for field in fields if field.name.lower() in self.needed]
         for column in named:
             # What a time or an inexact number is compared with depends on the session.
             type_ = type_of(column.type)
             if not (type_.is_plain_text or type_.kind in (*INTEGERS, "date", "boolean")):
-                raise UnsupportedError(
-                    f"The engine compares {column.name}, which is {column.type}."
-                )
+                return None
         try:
             return named, filter_of(self.where, Schema(fields=tuple(named)))
-        except InputError as error:
-            raise UnsupportedError(f"The engine computes {self.where}.") from error
+        except InputError:
+            return None
 
     def _engine_places(
         self, blocks: Sequence[Block], fields: Sequence[Field], partition_by: Sequence[str]

@@ -63,7 +63,6 @@ def revert(
             garbage-collected.
         InputError: The commit has no such parent, or the branch is that of a run.
         ConflictError: Rows that it changed have changed again since; nothing was changed.
-        TooLargeError: Too many of its rows changed again to check them one by one.
     """
     head_of(repository, branch)
     commit = repository.resolve(revision)

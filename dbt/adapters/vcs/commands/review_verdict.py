@@ -37,7 +37,6 @@ from dbt.adapters.vcs.core.errors import ConflictError, UnsupportedError, VcsErr
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.table.limits import TooLargeError
 from dbt.adapters.vcs.workspace.run_branch import RunBranch, evidence, run_of
 
 _STATES: Final[dict[bool | None, TestState]] = {True: "passed", False: "failed", None: "not_run"}
@@ -187,7 +186,7 @@ def _names_kept_out(
 
 
 def _why_not(error: VcsError, head: str, base: str) -> str:
-    if isinstance(error, TooLargeError | UnsupportedError):
+    if isinstance(error, UnsupportedError):
         return (
             f"Whether rows conflict isn't known without Spark: {error} To find out: "
             f"dbt-vcs merge {quote(head)} {quote(base)} --dry-run"

@@ -36,7 +36,6 @@ from dbt.adapters.vcs.core.origins.results import Results
 from dbt.adapters.vcs.core.origins.staleness import MAX_BACK, inputs_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.tree_changes import Change, TreeReader
-from dbt.adapters.vcs.table.limits import TooLargeError
 
 if TYPE_CHECKING:
     from dbt.adapters.vcs.changes.diffs.row_measures import Wishes
@@ -246,7 +245,7 @@ class RelationReader:
         try:
             counts, facts = row_facts(difference, self.session, secrets, wishes)
             return pair.with_counts(counts), facts, ""
-        except (TooLargeError, UnsupportedError, EngineError) as error:
+        except (UnsupportedError, EngineError) as error:
             note = f"Its rows were not looked at one by one. {error}"
         return pair.counted(MEASURED), RowFacts(), note
 

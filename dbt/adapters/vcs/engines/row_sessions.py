@@ -41,7 +41,7 @@ def row_session(
         UnsupportedError: Only Spark has the type of a column, and there is no session of it.
         InputError: A setting of the engine can't be used.
     """
-    if not _is_for_spark(fields):
+    if not is_for_spark(fields):
         # DuckDB takes a twentieth of a second to load: only where rows are computed.
         from dbt.adapters.vcs.engines.local_session import LocalSession
 
@@ -58,7 +58,12 @@ def row_session(
     yield sessions()
 
 
-def _is_for_spark(fields: Sequence[Field]) -> bool:
+def is_for_spark(fields: Sequence[Field]) -> bool:
+    """Return whether only Spark computes rows with some columns: it is asked for, or they need it.
+
+    Raises:
+        InputError: The environment names another engine.
+    """
     asked = os.environ.get(ENGINE, "").strip().lower() or _ENGINES[0]
     if asked not in _ENGINES:
         raise InputError(

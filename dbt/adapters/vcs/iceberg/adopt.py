@@ -15,10 +15,10 @@ from dbt.adapters.vcs.changes.merges.conflicts.policy import Policy
 from dbt.adapters.vcs.changes.merges.table_merge import TableMerge, merge_tables
 from dbt.adapters.vcs.changes.writes.checks import refuse_null
 from dbt.adapters.vcs.changes.writes.versions import changed
-from dbt.adapters.vcs.core.errors import ConflictError, InputError
+from dbt.adapters.vcs.core.errors import ConflictError, InputError, UnsupportedError
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Block, Origin, RelationName, Snapshot, TableEntry
-from dbt.adapters.vcs.core.plan.delta import delta
+from dbt.adapters.vcs.core.plan.delta import delta, signed_pieces
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.iceberg.client_files import (
     Deletions,
@@ -40,7 +40,7 @@ from dbt.adapters.vcs.iceberg.client_manifests import (
     client_files,
 )
 from dbt.adapters.vcs.table.equality import group_ids
-from dbt.adapters.vcs.table.limits import MERGE_LIMITS, TooLargeError
+from dbt.adapters.vcs.table.limits import MERGE_LIMITS
 from dbt.adapters.vcs.table.manifests import put_segments, without_blocks
 from dbt.adapters.vcs.table.row_numbers import are_among
 from dbt.adapters.vcs.workspace.statement_scope import Scope
@@ -382,7 +382,7 @@ def merged(
             # again.
             None,
         )
-    except (TooLargeError, InputError) as error:
+    except (UnsupportedError, InputError) as error:
         raise ConflictError(
             f"Others changed {name} since the client loaded it, and the two can't be merged: "
             f"{error} Nothing was changed; load the table again, and repeat the change."
@@ -409,12 +409,11 @@ def _removed_by_both(
     """Return whether both took away the same row, which is one by its key if there is one."""
     # Manifests count removed rows, so most commits compare none.
     for side in (ours, theirs):
-        if not delta(base, side, repository.objects.segment).rows_removed:
+        change = delta(base, side, repository.objects.segment)
+        if not change.rows_removed:
             return False
-    one, other = (
-        _removed(diff(repository, base, side, limits=MERGE_LIMITS), base)
-        for side in (ours, theirs)
-    )
+        MERGE_LIMITS.check(item.piece for item in signed_pieces(change))
+    one, other = (_removed(diff(repository, base, side), base) for side in (ours, theirs))
     both = pa.concat_tables([one, other])
     codes = group_ids(both.columns, both.num_rows)
     return bool(are_among(codes[: one.num_rows], codes[one.num_rows :]).any())

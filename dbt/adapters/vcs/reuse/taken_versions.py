@@ -20,14 +20,13 @@ began with.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
 
 from dbt.adapters.vcs.changes.diffs.difference import Difference
 from dbt.adapters.vcs.changes.writes.versions import previous
-from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError, RetryError, UnsupportedError
+from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError, RetryError
 from dbt.adapters.vcs.core.ids import FunctionId, SnapshotId, ViewId
 from dbt.adapters.vcs.core.model import (
     Entry,
@@ -42,7 +41,7 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.origins.results import Result
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.reuse.cache_key import CacheKey
-from dbt.adapters.vcs.table.limits import Limits, TooLargeError
+from dbt.adapters.vcs.table.limits import Limits
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.statement_scope import Scope
 
@@ -278,10 +277,9 @@ def keep_same_rows(
 
 def _has_same_rows(scope: Scope, old: Snapshot, new: Snapshot) -> bool:
     compared = Difference(repository=scope.overlay.repository, before=old, after=new)
-    # Then nobody knows, and the new version stays.
-    with suppress(TooLargeError, UnsupportedError):
-        return not any(compared.counts(limits=_LIMITS))
-    return False
+    counts = compared.counts_here(_LIMITS)
+    # If an engine would have to compare them nobody knows, and the new version stays.
+    return counts is not None and not any(counts)
 
 
 def _layout(snapshot: Snapshot) -> tuple[Any, ...]:

@@ -15,6 +15,7 @@ from dbt.adapters.vcs.changes.diffs.three_way import ThreeWay
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Input
 from dbt.adapters.vcs.engines.port import Queries, VersionReader
+from dbt.adapters.vcs.engines.row_sessions import is_for_spark
 from dbt.adapters.vcs.sql.syntax.clauses import (
     Clauses,
     read_clauses,
@@ -28,7 +29,7 @@ from dbt.adapters.vcs.sql.syntax.diff_call import DiffOutput, DiffReference, Dif
 from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, decode, tokenize
 from dbt.adapters.vcs.sql.syntax.names import TableAt
 from dbt.adapters.vcs.sql.syntax.parser import Statement, reads
-from dbt.adapters.vcs.table.limits import LIMITS, Limits, TooLargeError, in_process_first
+from dbt.adapters.vcs.table.limits import LIMITS
 from dbt.adapters.vcs.workspace.increments import check_reader
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.points import (
@@ -168,39 +169,26 @@ def _summary(scope: Scope, difference: Difference, statement: SnapshotDiff) -> O
             "from_<column> and to_<column>."
         )
 
-    def without_engine() -> Outcome:
-        counts = in_process_first(difference.counts, difference.computed_counts)
+    if statement.where is None and statement.limit is None:
+        counts = difference.counts(scope.engine)
         return Outcome(
             rows=ArrowRows(pa.table({name: [count] for name, count in counts._asdict().items()}))
         )
-
-    def by_engine() -> Outcome:
-        relation = difference.relation(scope.session, "wide", name=_ALONE)
-        kinds = ("added", "removed", "modified")
-        counted = ", ".join(f"count_if(diff_type = '{kind}') {kind}" for kind in kinds)
-        return _count_outcome(scope, relation, statement, counted)
-
-    if statement.where is None and statement.limit is None:
-        return in_process_first(without_engine, by_engine)
-    return by_engine()
+    relation = difference.relation(scope.session, "wide", name=_ALONE)
+    kinds = ("added", "removed", "modified")
+    counted = ", ".join(f"count_if(diff_type = '{kind}') {kind}" for kind in kinds)
+    return _count_outcome(scope, relation, statement, counted)
 
 
 def _count(scope: Scope, difference: Shaped, statement: SnapshotDiff) -> Outcome:
-    def by_engine() -> Outcome:
+    computed, is_small = difference.computed(), difference.is_small()
+    # A condition is in Spark's SQL.
+    if statement.where is not None or not (is_small or not is_for_spark(computed.fields)):
         relation = difference.relation(scope.session, name=_ALONE)
         return _count_outcome(scope, relation, statement, "count(*) as `count`")
-
-    def without_engine() -> Outcome:
-        count = in_process_first(
-            lambda: int(difference.table().num_rows), lambda: difference.computed().count
-        )
-        count = count if statement.limit is None else min(count, statement.limit)
-        return Outcome(rows=ArrowRows(pa.table({"count": [count]})))
-
-    # A condition is in Spark's SQL.
-    if statement.where is not None:
-        return by_engine()
-    return in_process_first(without_engine, by_engine)
+    count = int(difference.table().num_rows) if is_small else computed.count
+    count = count if statement.limit is None else min(count, statement.limit)
+    return Outcome(rows=ArrowRows(pa.table({"count": [count]})))
 
 
 def _count_outcome(scope: Scope, relation: str, statement: SnapshotDiff, counted: str) -> Outcome:
@@ -347,11 +335,15 @@ class Shaped:
         shown = {name.removeprefix(prefix) for name in names for prefix in prefixes}
         return replace(self, two=replace(self.two, shown=frozenset(shown)))
 
-    def table(self, *, limits: Limits = LIMITS) -> pa.Table:
+    def is_small(self) -> bool:
+        """Return whether `table` is the way to compare: see the methods of this name."""
+        return self.two.is_small() if self.three is None else self.three.is_small()
+
+    def table(self) -> pa.Table:
         """Compare in this process; raises what `Difference.table` and `ThreeWay.table` raise."""
         if self.three is not None:
-            return self.three.table(limits=limits)
-        return self.two.table(self._two_way, limits=limits)
+            return self.three.table()
+        return self.two.table(self._two_way)
 
     def computed(self) -> ComputedRows:
         """Return the same rows, of any number, for DuckDB to compute."""
@@ -372,16 +364,12 @@ class Shaped:
 
         With a limit, at least so many of the rows are returned.
         """
-
-        def first() -> pa.Table:
-            if limit is None or limit > LIMITS.rows:
-                raise TooLargeError("More rows than this process takes are asked for.")
-            computed = self.computed()
+        if self.is_small():
+            return self.table()
+        computed = self.computed()
+        if limit is not None and limit <= LIMITS.rows and not is_for_spark(computed.fields):
             return pa.concat_tables([computed.schema.empty_table(), *computed.parts(limit)])
-
-        return in_process_first(
-            lambda: in_process_first(self.table, first), lambda: self.by_engine(sessions())
-        )
+        return self.by_engine(sessions())
 
     def relation(
         self,

@@ -202,7 +202,6 @@ def snapshot_merge(scope: Scope, statement: SnapshotMerge) -> Outcome:
         NotFoundError: There is no such table or version.
         ConflictError: Both changed the same rows in different ways, and the mode is `fail`; or
             they declare different columns. Nothing was changed.
-        TooLargeError: Both changed too many of the same rows to compare them one by one.
     """
     work = _work(scope, statement)
     return _answer(scope, work, merge_tables(scope.overlay.repository, work, scope.engine))

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import suppress
-from typing import Final, NamedTuple, TypeVar
+from collections.abc import Iterable
+from typing import Final, NamedTuple
 
-from dbt.adapters.vcs.core.errors import UnsupportedError, VcsError
+from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import ColumnStats
 from dbt.adapters.vcs.core.plan.delta import Piece
-
-_T = TypeVar("_T")
-_U = TypeVar("_U")
-
-
-class TooLargeError(VcsError):
-    """There is too much to read in this process: an engine has to compute it."""
 
 
 class Limits(NamedTuple):
@@ -43,14 +35,14 @@ class Limits(NamedTuple):
         """Refuse pieces beyond the limits.
 
         Raises:
-            TooLargeError: There are more rows or bytes.
+            UnsupportedError: There are more rows or bytes.
         """
         pieces = tuple(pieces)
         if not self.allow(pieces):
             rows, size = _measured(pieces)
             memory = "" if self.memory is None else f", and {self.memory:,} bytes of memory,"
             needed = "" if self.memory is None else f", which take {memory_of(pieces):,}"
-            raise TooLargeError(
+            raise UnsupportedError(
                 f"At most {self.rows:,} rows and {self.bytes:,} bytes{memory} are compared "
                 f"without Spark; these are {rows:,} rows and {size:,} bytes{needed}. Use a "
                 "connection that has Spark."
@@ -114,16 +106,3 @@ def _measured(pieces: Iterable[Piece]) -> tuple[int, int]:
         piece.info.bytes * piece.rows // max(1, piece.info.rows) for piece in pieces if piece.info
     )
     return sum(piece.rows for piece in pieces), size
-
-
-def in_process_first(in_process: Callable[[], _T], otherwise: Callable[[], _U]) -> _T | _U:
-    """Compute in this process if possible, otherwise with a second function.
-
-    Args:
-        in_process: Raises `TooLargeError` if manifests show more than `Limits`, before any row is
-            read, and `UnsupportedError` for types that Arrow lacks.
-        otherwise: Called in both cases, usually with the engine; its errors are passed on.
-    """
-    with suppress(TooLargeError, UnsupportedError):
-        return in_process()
-    return otherwise()

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from dbt.adapters.vcs.changes.diffs.diff_query import (
     Scan,
@@ -26,34 +29,29 @@ from dbt.adapters.vcs.changes.diffs.diff_query import (
 from dbt.adapters.vcs.changes.diffs.matched_columns import matched, needs_names
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Field, Snapshot
-from dbt.adapters.vcs.core.plan.delta import Delta, delta
+from dbt.adapters.vcs.core.plan.delta import Delta, Piece, delta, signed_pieces
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.port import RowSession, TableParts, VersionMounts
 from dbt.adapters.vcs.engines.row_sessions import row_session
 from dbt.adapters.vcs.sql.syntax.diff_call import TwoWayShape
 from dbt.adapters.vcs.table.compare.comparison import Counts, VersionComparison
-from dbt.adapters.vcs.table.limits import LIMITS, Limits, in_process_first
+from dbt.adapters.vcs.table.compare.located import (
+    NetChanges,
+    hits,
+    net_changes,
+    net_counts,
+    signed_rows,
+    sums,
+    table_columns,
+)
+from dbt.adapters.vcs.table.files.block_reader import is_readable
+from dbt.adapters.vcs.table.limits import LIMITS, Limits
 from dbt.adapters.vcs.table.quoting import quoted, sql_type
 from dbt.adapters.vcs.workspace.table_version import Version
 
 if TYPE_CHECKING:
     from dbt.adapters.vcs.engines.local_session import LocalSession
-from collections.abc import Collection
-
-import numpy as np
-import numpy.typing as npt
-import pyarrow.compute as pc
-
-from dbt.adapters.vcs.table.compare.located import (
-    NetChanges,
-    SignedRows,
-    hits,
-    net_changes,
-    signed_rows,
-    sums,
-    table_columns,
-)
 
 ALL: Final = slice(None)
 """All changes, not a part of them."""
@@ -132,9 +130,7 @@ def diff(
     after: Snapshot | None,
     *,
     columns: Sequence[str] | None = None,
-    shown: Collection[str] | None = None,
     where: pc.Expression | None = None,
-    limits: Limits = LIMITS,
 ) -> TableDiff:
     """Return the changes from one version of a table to another.
 
@@ -145,26 +141,39 @@ def diff(
         before: The first version; None is a table without rows.
         after: The second version; the same.
         columns: The only columns to compare and show, by name; the key is always among them.
-        shown: Of these, the only ones that the rows need to have, by lower-case name; one is
-            there in any case. None for all.
         where: Only changes whose row meets this condition before or after; it names columns as the
             result does.
-        limits: The most to read.
 
     Raises:
         InputError: There is no such column.
         UnsupportedError: Arrow can't read or compare a column: VARIANT, intervals.
-        TooLargeError: There are too many rows; an engine has to compare them.
     """
     comparison = VersionComparison.of(before, after, columns)
     change = delta(before, after, repository.objects.segment)
-    signed = signed_rows(repository.blobs, change, limits=limits)
+    return _compared(repository.blobs, change, comparison, where=where)
+
+
+def _compared(
+    blobs: Blobs,
+    change: Delta,
+    comparison: VersionComparison,
+    *,
+    shown: Collection[str] | None = None,
+    where: pc.Expression | None = None,
+) -> TableDiff:
+    """Return the changes of a delta, as `diff` does.
+
+    `shown` are the only columns that the rows need to have, by lower-case name; one is there in
+    any case. None for all.
+    """
+    signed = signed_rows(blobs, change)
     fields = list(comparison.fields)
     if shown is None:
         table = signed.read(fields)
         net = net_changes(table_columns(table), signed.sign, comparison.compared, comparison.key)
     else:
-        net = _net(change, signed, comparison)
+        compared, key, likely = comparison.compared, comparison.key, _updated(change)
+        net = net_changes(signed.columns, signed.sign, compared, key, likely=likely)
         # A table of Arrow without columns has no rows either, so one column stays.
         fields = [field for field in fields if field.name.lower() in shown] or fields[:1]
         table = signed.read(fields)
@@ -175,34 +184,10 @@ def diff(
     return TableDiff(comparison, named, net)
 
 
-def count_changes(
-    repository: Repository,
-    before: Snapshot | None,
-    after: Snapshot | None,
-    *,
-    limits: Limits = LIMITS,
-) -> Counts:
-    """Count the rows of a diff; nothing is read if rows were only added or only removed.
-
-    Raises:
-        UnsupportedError: Arrow can't read or compare a column.
-        TooLargeError: There are too many rows; an engine has to compare them.
-    """
-    change = delta(before, after, repository.objects.segment)
-    if change.rows_added == 0 or change.rows_removed == 0:
-        return Counts(change.rows_added, change.rows_removed, 0)
-    comparison = VersionComparison.of(before, after)
-    signed = signed_rows(repository.blobs, change, limits=limits)
-    return _net(change, signed, comparison).counts
-
-
-def _net(change: Delta, signed: SignedRows, comparison: VersionComparison) -> NetChanges:
-    """Return the net changes; columns are read as far as they are needed."""
+def _updated(change: Delta) -> set[str]:
+    """Return the ids of the columns that updates set, in which rows probably differ."""
     # Decision 29: an update says which columns it set, and rows are told apart soonest by these.
-    likely = {id for update in (*change.updates, *change.undone) for id in update.columns}
-    return net_changes(
-        signed.columns, signed.sign, comparison.compared, comparison.key, likely=likely
-    )
+    return {id for update in (*change.updates, *change.undone) for id in update.columns}
 
 
 def _filtered(
@@ -305,13 +290,7 @@ _OWN: Final[dict[TwoWayShape, str]] = {"signed": "diff_count", "changes": "_chan
 _FEW: Final = 20_000
 
 
-class _Known(NamedTuple):
-    delta: Delta
-    comparison: VersionComparison
-    scan: Scan
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Difference:
     """Two versions to compare.
 
@@ -330,7 +309,7 @@ class Difference:
     columns: tuple[str, ...] = ()
     shown: frozenset[str] | None = None
 
-    @property
+    @cached_property
     def comparison(self) -> VersionComparison:
         """How the versions are compared.
 
@@ -338,48 +317,82 @@ class Difference:
             InputError: There is no such column, or neither version is given.
             UnsupportedError: A column has two types that can't be compared.
         """
-        return VersionComparison.of(*matched(self.before, self.after), self.columns or None)
+        return VersionComparison.of(*self._matched, self.columns or None)
 
-    def in_process(self, *, limits: Limits = LIMITS) -> TableDiff:
+    @property
+    def pieces(self) -> list[Piece]:
+        """What may hold rows that differ."""
+        return [item.piece for item in signed_pieces(self._change)]
+
+    def is_small(self, limits: Limits = LIMITS) -> bool:
+        """Return whether this process compares the rows column by column.
+
+        By what manifests tell: the rows are few, and of types that Arrow has. Raises as
+        `comparison` does.
+        """
+        if self._needs_names or not all(map(is_readable, self.comparison.fields)):
+            return False
+        return limits.allow(self.pieces)
+
+    def in_process(self) -> TableDiff:
         """Compare the rows with Arrow; files that both versions have are not read.
 
         Raises:
             InputError: There is no such column, or neither version is given.
             UnsupportedError: Arrow can't read or compare a column, or no engine could.
-            TooLargeError: There are too many rows.
         """
-        before, after = matched(self.before, self.after)
-        if needs_names(self.before, self.after):
+        if self._needs_names:
             raise UnsupportedError(
                 "Tables that are not related, and have columns that were renamed, can't be "
                 "compared without Spark."
             )
-        columns = self.columns or None
-        return diff(
-            self.repository, before, after, columns=columns, shown=self.shown, limits=limits
-        )
+        return _compared(self.repository.blobs, self._change, self.comparison, shown=self.shown)
 
-    def counts(self, *, limits: Limits = LIMITS) -> Counts:
-        """Return the numbers of rows added, removed and modified; raises as `in_process` does.
+    def counts(
+        self, sessions: Callable[[], RowSession] | None = None, *, limits: Limits = LIMITS
+    ) -> Counts:
+        """Return the numbers of rows added, removed and modified.
 
-        Nothing is read where manifests know them.
+        Nothing is read where manifests know them. Raises as `comparison` and `row_session` do.
+
+        Args:
+            sessions: Returns Spark's session, for types that only Spark has; None if there is
+                none.
+            limits: The most to compare column by column; SQL compares more.
         """
-        known = self._scan("changes")
-        if known is not None:
-            return known_counts(known.delta, known.scan.changes)
-        # `count_changes` compares all columns, by their ids.
-        if self.columns or needs_names(self.before, self.after):
-            return self.in_process(limits=limits).counts
-        before, after = matched(self.before, self.after)
-        return count_changes(self.repository, before, after, limits=limits)
+        found = self.counts_here(limits)
+        if found is not None:
+            return found
+        with row_session(self.repository.blobs, self.comparison.fields, sessions) as session:
+            return self.counts_by_engine(session)
 
-    def table(self, shape: TwoWayShape, *, limits: Limits = LIMITS) -> pa.Table:
+    def counts_here(self, limits: Limits = LIMITS) -> Counts | None:
+        """Return the same if it takes no engine, else None; raises as `comparison` does."""
+        scan = self._scan("changes")
+        if scan is not None:
+            return known_counts(self._change, scan.changes)
+        change, comparison = self._change, self.comparison
+        if self._needs_names:
+            return None
+        if not (change.rows_added and change.rows_removed):
+            return Counts(change.rows_added, change.rows_removed, 0)
+        if not limits.allow(self.pieces):
+            return None
+        signed = signed_rows(self.repository.blobs, change)
+        compared, key, likely = comparison.compared, comparison.key, _updated(change)
+        return net_counts(signed.columns, signed.sign, compared, key, likely=likely)
+
+    def table(self, shape: TwoWayShape) -> pa.Table:
         """Return the rows in a shape; compares and raises as `in_process` does."""
-        return shaped(self._named(shape, limits), shape)
+        return shaped(self._named(shape), shape)
 
-    def parts(self, shape: TwoWayShape, *, limits: Limits = LIMITS) -> ShapedRows:
+    def parts(self, shape: TwoWayShape) -> ShapedRows:
         """Return the same rows, gathered one part at a time."""
-        return ShapedRows(self._named(shape, limits), shape)
+        return ShapedRows(self._named(shape), shape)
+
+    def rows(self, shape: TwoWayShape) -> ShapedRows | ComputedRows:
+        """Return the same rows without Spark: few compared here, others by DuckDB."""
+        return self.parts(shape) if self.is_small() else ComputedRows.of(self, shape)
 
     def by_engine(self, session: VersionMounts, shape: TwoWayShape) -> str:
         """Return the query that compares the rows, and mount what it reads.
@@ -388,15 +401,14 @@ class Difference:
             InputError: There is no such column, or neither version is given.
             UnsupportedError: A column has types that can't be compared.
         """
-        before, after = matched(self.before, self.after)
-        comparison = VersionComparison.of(before, after, self.columns or None)
+        (before, after), comparison = self._matched, self.comparison
         _check_names(comparison.fields, shape)
         scanned = self.scanned(session, shape)
         if scanned is not None:
             return scanned
         parts: Iterable[SignedPart]
         is_joined = is_unique(self.before, self.after, comparison)
-        if needs_names(self.before, self.after):
+        if self._needs_names:
             # Files hold columns by id, and the ids of these two tables don't correspond. So all
             # rows are read, under matching names.
             parts = [
@@ -404,11 +416,10 @@ class Difference:
                 *self._whole(session, self.after, after, 1, comparison.fields),
             ]
         else:
-            change = delta(before, after, self.repository.objects.segment)
-            parts = delta_parts(session, change, comparison)
+            parts = delta_parts(session, self._change, comparison)
             # A row that both versions delete may come twice on one side, and a join would pair
             # each.
-            is_joined = is_joined and not change.may_delete_twice
+            is_joined = is_joined and not self._change.may_delete_twice
         return diff_query(parts, comparison, shape, unique=is_joined)
 
     def counts_by_engine(self, session: RowSession) -> Counts:
@@ -416,17 +427,12 @@ class Difference:
 
         Nothing is read where manifests know them.
         """
-        known = self._scan("changes")
-        if known is not None:
-            return known_counts(known.delta, known.scan.changes)
+        scan = self._scan("changes")
+        if scan is not None:
+            return known_counts(self._change, scan.changes)
         kinds = ", ".join(f"count_if(diff_type = '{kind}')" for kind in Counts._fields)
         text = f"select {kinds} from ({self.by_engine(session, 'wide')})"
         return Counts(*session.query(text).fetch()[0])
-
-    def computed_counts(self) -> Counts:
-        """Return the same, computed by DuckDB; raises as `ComputedRows` does."""
-        with row_session(self.repository.blobs, self.comparison.fields, None) as session:
-            return self.counts_by_engine(session)
 
     def scanned(self, session: VersionMounts, shape: TwoWayShape, *, over: int = -1) -> str | None:
         """Return the query that only scans files, and mount what it reads; None if there is none.
@@ -436,11 +442,11 @@ class Difference:
             shape: The shape of the rows.
             over: Return None unless there are more rows than this.
         """
-        known = self._scan(shape, over=over)
-        if known is None:
+        scan = self._scan(shape, over=over)
+        if scan is None:
             return None
-        _check_names(known.comparison.fields, shape)
-        return scan_query(session, known.delta, known.scan, known.comparison, shape)
+        _check_names(self.comparison.fields, shape)
+        return scan_query(session, self._change, scan, self.comparison, shape)
 
     def relation(
         self,
@@ -465,9 +471,8 @@ class Difference:
         """
         rows: TableParts | str | None = self.scanned(session, shape, over=_FEW)
         if rows is None:
-            rows = in_process_first(
-                lambda: self.parts(shape, limits=limits), lambda: self.by_engine(session, shape)
-            )
+            is_small = self.is_small(limits)
+            rows = self.parts(shape) if is_small else self.by_engine(session, shape)
         return self.mounted(session, rows, shape, name=name)
 
     def mounted(
@@ -486,19 +491,26 @@ class Difference:
             return f"({rows})"
         return session.mount_arrow(name or self._name(shape), rows, lasting=name is None)
 
-    def _scan(self, shape: TwoWayShape, *, over: int = -1) -> _Known | None:
-        if needs_names(self.before, self.after):
-            return None
-        before, after = matched(self.before, self.after)
-        comparison = VersionComparison.of(before, after, self.columns or None)
-        change = delta(before, after, self.repository.objects.segment)
-        if change.rows_added + change.rows_removed <= over:
-            return None
-        scan = scannable(before, after, change, comparison, shape, self.shown)
-        return None if scan is None else _Known(change, comparison, scan)
+    @cached_property
+    def _matched(self) -> tuple[Snapshot | None, Snapshot | None]:
+        return matched(self.before, self.after)
 
-    def _named(self, shape: TwoWayShape, limits: Limits) -> TableDiff:
-        found = self.in_process(limits=limits)
+    @cached_property
+    def _needs_names(self) -> bool:
+        return needs_names(self.before, self.after)
+
+    @cached_property
+    def _change(self) -> Delta:
+        return delta(*self._matched, self.repository.objects.segment)
+
+    def _scan(self, shape: TwoWayShape, *, over: int = -1) -> Scan | None:
+        change = self._change
+        if self._needs_names or change.rows_added + change.rows_removed <= over:
+            return None
+        return scannable(*self._matched, change, self.comparison, shape, self.shown)
+
+    def _named(self, shape: TwoWayShape) -> TableDiff:
+        found = self.in_process()
         _check_names(found.comparison.fields, shape)
         return found
 

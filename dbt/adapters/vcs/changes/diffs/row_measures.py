@@ -116,11 +116,12 @@ def row_facts(
 
     Raises:
         InputError: Neither version is given.
-        UnsupportedError: Arrow can't read or compare a column.
-        TooLargeError: More rows differ than `MEASURED` allows.
+        UnsupportedError: Arrow can't read or compare a column, or more rows differ than `MEASURED`
+            allows.
         EngineError: Memory or disk is exhausted.
     """
-    found = difference.in_process(limits=MEASURED)
+    MEASURED.check(difference.pieces)
+    found = difference.in_process()
     shown = _shown(found, secrets)
     if not len(found.net.before) or not shown:
         return found.counts, RowFacts()

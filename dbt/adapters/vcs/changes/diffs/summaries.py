@@ -186,8 +186,9 @@ def _counted(
         try:
             counts = _counts(repository, draft.versions, left)
         except VcsError:
-            # The changes are made already. With too many bytes, types that only Spark compares, or
-            # collected rows, keep the numbers from the files.
+            # The changes are made already. With collected rows, keep the numbers from the files.
+            continue
+        if counts is None:
             continue
         left = Limits(left.rows - draft.rows, max(0, left.bytes - draft.bytes))
         found[place] = replace(
@@ -200,12 +201,14 @@ def _counted(
     return found
 
 
-def _counts(repository: Repository, versions: tuple[Snapshot, Snapshot], limits: Limits) -> Counts:
+def _counts(
+    repository: Repository, versions: tuple[Snapshot, Snapshot], limits: Limits
+) -> Counts | None:
     # Most commits can be summarized without reading a row, and so without pyarrow.
     from dbt.adapters.vcs.changes.diffs.difference import Difference
 
     before, after = versions
-    return Difference(repository=repository, before=before, after=after).counts(limits=limits)
+    return Difference(repository=repository, before=before, after=after).counts_here(limits)
 
 
 def _schema(change: SchemaChange) -> ChangeSummary:

@@ -16,7 +16,7 @@ import msgspec
 import pyarrow as pa
 
 from dbt.adapters.vcs.changes.diffs.diff_query import delta_parts, diff_query, is_unique
-from dbt.adapters.vcs.changes.diffs.difference import ComputedRows
+from dbt.adapters.vcs.changes.diffs.difference import ComputedRows, RowTable
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Field, Snapshot
@@ -24,11 +24,11 @@ from dbt.adapters.vcs.core.model.snapshot import widens
 from dbt.adapters.vcs.core.plan.delta import Delta, delta, signed_pieces
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import RowSession, VersionMounts, VersionReader
-from dbt.adapters.vcs.engines.row_sessions import row_session
+from dbt.adapters.vcs.engines.row_sessions import is_for_spark, row_session
 from dbt.adapters.vcs.table.compare.comparison import VersionComparison, merge_base
 from dbt.adapters.vcs.table.equality import canonical, equals
 from dbt.adapters.vcs.table.files.block_reader import shown_type
-from dbt.adapters.vcs.table.limits import LIMITS, Limits, in_process_first
+from dbt.adapters.vcs.table.limits import LIMITS, Limits
 from dbt.adapters.vcs.table.quoting import quoted, sql_type
 
 
@@ -88,25 +88,33 @@ class ThreeWay:
             columns=tuple(columns),
         )
 
-    def table(self, *, limits: Limits = LIMITS) -> pa.Table:
+    def is_small(self, limits: Limits = LIMITS) -> bool:
+        """Return whether the rows are few enough to be held, and need no Spark."""
+        if is_for_spark(self.fields):
+            return False
+        changes = (change for _, _, change in self._sides)
+        return all(limits.allow(x.piece for x in signed_pieces(change)) for change in changes)
+
+    def table(self) -> pa.Table:
         """Compare in this process and return the rows.
 
         Raises:
             InputError: There is no such column, or a column has the name of one in the result; or
                 several rows of a version have one key.
             UnsupportedError: Only Spark has the type of a column, or no engine could compare it.
-            TooLargeError: There are too many rows.
         """
-        for _, _, change in self._sides:
-            limits.check(item.piece for item in signed_pieces(change))
-        with row_session(self.repository.blobs, self._fields, None) as session:
+        with row_session(self.repository.blobs, self.fields, None) as session:
             found = session.query(self.by_engine(session)).arrow().cast(self._plan.schema)
         # PySpark takes no column that has no chunk, as those of no rows have.
         return pa.concat_tables([self._plan.schema.empty_table(), found])
 
     def computed(self) -> ComputedRows:
         """Return the same rows, of any number, for DuckDB to compute."""
-        return ComputedRows(blobs=self.repository.blobs, fields=self._fields, text=self.by_engine)
+        return ComputedRows(blobs=self.repository.blobs, fields=self.fields, text=self.by_engine)
+
+    def rows(self, limits: Limits = LIMITS) -> RowTable | ComputedRows:
+        """Return the same rows without Spark: few in memory, others as they are read."""
+        return RowTable(self.table()) if self.is_small(limits) else self.computed()
 
     def by_engine(self, session: RowSession | VersionReader) -> str:
         """Return the query that compares the rows, and mount what it reads.
@@ -127,7 +135,7 @@ class ThreeWay:
         self, session: VersionReader, *, name: str | None = None, limits: Limits = LIMITS
     ) -> str:
         """Return SQL for a relation with the rows, as `Difference.relation` does."""
-        rows = in_process_first(lambda: self.table(limits=limits), lambda: self.by_engine(session))
+        rows = self.table() if self.is_small(limits) else self.by_engine(session)
         return self.mounted(session, rows, name=name)
 
     def mounted(
@@ -148,7 +156,8 @@ class ThreeWay:
         return Plan.of(self.base, self.ours, self.theirs, self.columns)
 
     @property
-    def _fields(self) -> list[Field]:
+    def fields(self) -> list[Field]:
+        """The columns that are compared and shown."""
         return [column.field for column in self._plan.columns]
 
     def _queries(self, session: VersionMounts) -> list[str]:

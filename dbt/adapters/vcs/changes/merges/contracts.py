@@ -24,7 +24,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dbt.adapters.vcs.changes.diffs.difference import ComputedRows, Difference, ShapedRows
+from dbt.adapters.vcs.changes.diffs.difference import Difference
 from dbt.adapters.vcs.changes.merges.merge_plan import MergePlan, planned_relations
 from dbt.adapters.vcs.changes.merges.project_rules import Contract
 from dbt.adapters.vcs.changes.writes.row_filters import filter_of
@@ -36,7 +36,6 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.tree_changes import Change
 from dbt.adapters.vcs.table.compare.comparison import Counts
 from dbt.adapters.vcs.table.key_check import SHOWN
-from dbt.adapters.vcs.table.limits import in_process_first
 from dbt.adapters.vcs.table.python_values import python_values, shown
 
 
@@ -145,7 +144,7 @@ class _Facts:
     def counts(self) -> Counts:
         """The numbers of rows added, removed and modified."""
         if self._counts is None:
-            self._counts = _counts(self.difference())
+            self._counts = self.difference().counts()
         return self._counts
 
     def difference(self, columns: tuple[str, ...] = ()) -> Difference:
@@ -155,7 +154,7 @@ class _Facts:
 
     def rows(self, kinds: Iterable[str], side: str) -> Iterator[pa.Table]:
         """Yield the rows of changes of some kinds as they are on a side, by their own columns."""
-        for part in _parts(self.difference()):
+        for part in self.difference().rows("wide").parts():
             is_kind = pc.is_in(part.column("diff_type"), pa.array(kinds, pa.string()))
             named = [name for name in part.column_names if name.startswith(f"{side}_")]
             rows = part.select(named).filter(is_kind)
@@ -178,17 +177,6 @@ def _values(rows: Iterable[pa.Table], columns: Sequence[str]) -> Iterator[tuple[
         held = [few.column(name) for name in columns if name in few.column_names]
         if len(held) == len(columns):
             yield from zip(*(python_values(column) for column in held), strict=True)
-
-
-def _counts(difference: Difference) -> Counts:
-    return in_process_first(difference.counts, difference.computed_counts)
-
-
-def _parts(difference: Difference) -> Iterator[pa.Table]:
-    found: ShapedRows | ComputedRows = in_process_first(
-        lambda: difference.parts("wide"), lambda: ComputedRows.of(difference, "wide")
-    )
-    return found.parts()
 
 
 def _no_removed(facts: _Facts, limit: Any) -> ContractOutcome:
@@ -229,8 +217,7 @@ def _only_columns(facts: _Facts, limit: Sequence[str]) -> ContractOutcome:
     text = ""
     changed = 0
     if facts.before is not None and others:
-        difference = facts.difference(others)
-        changed = sum(_counts(difference))
+        changed = sum(facts.difference(others).counts())
         if changed:
             differing = ", ".join(name for name in others if _differs(facts, name)) or "others"
             text = (
@@ -246,7 +233,7 @@ def _differs(facts: _Facts, column: str) -> bool:
     assert known is not None
     if any(field.name == column for field in known.key):
         return bool(facts.counts.added or facts.counts.removed)
-    return sum(_counts(facts.difference((column,)))) > 0
+    return sum(facts.difference((column,)).counts()) > 0
 
 
 def _expression(facts: _Facts, limit: str) -> ContractOutcome:

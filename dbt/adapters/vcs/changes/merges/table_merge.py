@@ -39,8 +39,8 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.tree_changes import TreeChanges, merge_trees
 from dbt.adapters.vcs.engines.port import Rewriters
-from dbt.adapters.vcs.table.compare.comparison import Counts, best_bases, merge_base, own_parents
-from dbt.adapters.vcs.table.limits import MERGE_LIMITS, Limits, TooLargeError, in_process_first
+from dbt.adapters.vcs.table.compare.comparison import best_bases, merge_base, own_parents
+from dbt.adapters.vcs.table.limits import MERGE_LIMITS, Limits
 from dbt.adapters.vcs.table.types import plain_type_text
 
 _SIDES = ("base", "our", "their")
@@ -132,7 +132,6 @@ def merge_tables(
 
     Raises:
         InputError: Values that were chosen by hand break what the merged definition enforces.
-        TooLargeError: Both changed more of the same rows than can be examined one by one.
         UnsupportedError: Both changed the same rows, and they have columns that can't be merged.
     """
     read = repository.objects.snapshot
@@ -227,7 +226,7 @@ def _merged(
     sessions: Rewriters | None,
 ) -> tuple[SnapshotId, Merged]:
     # None if an engine has to count them, once they are written.
-    counts: Counts | None = in_process_first(lambda: outcome.counts, lambda: None)
+    counts = outcome.counts
     write = new_write_id()
     if outcome.how in ("up_to_date", "nothing_picked"):
         # Ours as it is stored: the outcome's may have other files for the same rows.
@@ -355,7 +354,6 @@ class TableMerges:
         """Merge two versions of a table as `merge_tables` does, at most once.
 
         Raises:
-            TooLargeError: Both changed more of the same rows than can be examined one by one.
             UnsupportedError: Both changed the same rows, and they have columns that can't be
                 merged.
         """
@@ -483,7 +481,7 @@ class CommonBase:
         try:
             outcome = self.merge(base, ours, theirs, RowPolicy(mode=Mode.SKIP))
         # Bases that don't merge are no reason to refuse a merge of the tips: the newest has to do.
-        except (MisfitError, SchemaConflictError, TooLargeError, UnsupportedError):
+        except (MisfitError, SchemaConflictError, UnsupportedError):
             return ours
         if outcome.how in ("up_to_date", "fast_forward"):
             return ours if outcome.how == "up_to_date" else theirs

@@ -20,10 +20,9 @@ from dbt.adapters.vcs.sql.syntax.clauses import CHECK
 from dbt.adapters.vcs.sql.syntax.conditions import where_clause
 from dbt.adapters.vcs.sql.syntax.lexer import Kind, tokenize
 from dbt.adapters.vcs.table.equality import canonical
-from dbt.adapters.vcs.table.files.block_reader import Files
+from dbt.adapters.vcs.table.files.block_reader import Files, is_readable
 from dbt.adapters.vcs.table.files.footers import check_not_null
 from dbt.adapters.vcs.table.key_check import SHOWN, Clashes, find_clashes
-from dbt.adapters.vcs.table.limits import TooLargeError, in_process_first
 from dbt.adapters.vcs.table.python_values import python_values, shown
 from dbt.adapters.vcs.table.quoting import placeless, quoted, sql_type
 from dbt.adapters.vcs.workspace.table_version import Version
@@ -393,19 +392,17 @@ def broken_key(
     """Return which rows of a version, new since another, lack or repeat a key; empty for none.
 
     Raises:
-        TooLargeError: There are too many rows for this process, and there is no engine.
-        UnsupportedError: Arrow lacks the type of a key column, and there is no engine.
+        UnsupportedError: There are too many rows for this process, or Arrow lacks the type of a
+            key column, and there is no engine.
     """
     fields = version.key
     check = _KeyCheck(repository, version, before)
     if not check.new:
         return ""
-    if sessions is None:
-        clashes = check.in_process(fields)
+    if sessions is None or check.is_small:
+        clashes = check.in_process()
     else:
-        clashes = in_process_first(
-            lambda: check.in_process(fields), lambda: check.by_engine(sessions(), fields)
-        )
+        clashes = check.by_engine(sessions())
     return _key_error(name, fields, clashes) if any(clashes) else ""
 
 
@@ -416,11 +413,8 @@ def may_clash(repository: Repository, version: Snapshot, before: Snapshot) -> bo
     """
     if not version.is_key_enforced:
         return False
-    fields = version.key
     check = _KeyCheck(repository, version, before)
-    if not check.new:
-        return False
-    return in_process_first(lambda: any(check.in_process(fields)), lambda: True)
+    return bool(check.new) and (not check.is_small or any(check.in_process()))
 
 
 class _KeyCheck:
@@ -435,19 +429,30 @@ class _KeyCheck:
         # All segments are read for the list of blocks, so not without need.
         blocks = self._version.blocks if fresh else ()
         self.new = [block for block in blocks if block.path in fresh]
-        self._others = [block for block in blocks if block.path not in fresh]
+        others = [block for block in blocks if block.path not in fresh]
+        self._fields = version.key
+        self._old = _near(self.new, others, self._fields)
 
-    def in_process(self, fields: Sequence[Field]) -> Clashes:
+    @property
+    def is_small(self) -> bool:
+        """Whether this process compares the keys: they are few, and of types that Arrow has."""
+        return self._are_few and all(map(is_readable, self._fields))
+
+    @property
+    def _are_few(self) -> bool:
+        return _row_count(self.new) <= _MOST_NEW and _row_count(self._old) <= _MOST_OLD
+
+    def in_process(self) -> Clashes:
         """Return the bad keys.
 
         Raises:
-            TooLargeError: There are too many rows to check in this process.
-            UnsupportedError: Arrow lacks the type of a column.
+            UnsupportedError: There are too many rows to check in this process, or Arrow lacks the
+                type of a column.
         """
-        old = _near(self.new, self._others, fields)
-        new_rows, old_rows = _row_count(self.new), _row_count(old)
-        if new_rows > _MOST_NEW or old_rows > _MOST_OLD:
-            raise TooLargeError(
+        fields, old = self._fields, self._old
+        if not self._are_few:
+            new_rows, old_rows = _row_count(self.new), _row_count(old)
+            raise UnsupportedError(
                 f"The keys of at most {_MOST_NEW:,} new rows are compared with those of "
                 f"{_MOST_OLD:,} old ones without Spark; these are {new_rows:,} and {old_rows:,}. "
                 "Use a connection that has Spark."
@@ -457,8 +462,9 @@ class _KeyCheck:
         deleted = files.deletions(self._version.tombstones, paths)
         return find_clashes(files, fields, self.new, old, deleted)
 
-    def by_engine(self, session: VersionReader, fields: Sequence[Field]) -> Clashes:
+    def by_engine(self, session: VersionReader) -> Clashes:
         """Return the bad keys, found by the engine."""
+        fields, old = self._fields, self._old
         keys = ", ".join(quoted(field.id) for field in fields)
         values = ", ".join(
             # Decision 18: keys are equal byte by byte, whatever their collation.
@@ -473,7 +479,6 @@ class _KeyCheck:
             if found:
                 return Clashes(null=found)
         both = new
-        old = _near(self.new, self._others, fields)
         if old:
             both += f" union all select {values}, 0 from {self._mounted(session, old, fields)}"
         counted = f"from ({both}) group by {keys} having count(*) > 1 and sum(__vcs_new) "

@@ -35,9 +35,9 @@ from dbt.adapters.vcs.core.plan.compaction import (
 )
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Destination, Rewriter
+from dbt.adapters.vcs.table.files.block_reader import is_readable
 from dbt.adapters.vcs.table.files.footers import WrittenFiles, read_blocks
 from dbt.adapters.vcs.table.files.rewrite import rewrite_blocks
-from dbt.adapters.vcs.table.limits import in_process_first
 from dbt.adapters.vcs.table.manifests import (
     folder_of,
     joined_segments,
@@ -184,10 +184,10 @@ class _Writer:
         """Rewrite the blocks of a bin together."""
         paths = tuple(block.path for block in item.blocks)
         tombstones = carried_out(self._contents.tombstones, paths)
-        files = in_process_first(
-            lambda: self._in_process(item.blocks, tombstones),
-            lambda: self._by_engine(item.blocks, self._snapshot.cluster_by, item.bytes),
-        )
+        if all(map(is_readable, self._snapshot.schema.fields)):
+            files = self._in_process(item.blocks, tombstones)
+        else:
+            files = self._by_engine(item.blocks, self._snapshot.cluster_by, item.bytes)
         return self._done(paths, files, tombstones)
 
     def sorted_by(self, fields: Sequence[Field]) -> tuple[Rewrite, ...]:

@@ -39,7 +39,6 @@ from dbt.adapters.vcs.table.files.parquet import (
     write_rows,
     write_tombstone,
 )
-from dbt.adapters.vcs.table.limits import TooLargeError
 from dbt.adapters.vcs.table.manifests import folder_of, put_segments, without_blocks
 from dbt.adapters.vcs.table.python_values import python_value, shown
 from dbt.adapters.vcs.table.quoting import literal, quoted
@@ -230,11 +229,11 @@ def _replacement(
 def _small(blobs: Blobs, snapshot: Snapshot, stage: Stage) -> Changes | None:
     """Return the changes of a stage that can be applied in this process, else None."""
     small = stage.rows <= MAX_STAGED_IN_PROCESS and stage.bytes <= MAX_BYTES_IN_PROCESS
-    if small and can_write(snapshot.schema, snapshot.partition_by):
-        # Values may take far more memory than their compressed files.
-        with suppress(TooLargeError):
-            return SmallChanges(blobs, stage)
-    return None
+    if not small or not can_write(snapshot.schema, snapshot.partition_by):
+        return None
+    # Values may take far more memory than their compressed files.
+    rows = _read(blobs, stage)
+    return None if rows is None else SmallChanges(blobs, stage, rows)
 
 
 def _fits(blocks: Sequence[Block]) -> bool:
@@ -278,16 +277,12 @@ MAX_VALUES: Final = 2**30
 class SmallChanges:
     """`Changes` of a stage with types that Arrow supports; it is read whole."""
 
-    def __init__(self, blobs: Blobs, stage: Stage) -> None:
-        """Take a stage.
-
-        Raises:
-            TooLargeError: Its values take more than `MAX_VALUES` bytes.
-        """
+    def __init__(self, blobs: Blobs, stage: Stage, rows: pa.Table) -> None:
+        """Take a stage and its rows."""
         self._blobs = blobs
         self._stage = stage
         self._schema = arrow_schema(stage.table)
-        self._rows = _read(blobs, stage)
+        self._rows = rows
 
     def counts(self) -> RowCounts:
         """Return how many rows are inserted, updated and deleted."""
@@ -416,7 +411,8 @@ class SmallChanges:
         return (write_tombstone(self._blobs, table, folder=folder),)
 
 
-def _read(blobs: Blobs, stage: Stage) -> pa.Table:
+def _read(blobs: Blobs, stage: Stage) -> pa.Table | None:
+    """Return the rows of a stage; None if their values take more than `MAX_VALUES` bytes."""
     schema = pa.schema([pa.field(field.id, arrow_type(field.type)) for field in stage.fields])
     tables = [schema.empty_table()]
     files = Files(blobs)
@@ -426,9 +422,7 @@ def _read(blobs: Blobs, stage: Stage) -> pa.Table:
         tables.append(rows.cast(schema))
         size += tables[-1].nbytes
         if size > MAX_VALUES:
-            raise TooLargeError(
-                f"{stage.rows:,} changed rows take more than {MAX_VALUES:,} bytes in this process."
-            )
+            return None
     return pa.concat_tables(tables)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, KeysView, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate, chain, pairwise
 from typing import Any, Final, TypeAlias
 
@@ -18,9 +18,8 @@ from dbt.adapters.vcs.core.plan.delta import Delta, Piece, SignedPiece, signed_p
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.table.compare.comparison import Counts
 from dbt.adapters.vcs.table.equality import Codes, equal_pairs, group_ids, group_in_steps
-from dbt.adapters.vcs.table.files.block_reader import Files, Positions, shown_type
+from dbt.adapters.vcs.table.files.block_reader import Files, Positions, is_readable, shown_type
 from dbt.adapters.vcs.table.files.footers import HELP
-from dbt.adapters.vcs.table.limits import LIMITS, Limits, TooLargeError
 from dbt.adapters.vcs.table.row_numbers import are_among, are_near, distinct
 from dbt.adapters.vcs.table.types import arrow_type
 
@@ -201,28 +200,15 @@ class SignedRows:
         sign: 1 or -1.
         located: The place of each row.
         files: Reads them.
-        most: Bytes that the columns which are read may take; None for any.
     """
 
     sign: Positions
     located: Located
     files: Files
-    most: int | None = None
 
     def read(self, fields: Sequence[Field]) -> pa.Table:
-        """Read columns of the rows, named by field id, and no others.
-
-        Raises:
-            TooLargeError: They take more than was to be expected from manifests.
-        """
-        found = self.located.read(self.files, fields)
-        # `memory_of` estimates texts by their bounds, so far longer ones show only now.
-        if self.most is not None and found.nbytes > self.most:
-            raise TooLargeError(
-                f"The {len(self.sign):,} rows to compare take {found.nbytes:,} bytes of memory, "
-                f"and {self.most:,} are allowed without Spark. Use a connection that has Spark."
-            )
-        return found
+        """Read columns of the rows, named by field id, and no others."""
+        return self.located.read(self.files, fields)
 
     def columns(self, fields: Sequence[Field]) -> list[pa.ChunkedArray]:
         """Read columns of the rows in the given order, and no others."""
@@ -230,18 +216,9 @@ class SignedRows:
         return found
 
 
-def signed_rows(blobs: Blobs, delta: Delta, *, limits: Limits = LIMITS) -> SignedRows:
-    """Return the signed rows of a delta, removed ones first; no row is read yet.
-
-    Raises:
-        TooLargeError: There are too many of them to read in this process.
-    """
-    signed = signed_pieces(delta)
-    # By manifests, so that what is refused costs no read of rows.
-    limits.check(item.piece for item in signed)
-    # A comparison holds its columns up to three times.
-    most = None if limits.memory is None else limits.memory // 3
-    return replace(_rows(Files(blobs, delta.tombstones), signed), most=most)
+def signed_rows(blobs: Blobs, delta: Delta) -> SignedRows:
+    """Return the signed rows of a delta, removed ones first; no row is read yet."""
+    return _rows(Files(blobs, delta.tombstones), signed_pieces(delta))
 
 
 def signed_files(blobs: Blobs, delta: Delta) -> Iterator[SignedRows]:
@@ -421,6 +398,27 @@ def net_changes(
     # In the order of the old rows, with the added ones at the end.
     order = np.lexsort((after, np.where(before < 0, len(rows), before)))
     return NetChanges(rows, signs, value, before[order], after[order])
+
+
+def net_counts(
+    columns: Columns,
+    sign: Positions,
+    compared: Sequence[Field],
+    key: Sequence[Field],
+    *,
+    likely: Collection[str] = (),
+) -> Counts | None:
+    """Count net changes; None if only a column that Arrow can't read may tell rows apart.
+
+    The arguments are those of `net_changes`.
+    """
+    if not all(map(is_readable, key)):
+        return None
+    readable = [field for field in compared if is_readable(field)]
+    net = net_changes(columns, sign, readable, key, likely=likely)
+    # Rows that differ in the other columns only are equal so far.
+    is_known = len(readable) == len(compared) or len(net.rows) == len(sign)
+    return net.counts if is_known else None
 
 
 def table_columns(table: pa.Table) -> Columns:

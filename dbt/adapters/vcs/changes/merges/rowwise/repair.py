@@ -146,6 +146,14 @@ def repair(question: Question, state: State) -> Repair:
     return found.repair()
 
 
+def needs_values(question: Question, state: State) -> bool:
+    """Return whether rows have to be examined, so that all of their columns are read."""
+    rows = touched_rows(question.files, question.pieces, question.triple, state)
+    if question.policy.only is None:
+        rows, _ = suspects(question.files, rows, question.by)
+    return len(rows) > 0
+
+
 def _attempt(question: Question, state: State) -> _Attempt:
     files, by, only = question.files, question.by, question.policy.only
     rows = touched_rows(files, question.pieces, question.triple, state)

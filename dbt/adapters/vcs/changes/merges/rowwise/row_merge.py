@@ -29,6 +29,7 @@ from dbt.adapters.vcs.changes.merges.rowwise.decide import Conflicts
 from dbt.adapters.vcs.changes.merges.rowwise.repair import (
     Question,
     Repair,
+    needs_values,
     overlaps,
     repair,
     without,
@@ -62,7 +63,7 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import RowSession
 from dbt.adapters.vcs.table.compare.comparison import Counts
 from dbt.adapters.vcs.table.files.block_reader import Files, is_readable
-from dbt.adapters.vcs.table.limits import CONDITION_LIMITS, MERGE_LIMITS, Limits, in_process_first
+from dbt.adapters.vcs.table.limits import CONDITION_LIMITS, MERGE_LIMITS, Limits
 from dbt.adapters.vcs.table.python_values import shown
 from dbt.adapters.vcs.table.quoting import quoted
 
@@ -107,14 +108,13 @@ def merge(
         policy: What to do about conflicts (`fail` reports them, `skip` keeps ours, `accept` takes
             theirs), and which rows are wanted. If only some are, the definition of ours is kept.
             A conflict of definitions is decided attribute by attribute, never which rows exist.
-        limits: The most to read to find the rows that both changed.
-        engine: Helps beyond these limits, or if Arrow can't read the columns.
+        limits: The most rows to compare column by column.
+        engine: Decides on more, or if Arrow can't read the columns; without it, none are more.
 
     Raises:
         SchemaConflictError: The definitions don't merge.
         MisfitError: The mode decided about the definition, and some rows don't fit it.
         UnsupportedError: Both changed rows, and Arrow can't read a column: VARIANT, intervals.
-        TooLargeError: There are too many rows to compare, and nothing narrows them down.
         ConflictError: A decision gives values of a row that was not changed on both sides.
         InputError: A decision or a picked key doesn't fit the key's columns, or a value given by
             hand is NULL where none may be.
@@ -217,26 +217,21 @@ class _Merging:
             policy=self.policy,
         )
 
-        def here() -> Repair:
-            # A row must not be deleted twice, or manifests would count it twice: that tombstone
-            # goes, and the repair deletes what it alone deleted.
-            return repair(question, without(state, (), overlaps(question.files, triple, state)))
-
-        def by_engine(engine: EngineRepairs) -> EngineRepair:
-            return engine(question, state, f"data/{self.ours.table}")
-
         only = self.policy.only
         if only is not None and only.where is not None:
             # A condition is an expression of Arrow, which no engine takes.
             CONDITION_LIMITS.check(pieces)
-        elif engine is None:
-            self.limits.check(pieces)
-        elif not self._fits(question):
-            return self._repaired(by_engine(engine))
-        else:
-            # Whether a row has to be looked at that Arrow can't read is known only on the way.
-            return self._repaired(in_process_first(here, lambda: by_engine(engine)))
-        return self._repaired(here())
+            engine = None
+        if engine is not None and not self._fits(question):
+            return self._repaired(engine(question, state, f"data/{self.ours.table}"))
+        # A row must not be deleted twice, or manifests would count it twice: that tombstone goes,
+        # and the repair deletes what it alone deleted.
+        less = without(state, (), overlaps(question.files, triple, state))
+        # A type that Arrow can't read is no obstacle where no row has to be looked at.
+        is_readable_here = all(map(is_readable, fields)) or not needs_values(question, less)
+        if engine is not None and not is_readable_here:
+            return self._repaired(engine(question, state, f"data/{self.ours.table}"))
+        return self._repaired(repair(question, less))
 
     def _repaired(self, found: Repair | EngineRepair) -> MergeOutcome:
         how = "rewrite" if found.is_needed else self._without_new_rows(found)

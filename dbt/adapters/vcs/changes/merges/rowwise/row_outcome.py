@@ -19,7 +19,7 @@ from dbt.adapters.vcs.core.errors import ConflictError, VcsError
 from dbt.adapters.vcs.core.ids import Micros, SnapshotId, WriteId
 from dbt.adapters.vcs.core.model import Block, Consumption, Field, Origin, Snapshot, Tombstone
 from dbt.adapters.vcs.core.origins.lineage import merged_consumption
-from dbt.adapters.vcs.core.plan.delta import Deletion, Delta, Piece, delta
+from dbt.adapters.vcs.core.plan.delta import Deletion, Delta, Piece, delta, signed_pieces
 from dbt.adapters.vcs.core.plan.schema_merge import Definition
 from dbt.adapters.vcs.core.plan.states import State, Triple
 from dbt.adapters.vcs.core.repository import Repository
@@ -29,13 +29,13 @@ from dbt.adapters.vcs.table.compare.located import (
     Mask,
     PlaceGrid,
     locate,
-    net_changes,
+    net_counts,
     signed_rows,
     sums,
 )
 from dbt.adapters.vcs.table.equality import group_ids
 from dbt.adapters.vcs.table.files.block_reader import Files
-from dbt.adapters.vcs.table.limits import Limits, TooLargeError
+from dbt.adapters.vcs.table.limits import Limits
 from dbt.adapters.vcs.table.manifests import edited
 
 How: TypeAlias = Literal["up_to_date", "fast_forward", "graft", "rewrite", "nothing_picked"]
@@ -71,22 +71,21 @@ class MergeOutcome:
     fits: tuple[WriteId, ...] = ()
 
     @cached_property
-    def counts(self) -> Counts:
-        """The numbers of rows that ours gains, loses and modifies.
+    def counts(self) -> Counts | None:
+        """The numbers of rows that ours gains, loses and modifies; None if an engine counts them.
 
         The first call reads the changes of theirs, unless they only add or only remove rows.
-
-        Raises:
-            TooLargeError: There are too many rows; an engine has to count them.
         """
         if isinstance(self.repair, EngineRepair):
-            raise TooLargeError("An engine has to count the rows that it merged.")
+            return None
         change = self._delta()
         # Manifests count rows that are only added, or only removed.
         is_plain = self.repair is None and not (change.rows_added and change.rows_removed)
         if is_plain:
             return Counts(change.rows_added, change.rows_removed, 0)
-        signed = signed_rows(self.repository.blobs, change, limits=self.limits)
+        if not self.limits.allow(item.piece for item in signed_pieces(change)):
+            return None
+        signed = signed_rows(self.repository.blobs, change)
         fields = self.definition.schema.fields
         mended: tuple[tuple[int, pa.Table], ...] = ()
         if self.repair is not None:
@@ -101,7 +100,7 @@ class MergeOutcome:
             return found
 
         key = tuple(f for id in self.definition.primary_key for f in fields if f.id == id)
-        return net_changes(columns, sign, fields, key).counts
+        return net_counts(columns, sign, fields, key)
 
     def put(
         self,

@@ -208,6 +208,24 @@ def test_an_argument_that_a_tool_does_not_have_is_refused(
 
 
 @pytest.mark.parametrize(
+    ("tool", "meant"),
+    [
+        ("Row", " Did you mean rows?"),
+        (HOSTILE, ""),
+        ("", ""),
+    ],
+)
+def test_a_tool_that_there_is_not_is_refused_with_those_that_there_are(
+    ask: Ask, tool: str, meant: str
+) -> None:
+    result = ask(tool, table="shop.orders")
+    known = "status, branches, log, diff, review, tables, rows"
+    assert result.is_error
+    assert said(result) == f"There is no tool {tool!r}. There are {known}.{meant}"
+    assert len(said(ask("x" * 10_000))) < 300
+
+
+@pytest.mark.parametrize(
     ("tool", "given", "text"),
     [
         (

@@ -85,7 +85,25 @@ def mcp_server(settings: Settings, repository: Repository) -> MCPServer[Any]:
         about = " ".join(inspect.cleandoc(tool.__doc__ or "").split())
         made.append(_ExactTool.from_function(tool, description=about, annotations=hints))
         made[-1].parameters["additionalProperties"] = False
-    return MCPServer("dbt-vcs", version=version, instructions=_ABOUT, tools=made)
+    return _Server("dbt-vcs", version=version, instructions=_ABOUT, tools=made)
+
+
+class _Server(MCPServer[Any]):
+    """A server that says which tools there are if it has no such one."""
+
+    async def call_tool(self, name: str, *given: Any, **named: Any) -> Any:
+        """Call a tool; see `MCPServer.call_tool`.
+
+        Raises:
+            ToolError: There is no such tool, or it failed.
+        """
+        known = [tool.name for tool in await self.list_tools()]
+        if name not in known:
+            raise ToolError(
+                f"There is no tool {_clipped(repr(name))}. There are {', '.join(known)}."
+                f"{_meant(name, known)}"
+            )
+        return await super().call_tool(name, *given, **named)
 
 
 _KINDS: Final = {
@@ -97,7 +115,7 @@ _KINDS: Final = {
 """What an argument has to be, by the type in its schema."""
 
 _LONGEST: Final = 100
-"""Characters of a wrong argument, at most, that an error shows."""
+"""Characters of what was given, at most, that an error shows."""
 
 
 class _ExactTool(Tool):
@@ -117,10 +135,9 @@ class _ExactTool(Tool):
         for name in arguments:
             if name not in known:
                 # Or `tables` of a revision would be those of the profile's branch.
-                near = get_close_matches(name.lower(), known, n=1)
-                meant = f" Did you mean {near[0]}?" if near else ""
                 raise ToolError(
-                    f"{self.name} has no argument {name!r}. It takes {', '.join(known)}.{meant}"
+                    f"{self.name} has no argument {_clipped(repr(name))}. It takes {', '.join(known)}."
+                    f"{_meant(name, known)}"
                 )
         try:
             self.fn_metadata.validate_arguments(arguments)
@@ -141,11 +158,19 @@ class _ExactTool(Tool):
                 f"{self.name} needs {name}, {expected}: {known['description']} It takes "
                 f"{', '.join(self.parameters['properties'])}."
             )
-        found = json.dumps(arguments[name])
-        found = found if len(found) <= _LONGEST else f"{found[:_LONGEST]}..."
+        found = _clipped(json.dumps(arguments[name]))
         required = name in self.parameters.get("required", ())
         step = "" if required else f" Give one, or leave {name} out."
         return f"{self.name} expected {expected} as {name}, found {found}.{step}"
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+def _meant(name: str, known: Sequence[str]) -> str:
+    near = get_close_matches(name.lower(), known, n=1)
+    return f" Did you mean {near[0]}?" if near else ""
 
 
 class McpTools:

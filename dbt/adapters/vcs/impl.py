@@ -131,7 +131,7 @@ class VcsAdapter(SparkAdapter):
         listener = RunListener(
             lambda: self.environment.life,
             self.environment.close,
-            self.environment.check_nodes,
+            self.environment.before_nodes,
             self.environment.typed,
         )
         # Not by hooks of the adapter's own project, which count as results, and which neither

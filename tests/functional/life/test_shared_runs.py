@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from dbt.adapters.vcs.cli import main
 from dbt.adapters.vcs.variables import RUN
-from dbt.adapters.vcs.workspace.run_branch import Status, find_run
+from dbt.adapters.vcs.workspace.run_branch import Status, announced_and_ended, find_run
 from tests.functional.life.shop import Shop
 
 pytestmark = pytest.mark.spark
@@ -33,6 +33,12 @@ def run(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> str:
     id = begun.output.strip()
     monkeypatch.setenv(RUN, id)
     return id
+
+
+def known(shop: Shop, run: str) -> set[str]:
+    """Return the ids of the nodes that commands of a run announced."""
+    nodes = announced_and_ended(shop.repository, find_run(shop.repository, run))
+    return {node.id for node in nodes}
 
 
 def test_commands_build_on_each_other_and_are_published_together(shop: Shop, run: str) -> None:
@@ -134,11 +140,15 @@ def test_processes_side_by_side_are_one_run(
         for name in leaves
     ]
     killed = shop.start("run", "--select", "b", "--target-path", str(tmp_path / "b"), n=7)
-    threading.Timer(5, killed.kill).start()
+    while "model.shop.b" not in known(shop, run) and killed.poll() is None:
+        time.sleep(0.05)
+    killed.kill()
     said = [process.communicate(timeout=300)[0] for process in [*started, killed]]
 
     assert [process.returncode for process in started] == [0, 0], said
     assert shop.head() == before
+    missed = command(shop, "run", "publish", run)
+    assert missed.exit_code == 1 and "have not ended: model.shop.b. " in missed.output
     assert shop.dbt("run", "--select", "b", n=7).success
     assert command(shop, "run", "publish", run).exit_code == 0
     assert {shop.value(f"select n from {name}") for name in ["a", "b", *leaves]} == {7}

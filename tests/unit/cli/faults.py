@@ -22,7 +22,7 @@ from dbt.adapters.vcs.iceberg.serve.client_help import Served, client_help
 from dbt.adapters.vcs.iceberg.serve.documents import Documents, IcebergDocuments
 from dbt.adapters.vcs.iceberg.shown_history import shown_entry
 from dbt.adapters.vcs.table.row_numbers import FileNumbers, deletion_bitmap
-from dbt.adapters.vcs.workspace.run_branch import RunBranch, Status, find_run
+from dbt.adapters.vcs.workspace.run_branch import PENDING, RunBranch, Status, find_run
 from dbt.adapters.vcs.workspace.shared_run import begin_run, close_run, joined_run, put_results
 from tests.unit.cli import scenes as at
 from tests.unit.cli.scenes import Scene
@@ -225,12 +225,16 @@ def joined_when_closed(scene: Scene) -> str:
     return said_by(lambda: joined_run(repository, run.invocation))
 
 
-def closed_with_a_failure(scene: Scene) -> str:
+def closed_with_a_failure(scene: Scene, status: str = "error") -> str:
     run, repository = shared(scene), scene.warehouse.repository
-    node = NodeRun(id="model.shop.a", status="error")
+    node = NodeRun(id="model.shop.a", status=status)
     record = Run(invocation="i1", command="build", nodes=(node,))
     put_results(repository, run.name, record, "dbt build", "ann")
     return said_by(lambda: close_run(repository, run, author="ann"))
+
+
+def closed_when_a_command_was_killed(scene: Scene) -> str:
+    return closed_with_a_failure(scene, PENDING)
 
 
 def closed_with_an_old_table(scene: Scene) -> str:

@@ -542,6 +542,13 @@ CASES = [
     Case("workspace/shared_run.py", "and there is no such run", faults.joined_when_gone),
     Case("workspace/shared_run.py", "nothing can be added", faults.joined_when_closed),
     Case("workspace/shared_run.py", "the last result", faults.closed_with_a_failure, then=1),
+    Case(
+        "workspace/shared_run.py",
+        "have not ended",
+        faults.closed_when_a_command_was_killed,
+        # The first is for when they have.
+        steps=(1,),
+    ),
     Case("workspace/shared_run.py", "built again", faults.closed_with_an_old_table, then=1),
     Case(
         "workspace/shared_run.py",

@@ -158,7 +158,7 @@ def test_a_model_walks_to_its_publish(warehouse: Warehouse, tmp_path: Path) -> N
     manager = VcsConnectionManager(config, multiprocessing.get_context("spawn"))
     manager.environment = environment
     manager.set_connection_name("model.shop.few")
-    listen = RunListener(lambda: environment.life, environment.close, environment.check_nodes)
+    listen = RunListener(lambda: environment.life, environment.close, environment.before_nodes)
     node = SimpleNamespace(
         node_relation=SimpleNamespace(schema="shop", alias="few"), unique_id="model.shop.few"
     )

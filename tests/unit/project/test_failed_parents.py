@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,7 +20,7 @@ from dbt.adapters.vcs.project.manifest import Project
 from dbt.adapters.vcs.project.run import RunLife
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines.lines import RunLine
-from dbt.adapters.vcs.workspace.run_branch import RunBranch, find_run
+from dbt.adapters.vcs.workspace.run_branch import RunBranch, Status, find_run
 from dbt.adapters.vcs.workspace.shared_run import begin_run, close_run
 from tests.unit.warehouse import Warehouse
 
@@ -50,9 +51,10 @@ class Started:
     ) -> None:
         self.said: list[str] = []
         self.repository = repository or Warehouse().repository
+        id = f"i{next(NUMBERS)}"
         line = RunLine(
             self.repository,
-            invocation=f"i{next(NUMBERS)}",
+            invocation=id,
             target=target,
             command="run",
             author="ann",
@@ -63,7 +65,7 @@ class Started:
             Workspace(self.repository, line, no_engine, schema="s"),
             line,
             Invocation(
-                id="i",
+                id=id,
                 command="run",
                 target="dev",
                 project_root=None,  # type: ignore[arg-type]
@@ -131,21 +133,23 @@ class Shared:
     def run(self) -> RunBranch:
         return find_run(self.repository, self.begun.invocation)
 
-    def command(self) -> Started:
-        return Started("on_success", self.repository, self.begun.name)
+    def command(self, *announced: str) -> Started:
+        started = Started("on_success", self.repository, self.begun.name)
+        started.life.announce([f"model.shop.{name}" for name in announced])
+        return started
 
     def build(self, **results: str) -> list[str]:
         """A command that builds models, in order; returns what it left out."""
-        command = self.command()
+        command = self.command(*results)
         for name, status in results.items():
             command.build(name, status)
         command.life.end("error" not in results.values(), 1.0)
         return [line for line in command.said if "Left out" in line]
 
-    def undone(self) -> str:
-        with pytest.raises(ConflictError, match="not a success") as caught:
+    def undone(self, why: str = "not a success") -> str:
+        with pytest.raises(ConflictError, match=why) as caught:
             close_run(self.repository, self.run, author="ann")
-        return str(caught.value).partition("success: ")[2].partition(". ")[0]
+        return str(caught.value).partition(f"{why}: ")[2].partition(". ")[0]
 
     @property
     def shown(self) -> set[str]:
@@ -191,6 +195,68 @@ def test_a_command_that_is_killed_leaves_out_nothing_of_others(shared: Shared) -
     assert shared.build(a="success") == [] and shared.build(b="success") == []
     close_run(shared.repository, shared.run, author="ann", force=True)
     assert shared.shown == {"a", "b"}
+
+
+@pytest.mark.parametrize("built", [(), ("a",)])
+def test_a_command_that_is_killed_and_not_repeated_is_missed(
+    shared: Shared, built: tuple[str, ...]
+) -> None:
+    killed = shared.command("a", "d")
+    for name in built:
+        # Its own branch has a lease by now, as long as its process lives.
+        killed.build(name)
+        killed.life.line.end(Status.INTERRUPTED)
+    assert shared.undone("have not ended") == "model.shop.a, model.shop.d"
+    assert shared.shown == set()
+    shared.build(a="success", d="success")
+    close_run(shared.repository, shared.run, author="ann")
+    assert shared.shown == {"a", "d"}
+
+
+def test_what_a_command_announced_and_did_not_reach_is_left_to_another(shared: Shared) -> None:
+    """As with --fail-fast."""
+    command = shared.command("a", "d")
+    command.build("d", "error")
+    command.life.end(False, 1.0)
+    assert shared.undone() == "model.shop.a (skipped), model.shop.d (error)"
+    # What succeeds in one command may have been announced by another that was killed before.
+    shared.build(a="success", d="success")
+    close_run(shared.repository, shared.run, author="ann")
+
+
+def test_a_command_outside_of_a_shared_run_announces_nothing(run: Started) -> None:
+    head = run.repository.branch("main").head
+    run.life.announce(["model.shop.a"])
+    assert run.repository.branch("main").head == head and not run.life.line.has_changes
+
+
+def operation(shared: Shared, id: str) -> Started:
+    started = shared.command()
+    started.life.invocation = replace(
+        started.life.invocation, command="run-operation", operation=id
+    )
+    started.life.announce([id])
+    connection = started.life.workspace.connect("macro_load")
+    text = "create or replace table loaded (id int)"
+    started.life.execute(connection, "macro_load", text, Origin())
+    return started
+
+
+def test_an_operation_that_failed_leaves_nothing_and_is_missed_until_it_is_repeated(
+    shared: Shared,
+) -> None:
+    load = "run-operation load.0123456789"
+    failed = operation(shared, load)
+    assert shared.undone("have not ended") == load
+    failed.life.end(False, 1.0)
+    assert shared.undone() == f"{load} (error)"
+    assert shared.shown == set()
+    assert failed.said[-1].endswith("Fix the cause and run the operation again.")
+    operation(shared, "run-operation load").life.end(True, 1.0)
+    assert shared.undone() == f"{load} (error)"
+    operation(shared, load).life.end(True, 1.0)
+    close_run(shared.repository, shared.run, author="ann")
+    assert shared.shown == {"loaded"}
 
 
 def test_what_is_published_by_force_has_nothing_that_follows_from_a_failure(

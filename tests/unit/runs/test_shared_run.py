@@ -18,11 +18,13 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.workspace import shared_run
 from dbt.adapters.vcs.workspace.run_branch import (
+    PENDING,
     SHARED_LEASE,
     RunBranch,
     Status,
     check_mergeable,
     find_run,
+    record_of,
 )
 from dbt.adapters.vcs.workspace.shared_run import (
     begin_run,
@@ -121,6 +123,47 @@ def test_a_run_is_marked_before_a_failure_lands(
     assert now(repository, run).has_failures
 
 
+def test_a_command_that_was_announced_and_never_ended_is_missed(
+    repository: Repository, run: RunBranch
+) -> None:
+    ended(repository, run, a="success", c="success")
+    ended(repository, run, a=PENDING, b=PENDING)
+    with pytest.raises(ConflictError, match=r"not ended: model\.shop\.a, model\.shop\.b\."):
+        close_run(repository, now(repository, run), author="ann")
+    assert now(repository, run).status is Status.OPEN
+    # Another one that was announced before it says how the nodes ended now.
+    ended(repository, run, a="success")
+    with pytest.raises(ConflictError, match=r"not ended: model\.shop\.b\. 'main'"):
+        check_succeeded(repository, now(repository, run))
+    closed = close_run(repository, now(repository, run), author="ann", force=True)
+    # What is published by force has results only.
+    assert {node.id for node in record_of(repository, closed).nodes} == {
+        "model.shop.a",
+        "model.shop.c",
+    }
+    with pytest.raises(ConflictError, match="is being published"):
+        ended(repository, run, d=PENDING)
+
+
+def test_a_run_that_was_closed_while_a_command_is_pending_is_not_merged(
+    repository: Repository, run: RunBranch
+) -> None:
+    ended(repository, run, a=PENDING)
+    shared_run._change_status(repository, run, Status.OPEN, Status.PASSED, "ann")
+    with pytest.raises(ConflictError, match="passed"):
+        check_mergeable(repository, run.name)
+
+
+def test_a_node_that_failed_and_is_being_repeated_counts_as_failed_for_others(
+    repository: Repository, run: RunBranch
+) -> None:
+    ended(repository, run, a="error")
+    ended(repository, run, a=PENDING, b=PENDING)
+    assert undone_before(repository, run.name) == {"model.shop.a"}
+    with pytest.raises(ConflictError, match=r"not ended: model\.shop\.a, model\.shop\.b\."):
+        check_succeeded(repository, now(repository, run))
+
+
 class Built:
     """A shared run whose commands build tables from each other."""
 
@@ -186,6 +229,18 @@ def test_a_reader_of_what_failed_and_was_repeated_after_it_is_not_published(
     built.lands(b=built.version("b", a=before))
     record = Run(invocation="i", command="run", nodes=(failed,))
     put_results(built.repository, built.run.name, record, "dbt run", "ann")
+    built.lands(a=built.version("1"))
+    assert built.outdated == ["shop.b"]
+
+
+def test_a_reader_of_what_was_killed_and_repeated_after_it_is_not_published(
+    built: Built, warehouse: Warehouse
+) -> None:
+    before = warehouse.shown()["shop.a"]
+    assert isinstance(before, TableEntry)
+    ended(built.repository, built.run, a=PENDING)
+    built.lands(b=built.version("b", a=before))
+    ended(built.repository, built.run, a=PENDING)
     built.lands(a=built.version("1"))
     assert built.outdated == ["shop.b"]
 

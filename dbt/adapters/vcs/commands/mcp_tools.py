@@ -136,8 +136,8 @@ class _ExactTool(Tool):
             if name not in known:
                 # Or `tables` of a revision would be those of the profile's branch.
                 raise ToolError(
-                    f"{self.name} has no argument {_clipped(repr(name))}. It takes {', '.join(known)}."
-                    f"{_meant(name, known)}"
+                    f"{self.name} has no argument {_clipped(repr(name))}. It takes "
+                    f"{', '.join(known)}.{_meant(name, known)}"
                 )
         try:
             self.fn_metadata.validate_arguments(arguments)

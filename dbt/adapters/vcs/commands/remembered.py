@@ -24,7 +24,7 @@ from dbt.adapters.vcs.core.plan.collect import files_of_versions, missing_file
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import each
 from dbt.adapters.vcs.reuse.answer_rows import count_rows
-from dbt.adapters.vcs.workspace.run_branch import commits_of, runs
+from dbt.adapters.vcs.workspace.run_branch import PENDING, commits_of, runs
 
 _SHORTEST: Final = 4
 """Digits of the shortest start of a key that is taken for it."""
@@ -326,6 +326,8 @@ def recorded_nodes(
         if (run := commit.run) is None:
             continue
         for node in run.nodes:
+            if node.status == PENDING:
+                continue
             # Decision 6: steps name their node, and the commit that publishes them names all
             # nodes again.
             if (run.invocation, node.id) not in seen:

@@ -264,12 +264,17 @@ class Environment:
             # A program that called dbtRunner may go on using the adapter.
             self.invocation = replace(self.invocation, command="", retry_of=None)
 
-    def check_nodes(self, nodes: Sequence[Any]) -> None:
-        """Check the configs of the nodes that a command will build, before anything runs.
+    def before_nodes(self, nodes: Sequence[Any]) -> None:
+        """Announce the nodes that a command will build, and check their configs.
 
         Raises:
             UnsupportedError: Some request a kind of storage that versioned tables don't support.
+            VcsError: The shared run can't be joined.
         """
+        if self._joins and (life := self._begun("")) is not None:
+            # An ephemeral model is nothing that is built, and dbt may say nothing of it.
+            ids = [node.unique_id for node in nodes if not node.is_ephemeral_model]
+            life.announce([id for id in ids if is_node(id)])
         if self.invocation.is_building:
             mode = self.credentials.storage_configs
             check_storage(nodes, mode=mode, warn=logger.warning)
@@ -392,6 +397,9 @@ class Environment:
                 rules=self.rules(),
                 say=self._say,
             )
+            if invocation.is_operation:
+                # Of nodes dbt says before the first statement that it is going to build them.
+                self._life.announce([invocation.operation])
         return workspace
 
     @property

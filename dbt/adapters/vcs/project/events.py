@@ -40,17 +40,17 @@ class RunListener:
         self,
         life: Callable[[], RunLife | None],
         close: Callable[[], None],
-        check: Callable[[Sequence[Any]], None],
+        before: Callable[[Sequence[Any]], None],
         typed: Callable[[str], str] = str,
     ) -> None:
         """`life` returns the run, or None before it starts.
 
-        `close` releases the engine; `check` gets the nodes before the first one runs; `typed`
+        `close` releases the engine; `before` gets the nodes before the first one runs; `typed`
         gives the commands in a message the options of this one.
         """
         self._life = life
         self._close = close
-        self._check = check
+        self._before = before
         self._typed = typed
         self._error: VcsError | None = None
         self._stopped_by: str | None = None
@@ -89,7 +89,7 @@ class RunListener:
         try:
             # An internal name of dbt. Where a release lacks it nothing is checked, and builds
             # still run.
-            self._check(getattr(_running_task(), "_flattened_nodes", None) or ())
+            self._before(getattr(_running_task(), "_flattened_nodes", None) or ())
         except VcsError as error:
             raise DbtRuntimeError(self._typed(str(error))) from error
 

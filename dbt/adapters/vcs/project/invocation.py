@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 from collections.abc import Mapping
@@ -50,6 +51,8 @@ class Invocation:
         refreshes: True with `--full-refresh`.
         is_empty: True with `--empty`.
         is_dry: True for the dry run of a statement that an operation makes.
+        operation: What names an operation in the records of a shared run: its macro, and a digest
+            of its arguments if it has any; empty for other commands.
         reuse: What dbt's variable `vcs_reuse` says; None if it isn't set.
         options: The options of the command line that chose profile and target.
     """
@@ -65,6 +68,7 @@ class Invocation:
     refreshes: bool = False
     is_empty: bool = False
     is_dry: bool = False
+    operation: str = ""
     reuse: Any = None
     options: Settings = field(default_factory=Settings)
 
@@ -141,13 +145,16 @@ def current_invocation(config: AdapterRequiredConfig) -> Invocation:
 
     flags: Any = dbt_flags.get_flags()  # type: ignore[no-untyped-call]
     retry_of = None
+    macro, arguments = getattr(flags, "MACRO", None), getattr(flags, "ARGS", None)
     context = click.get_current_context(silent=True)
     command = getattr(flags, "WHICH", None) or "unknown" if context is not None else ""
     if context is not None and context.command.name == "retry":
         # `retry` runs what the last command ran, and its record says what that was.
         previous = _previous_run(config, getattr(flags, "STATE", None))
         retry_of = previous.get("metadata", {}).get("invocation_id")
-        command = previous.get("args", {}).get("which", command)
+        retried = previous.get("args", {})
+        command = retried.get("which", command)
+        macro, arguments = retried.get("macro"), retried.get("args")
     return Invocation(
         id=get_invocation_id(),
         command=_TYPED.get(command, command),
@@ -159,7 +166,8 @@ def current_invocation(config: AdapterRequiredConfig) -> Invocation:
         runs_hooks=bool(getattr(flags, "source_freshness_run_project_hooks", True)),
         refreshes=bool(getattr(flags, "FULL_REFRESH", False)),
         is_empty=bool(getattr(flags, "EMPTY", False)),
-        is_dry=command == "run-operation" and _is_dry(flags),
+        is_dry=command == "run-operation" and _is_dry(macro, arguments),
+        operation=_operation(macro, arguments) if command == "run-operation" else "",
         reuse=_variables(config).get("vcs_reuse"),
         options=_options(context),
     )
@@ -183,11 +191,18 @@ def _options(context: click.Context | None) -> Settings:
     )
 
 
-def _is_dry(flags: Any) -> bool:
-    macro, given = getattr(flags, "MACRO", None), getattr(flags, "ARGS", None)
+def _is_dry(macro: Any, given: Any) -> bool:
     # dbt takes the name of the macro's package in front, too.
     is_known = isinstance(macro, str) and macro.rpartition(".")[2] in _DRY
     return is_known and isinstance(given, Mapping) and bool(given.get("dry_run"))
+
+
+def _operation(macro: Any, given: Any) -> str:
+    if not given:
+        return f"run-operation {macro}"
+    # Two of one macro may both be parts of a run. Arguments may be long, or secret.
+    text = json.dumps(given, sort_keys=True, default=str)
+    return f"run-operation {macro}.{hashlib.sha256(text.encode()).hexdigest()[:10]}"
 
 
 def _variables(config: AdapterRequiredConfig) -> Mapping[str, Any]:

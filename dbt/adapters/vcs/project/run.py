@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property
 from shlex import quote
 from typing import Any, Final
@@ -43,6 +43,7 @@ from dbt.adapters.vcs.workspace.mounts import relation_of
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.run_branch import (
     FAILED,
+    PENDING,
     PREFIX,
     SKIPPED,
     UNDONE,
@@ -126,6 +127,7 @@ class RunLife:
         self._steps: dict[str, NodeStep] = {}
         self._outside: list[Reuse] = []
         self._ended: dict[str, NodeRun] = {}
+        self._announced: tuple[str, ...] = ()
         self._hook_results: dict[str, str] = {}
         # As it is when the command begins to read: what is built again meanwhile it may not see.
         self._undone: frozenset[str] = (
@@ -163,6 +165,24 @@ class RunLife:
         """True if a node or a hook has failed; for commands without a result from dbt."""
         failed = any(node.status in FAILED for node in self._nodes)
         return failed or bool(self._failed_hooks)
+
+    def announce(self, ids: Collection[str]) -> None:
+        """Let a shared run know which nodes the command is about to build.
+
+        Whoever publishes the run misses them if the command is killed.
+
+        Raises:
+            VcsError: It could not be recorded, or nothing can be added to the run any more.
+        """
+        if not (self._is_part and ids):
+            return
+        self._announced = tuple(ids)
+        nodes = [NodeRun(id=id, status=PENDING) for id in ids]
+        run, author = self.line.run.target, self.invocation.author
+        # The id of the run, since by its own a command is recognised as one that has landed.
+        record = msgspec.structs.replace(self._record(nodes), invocation=run.removeprefix(PREFIX))
+        message = f"dbt {self.invocation.command}: begun"
+        put_results(self.repository, run, record, message, author)
 
     def execute(self, connection: Connection, name: str, text: str, origin: Origin) -> Outcome:
         """Execute a statement that dbt sends over the named connection."""
@@ -365,7 +385,15 @@ class RunLife:
             VcsError: It could not land; its nodes count as failed.
         """
         landed = False
-        if self.line.has_changes:
+        failed_operation = self.invocation.is_operation and not success
+        if self.invocation.is_operation:
+            status = "success" if success else "error"
+            id = self.invocation.operation
+            self._ended[id] = NodeRun(id=id, status=status, seconds=round(seconds, 3))
+        if self.line.has_changes and failed_operation:
+            # It starts from the beginning when it is repeated.
+            self._keep_failed(self._what_failed(), self._next_step())
+        elif self.line.has_changes:
             note_undone(
                 self.repository,
                 self.line.run.target,
@@ -572,7 +600,9 @@ class RunLife:
 
     def _all_nodes(self) -> list[NodeRun]:
         """Return each node that ended in this run, or in the one that it resumed."""
-        nodes = {node.id: node for node in steps_of(self.repository, self.line.run)}
+        # With `--fail-fast`, nodes that were announced may not be reached.
+        nodes = {id: NodeRun(id=id, status=SKIPPED) for id in self._announced}
+        nodes |= {node.id: node for node in steps_of(self.repository, self.line.run)}
         if self._is_part:
             # A hook that fails makes dbt report a failure, and a shared run must know it.
             hooks = self._hook_results.items()

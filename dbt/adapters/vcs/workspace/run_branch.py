@@ -27,6 +27,9 @@ LEASE: Micros = Micros(15 * 60 * 1_000_000)
 SKIPPED: Final = "skipped"
 """Status of nodes that follow from one that failed."""
 
+PENDING: Final = "pending"
+"""Status of nodes that a command of a shared run is about to build; its results come later."""
+
 UNDONE: Final = frozenset({"error", "runtime error", SKIPPED})
 """Statuses of nodes whose changes are dropped."""
 
@@ -249,6 +252,11 @@ def steps_of(repository: Repository, run: RunBranch) -> list[NodeRun]:
     They are taken from the commits of the run's branch, which include those of a run that it
     resumed.
     """
+    return [node for node in announced_and_ended(repository, run) if node.status != PENDING]
+
+
+def announced_and_ended(repository: Repository, run: RunBranch) -> list[NodeRun]:
+    """Return what `steps_of` does, and between them the nodes that commands announced."""
     found: list[NodeRun] = []
     for commit in commits_of(repository, run):
         found.extend(commit.run.nodes if commit.run else ())
@@ -256,9 +264,13 @@ def steps_of(repository: Repository, run: RunBranch) -> list[NodeRun]:
 
 
 def undone_nodes(repository: Repository, run: RunBranch) -> list[NodeRun]:
-    """Return the nodes of a shared run that failed or were left out the last time, by id."""
-    last = {node.id: node for node in steps_of(repository, run)}
-    return [last[id] for id in sorted(last) if last[id].status in FAILED | UNDONE]
+    """Return the nodes of a shared run that are not done, by id.
+
+    They failed or were left out the last time, or the last command that announced them has not
+    ended.
+    """
+    last = {node.id: node for node in announced_and_ended(repository, run)}
+    return [last[id] for id in sorted(last) if last[id].status in FAILED | UNDONE | {PENDING}]
 
 
 def this_process() -> str:

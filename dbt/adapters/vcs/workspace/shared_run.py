@@ -5,6 +5,7 @@ joins it has this branch as its target, so it builds on what earlier commands of
 lands there when it ends; what the run is for sees nothing of it. Commands may run side by side, on
 any machine: they land as runs on any branch do. Beside its changes, each leaves the results of its
 nodes, since what a run is worth is decided when it is published: by the last result of each node.
+Before it builds anything it announces its nodes, so that one that was killed is missed.
 """
 
 from __future__ import annotations
@@ -27,10 +28,12 @@ from dbt.adapters.vcs.variables import RUN
 from dbt.adapters.vcs.workspace.mounts import relation_of
 from dbt.adapters.vcs.workspace.run_branch import (
     FAILED,
+    PENDING,
     PREFIX,
     UNDONE,
     RunBranch,
     Status,
+    announced_and_ended,
     run_of,
     runs,
     steps_of,
@@ -121,11 +124,12 @@ def undone_before(repository: Repository, run: str) -> frozenset[str]:
     found = run_of(repository.branch(run))
     if found is None or not found.has_failures:
         return frozenset()
-    return frozenset(node.id for node in undone_nodes(repository, found))
+    last = {node.id: node.status for node in steps_of(repository, found)}
+    return frozenset(id for id, status in last.items() if status in FAILED | UNDONE)
 
 
 def put_results(repository: Repository, run: str, record: Run, message: str, author: str) -> None:
-    """Add results of nodes that changed nothing to the branch of a shared run.
+    """Add results of nodes that changed nothing, or that are announced, to a shared run's branch.
 
     Raises:
         ConflictError: The run has ended.
@@ -164,17 +168,27 @@ def check_succeeded(repository: Repository, run: RunBranch, *, fresh: bool = Tru
         fresh: Also check that no node read what the run built again afterwards.
 
     Raises:
-        ConflictError: The last result of some node is a failure, or that it was left out; or a
-            table of the run was made from what is not shown any more; or a command of the run is
-            still running.
+        ConflictError: The last result of some node is a failure, or that it was left out, or the
+            command that announced it has not ended; or a table of the run was made from what is
+            not shown any more; or a command of the run is still running.
     """
     undone = undone_nodes(repository, run)
-    if undone:
-        nodes = listed([f"{node.id} ({node.status})" for node in undone], _SHOWN)
+    failed = [f"{node.id} ({node.status})" for node in undone if node.status != PENDING]
+    if failed:
         raise ConflictError(
             f"The run {run.invocation} is not published, since the last result of these is not a "
-            f"success: {nodes}. {run.target!r} is unchanged. Run them again with {RUN}="
-            f"{run.invocation}, then: dbt-vcs run publish {quote(run.invocation)}"
+            f"success: {listed(failed, _SHOWN)}. {run.target!r} is unchanged. Run them again with "
+            f"{RUN}={run.invocation}, then: dbt-vcs run publish {quote(run.invocation)}"
+        )
+    if undone:
+        # A killed command says nothing more, and leaves no lease if it had not landed anything.
+        nodes = listed([node.id for node in undone], _SHOWN)
+        raise ConflictError(
+            f"The run {run.invocation} is not published, since commands of it that were to build "
+            f"these have not ended: {nodes}. {run.target!r} is unchanged. Wait for those that are "
+            f"still running, and run those that were killed again with {RUN}={run.invocation}, "
+            f"then: dbt-vcs run publish {quote(run.invocation)}. To publish what the others did: "
+            f"dbt-vcs run publish {quote(run.invocation)} --force"
         )
     outdated = outdated_tables(repository, run) if fresh else []
     if outdated:
@@ -205,11 +219,14 @@ def outdated_tables(repository: Repository, run: RunBranch) -> list[RelationName
     Each comes after those that it was made from. Of what a run built once, a table shows the
     version that the run chose to show it, whatever the order of its commands.
     """
-    results = Counter((node.id, node.relation) for node in steps_of(repository, run))
+    nodes = announced_and_ended(repository, run)
+    begun = Counter(node.id for node in nodes if node.status == PENDING)
+    results = Counter((node.id, node.relation) for node in nodes if node.status != PENDING)
     again = {
         relation_of(relation)
-        for (_, relation), times in results.items()
-        if relation is not None and times > 1
+        for (id, relation), times in results.items()
+        # A command that was killed and repeated leaves one result of the two.
+        if relation is not None and max(times, begun[id]) > 1
     }
     if not again:
         return []

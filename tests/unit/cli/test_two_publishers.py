@@ -1,4 +1,4 @@
-"""Two processes that publish one shared run at once."""
+"""A shared run that is published while another process publishes it, or purges rows."""
 
 from __future__ import annotations
 
@@ -88,6 +88,23 @@ def test_rows_that_changed_since_the_run_was_published_do_not_conflict_with_it(
     assert f"main is up to date: it contains everything from {run.name}" in said
     assert {row["v"] for row in warehouse.rows("a")} == {"z"}
     assert warehouse.repository.find_branch("merges/main") is None
+
+
+@pytest.mark.parametrize("gap", GAPS)
+def test_rows_that_are_purged_while_the_run_is_published_do_not_come_back(
+    warehouse: Warehouse, run: RunBranch, vcs: Call, monkeypatch: pytest.MonkeyPatch, gap: str
+) -> None:
+    line = ["purge", "shop.a", "--where", "id = 3"]
+    beside(monkeypatch, gap, lambda: vcs(*line))
+    vcs("run", "publish", run.name)
+    assert {row["id"]: row["v"] for row in warehouse.rows("a")} == {
+        id: "y" for id in range(10) if id != 3
+    }
+    assert "shop.b" in warehouse.shown()
+    assert find_run(warehouse.repository, run.invocation).status is Status.PUBLISHED
+    for revision in ("main", "main~1", run.name):
+        assert 3 not in {row["id"] for row in warehouse.rows("a", revision)}
+    assert "up to date" in vcs("run", "publish", run.name).output
 
 
 def test_who_fails_does_not_open_a_run_that_the_other_one_published(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.vcs.commands.branch import delete_branch, rename_branch
+from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.commands.merge import merge
+from dbt.adapters.vcs.commands.purge import PurgeRequest, purge
 from dbt.adapters.vcs.commands.runs import discard_run
 from dbt.adapters.vcs.core.errors import (
     ConflictError,
@@ -338,6 +340,45 @@ def test_an_open_run_follows_its_branch_to_a_new_name(repository: Repository) ->
     rename_branch(repository, "dev", "work", author="ann")
     found = joined_run(repository, run.invocation)
     assert (found.target, found.status) == ("work", Status.OPEN)
+
+
+@pytest.mark.parametrize("when", ["before", "between", "after"])
+def test_a_run_goes_on_after_a_purge_of_what_it_began_from(
+    warehouse: Warehouse, when: str
+) -> None:
+    """Whether the purge comes before the first command lands, between two, or after both."""
+    tables, old = Tables(warehouse), warehouse.repository
+    first = tables.block({1: "ann", 2: "jane"})
+    failed = Run(
+        invocation="i0", command="run", nodes=(NodeRun(id="model.shop.old", status="error"),)
+    )
+    base = tables.entry([first])
+    warehouse.put(run=failed, a=base)
+    run = begin_run(old, "main", author="ann")
+
+    def purges(now: str) -> None:
+        if now == when:
+            other = Repository.open(old.blobs, clock=old.clock)
+            report = purge(other, PurgeRequest(relation="shop.a", where="id = 2"), author="bob")
+            assert report.rows and f"branch {run.name}" in report.moved
+
+    purges("before")
+    # The process that began the run knows nothing of the purge.
+    ended(old, run, b=PENDING, a="success")
+    warehouse.put(run.name, b=tables.entry([tables.block({7: "kim"})]))
+    purges("between")
+    ended(old, run, b="success")
+    purges("after")
+    found = now(old, run)
+    results = {node.id for node in record_of(old, found).nodes}
+    assert results == {"model.shop.a", "model.shop.b"}
+    # Else what came before the run would count as a part of it.
+    assert outdated_tables(old, found) == []
+    close_run(old, found, author="ann")
+    merge(old, run.name, "main", author="ann")
+    assert tables.rows("a") == {1: "ann"} and tables.rows("b") == {7: "kim"}
+    assert now(old, run).status is Status.PUBLISHED
+    assert check_repository(old).problems == ()
 
 
 def test_the_branch_of_a_run_is_deleted_with_those_of_its_commands(warehouse: Warehouse) -> None:

@@ -171,7 +171,28 @@ def check_succeeded(repository: Repository, run: RunBranch, *, fresh: bool = Tru
         ConflictError: The last result of some node is a failure, or that it was left out, or the
             command that announced it has not ended; or a table of the run was made from what is
             not shown any more; or a command of the run is still running.
+        RetryError: A purge is rewriting what the run did.
     """
+    # One may have done so since the run was read.
+    run = _now(repository, run)
+    with repository.maintenance.told(run.head):
+        _check_nodes(repository, run, fresh=fresh)
+    now = repository.clock()
+    at_work = [
+        item
+        for item in parts_of(repository, run)
+        if item.status is Status.OPEN and not item.is_abandoned(now)
+    ]
+    if at_work:
+        told = listed([f"dbt {item.command} ({item.owner})" for item in at_work], _SHOWN)
+        raise ConflictError(
+            f"The run {run.invocation} is not published, since commands of it are still running: "
+            f"{told}. {run.target!r} is unchanged. Wait for them, then: dbt-vcs run publish "
+            f"{quote(run.invocation)}"
+        )
+
+
+def _check_nodes(repository: Repository, run: RunBranch, *, fresh: bool) -> None:
     undone = undone_nodes(repository, run)
     failed = [f"{node.id} ({node.status})" for node in undone if node.status != PENDING]
     if failed:
@@ -185,8 +206,8 @@ def check_succeeded(repository: Repository, run: RunBranch, *, fresh: bool = Tru
         nodes = listed([node.id for node in undone], _SHOWN)
         raise ConflictError(
             f"The run {run.invocation} is not published, since commands of it that were to build "
-            f"these have not ended: {nodes}. {run.target!r} is unchanged. Wait for those that are "
-            f"still running, and run those that were killed again with {RUN}={run.invocation}, "
+            f"these have not ended: {nodes}. {run.target!r} is unchanged. Wait for those that "
+            f"still run, and run those that were killed again with {RUN}={run.invocation}, "
             f"then: dbt-vcs run publish {quote(run.invocation)}. To publish what the others did: "
             f"dbt-vcs run publish {quote(run.invocation)} --force"
         )
@@ -197,19 +218,6 @@ def check_succeeded(repository: Repository, run: RunBranch, *, fresh: bool = Tru
             f"The run {run.invocation} is not published, since it built these before what they "
             f"read was built again: {tables}. {run.target!r} is unchanged. Build them again with "
             f"{RUN}={run.invocation}, then: dbt-vcs run publish {quote(run.invocation)}"
-        )
-    now = repository.clock()
-    at_work = [
-        item
-        for item in parts_of(repository, run)
-        if item.status is Status.OPEN and not item.is_abandoned(now)
-    ]
-    if at_work:
-        told = listed([f"dbt {item.command} ({item.owner})" for item in at_work], _SHOWN)
-        raise ConflictError(
-            f"The run {run.invocation} is not published, since commands of it are still running: "
-            f"{told}. {run.target!r} is unchanged. Wait for them, then: dbt-vcs run publish "
-            f"{quote(run.invocation)}"
         )
 
 

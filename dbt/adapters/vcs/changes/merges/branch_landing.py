@@ -134,21 +134,22 @@ def land_plan(
                 continue
             # Requirements that the branch got since the merge was begun hold as well.
             held = terms.on(branch)
-            check_terms(repository, plan, held)
-            if validator is not None:
-                plan = validator(plan)
-            recorded = replace(terms, metadata={**terms.metadata, **plan.metadata})
+            maintenance, sides = repository.maintenance, (plan.work.commit, branch.head)
             try:
-                if plan.how == "conflict":
-                    _refuse_conflicts(repository, plan, held, author)
-                moved = _put(
-                    repository, plan, recorded, author, is_validated=validator is not None
-                )
+                with maintenance.told(*sides):
+                    check_terms(repository, plan, held)
+                    if validator is not None:
+                        plan = validator(plan)
+                    recorded = replace(terms, metadata={**terms.metadata, **plan.metadata})
+                    if plan.how == "conflict":
+                        _refuse_conflicts(repository, plan, held, author)
+                    moved = _put(
+                        repository, plan, recorded, author, is_validated=validator is not None
+                    )
             except ReplacedError:
-                source = plan.work.commit
-                if repository.maintenance.current(source) == source:
+                if all(maintenance.current(side) == side for side in sides):
                     raise
-                # A purge has rewritten the source since the plan was made: plan again.
+                # A purge has rewritten one of them since the plan was made: plan again.
                 continue
             if moved is not None:
                 return LandedWork(plan, *moved)

@@ -1,4 +1,4 @@
-"""Repository: objects, refs, and the few operations that everything above builds on."""
+"""Repository: objects, refs, landing, and the few operations that everything above builds on."""
 
 from __future__ import annotations
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import itertools
 import sys
+from contextlib import suppress
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.commands.gc import collect
+from dbt.adapters.vcs.core.errors import NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, SegmentId, SnapshotId, TableId
 from dbt.adapters.vcs.core.model import (
     Block,
@@ -25,12 +28,13 @@ from dbt.adapters.vcs.core.model import (
     TableEntry,
     Tombstone,
 )
-from dbt.adapters.vcs.core.repository import Proposal, TreeConflictError
-from dbt.adapters.vcs.core.retention import DAY, GRACE, KEEP
+from dbt.adapters.vcs.core.repository import Proposal
+from dbt.adapters.vcs.core.retention import DAY, GRACE, KEEP, hold, hold_commit
 from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
+from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges
 from tests.unit.warehouse import BYTES, Clock, Warehouse
 
-BRANCHES = st.sampled_from(["main", "x", "y"])
+BRANCHES = st.sampled_from(["main", "x", "y", "z"])
 NAMES = st.sampled_from(["n1", "n2"])
 TABLES = st.sampled_from(["a", "b"])
 
@@ -135,22 +139,36 @@ class World:
         if not (self.is_there(source) and self.is_there(into)) or source == into:
             return
         head, other = self.warehouse.head(into), self.warehouse.head(source)
-        base = self.repository.merge_base(head, other)
-        assert base is not None
-        try:
-            self.repository.land(
-                Proposal(
-                    branch=into,
-                    base=base,
-                    tree=self.repository.tree(other).id,
-                    author="ann",
-                    message="merge",
-                    parents=(other,),
-                )
-            )
-        except TreeConflictError:
+        if self.repository.is_ancestor(other, head):
             return
+        ours, theirs = self.warehouse.shown(head), self.warehouse.shown(other)
+        before = self.repository.tree(head)
+        changes = TreeChanges(
+            schemas={} if before.has_schema("shop") else {"shop": SchemaInfo()},
+            relations={
+                RelationName.of(name): self.merged(ours.get(name), entry)
+                for name, entry in theirs.items()
+            },
+        )
+        tree = self.repository.edit(before.id, changes)
+        self.repository.land(
+            Proposal(
+                branch=into, base=head, tree=tree, author="ann", message="merge", parents=(other,)
+            )
+        )
         self.note(into)
+
+    def merged(self, ours: Entry | None, theirs: Entry) -> Entry:
+        """A version that comes from both, unless only one side has the table."""
+        if ours == theirs or not (isinstance(ours, TableEntry) and isinstance(theirs, TableEntry)):
+            return theirs
+        objects = self.repository.objects
+        new = msgspec.structs.replace(
+            objects.snapshot(self.new_table().snapshot),
+            parents=(ours.snapshot, theirs.snapshot),
+            created_at=self.repository.clock(),
+        )
+        return TableEntry(snapshot=SnapshotId(objects.put(new)))
 
     def tag(self, name: str, branch: str) -> None:
         if self.repository.find_tag(name) is not None:
@@ -168,6 +186,32 @@ class World:
                 self.repository.snapshots.create(
                     relation, name, entry.snapshot, at=self.warehouse.head(branch), author="ann"
                 )
+
+    def bring_back(self, branch: str, back: int) -> None:
+        """A branch at a commit where one pointed some moves ago, if its rows are still there."""
+        stood = [commit for _, commit in self.stood.get(branch, ()) if commit is not None]
+        if not stood or self.is_there("z"):
+            return
+        commit = stood[-1 - back % len(stood)]
+        # Long after the last look, as by a person who finds the commit in a log.
+        with suppress(NotFoundError):
+            hold_commit(self.repository, commit, author="ann")
+            self.repository.create_branch("z", commit, author="ann")
+            self.note("z")
+
+    def put_back(self, branch: str, table: str, back: int) -> None:
+        """A version that a branch once showed, as another table of the branch."""
+        stood = [commit for _, commit in self.stood.get(branch, ()) if commit is not None]
+        if not stood or not self.is_there(branch):
+            return
+        entry = self.warehouse.shown(stood[-1 - back % len(stood)]).get(f"shop.{table}")
+        if not isinstance(entry, TableEntry):
+            return
+        known = self.warehouse.head(branch)
+        with suppress(NotFoundError):
+            hold(self.repository, None, [entry.snapshot], author="ann", known=known)
+            self.warehouse.put(branch, c=entry)
+            self.note(branch)
 
     def die_half_way(self) -> None:
         """A write whose process is killed before its ref moves."""
@@ -197,15 +241,19 @@ class World:
         start = self.repository.clock() - KEEP
         commits = {branch.head for branch in self.repository.branches()}
         commits |= {tag.commit for tag in self.repository.tags()}
-        for left, right in itertools.combinations(sorted(commits), 2):
-            base = self.repository.merge_base(left, right)
-            commits |= {base} if base else set()
+        while more := self.bases(commits) - commits:
+            commits |= more
         for moves in self.stood.values():
             for (_, commit), (until, _) in itertools.pairwise([*moves, (sys.maxsize, None)]):
                 if until >= start and commit is not None:
                     commits.add(commit)
         found = {named.snapshot for named in self.repository.snapshots.all()}
         return found | {version for commit in commits for version in self.versions(commit)}
+
+    def bases(self, commits: set[CommitId]) -> set[CommitId]:
+        """The bases of a merge of any two, of which several are merged with each other first."""
+        pairs = itertools.combinations(sorted(commits), 2)
+        return {base for pair in pairs for base in self.repository.merge_bases(*pair)}
 
     def versions(self, commit: CommitId) -> set[SnapshotId]:
         shown = self.warehouse.shown(commit).values()
@@ -253,6 +301,8 @@ STEPS = st.one_of(
     st.tuples(st.just("merge"), BRANCHES, BRANCHES),
     st.tuples(st.just("tag"), NAMES, BRANCHES),
     st.tuples(st.just("snapshot"), NAMES, TABLES, BRANCHES),
+    st.tuples(st.just("bring_back"), BRANCHES, st.integers(0, 9)),
+    st.tuples(st.just("put_back"), BRANCHES, TABLES, st.integers(0, 9)),
     st.tuples(st.just("die_half_way")),
     st.tuples(st.just("wait"), st.sampled_from([0.1, 1, 4, 9])),
     st.tuples(st.just("collect")),
@@ -269,5 +319,33 @@ def test_what_should_be_readable_is_and_garbage_is_gone(
     world.branch_off("x")
     for name, *arguments in steps:
         getattr(world, name)(*arguments)
+    world.nothing_is_missing()
+    world.end()
+
+
+def crossed() -> World:
+    """A branch that forked long ago, merged main, and showed a row version before that lately."""
+    world = World()
+    world.write("main", "a", False)
+    world.branch_off("x")
+    world.write("x", "a", False)
+    world.write("main", "a", False)
+    world.wait(9)
+    world.merge("main", "x")
+    world.wait(1)
+    world.collect()
+    return world
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_what_is_brought_back_has_its_base(whole: bool) -> None:
+    world = crossed()
+    if whole:
+        world.bring_back("x", 1)
+        assert world.is_there("z")
+    else:
+        world.put_back("x", "a", 1)
+        assert "shop.c" in world.warehouse.shown("x")
+    world.check_readable()
     world.nothing_is_missing()
     world.end()

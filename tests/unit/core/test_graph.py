@@ -14,6 +14,7 @@ from dbt.adapters.vcs.core.graph import (
     generations,
     is_ancestor,
     merge_bases,
+    outer_merge_bases,
 )
 
 # child: parents, as drawn in the comments; letters grow with time.
@@ -73,6 +74,32 @@ def test_the_bases_of_all_pairs_are_those_of_each_pair(
     pairs = combinations(nodes, 2)
     each = (merge_bases(left, right, graph.__getitem__, ord) for left, right in pairs)
     assert all_merge_bases(nodes, graph.__getitem__, ord) == set(chain.from_iterable(each))
+
+
+@given(graphs())
+@settings(max_examples=500, deadline=None)
+def test_bases_outside_are_those_of_all_pairs_and_of_their_bases(
+    drawn: tuple[dict[str, list[str]], list[str]],
+) -> None:
+    graph, nodes = drawn
+    closed = set(nodes)
+    while True:
+        pairs = combinations(sorted(closed), 2)
+        bases = {base for pair in pairs for base in merge_bases(*pair, graph.__getitem__, ord)}
+        if bases <= closed:
+            break
+        closed |= bases
+    assert outer_merge_bases(set(nodes), graph.__getitem__, ord) == closed - set(nodes)
+
+
+def test_a_line_and_its_merges_have_a_base_outside_where_others_forked() -> None:
+    graph: dict[int, list[int]] = {0: []}
+    for n in range(2, 20_000, 2):
+        graph[n - 1], graph[n] = [n - 2], [n - 2, n - 1]
+    graph[30_000] = [4_000]
+    young = {n for n in graph if n >= 10_000}
+    assert outer_merge_bases(young - {30_000}, graph.__getitem__, int) == set()
+    assert outer_merge_bases(young, graph.__getitem__, int) == {4_000}
 
 
 def test_the_bases_of_many_branches_take_one_walk() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from dbt.adapters.vcs.core.branches import ROOT
@@ -24,7 +24,7 @@ from dbt.adapters.vcs.core.retention import (
     listed_refs,
     names_in,
     names_of,
-    roots_of,
+    roots_to_keep,
 )
 from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs, each
 from dbt.adapters.vcs.core.store.branch_names import quote, unquote
@@ -164,15 +164,14 @@ def find_needed(repository: Repository, horizon: Micros, names: NamedRoots) -> N
     Raises:
         DamagedError: Something in what is kept or in its history is missing or damaged.
     """
-    roots = roots_of(repository, horizon, names)
     # Other engines read an export whatever its branch shows by now.
-    shown = exported_versions(repository.blobs) - set(roots.versions)
-    known = {id for id in shown if _is_known(repository, id)}
+    others = {id for id in exported_versions(repository.blobs) if _is_known(repository, id)}
     # Decision 32: the next build of a table reads what changed since the versions that it
     # consumed.
-    known |= consumed_versions(repository, names)
+    others |= consumed_versions(repository, names)
+    roots = roots_to_keep(repository, horizon, names, others)
     try:
-        return needed(replace(roots, versions={*roots.versions, *known}), repository.objects)
+        return needed(roots, repository.objects)
     except DamagedError as error:
         raise DamagedError(
             f"{error} What it names can't be told from garbage, so nothing more was deleted. What "

@@ -230,6 +230,20 @@ def all_merge_bases(nodes: Collection[N], parents_of: ParentsOf[N], age_of: AgeO
     return found
 
 
+def outer_merge_bases(nodes: set[N], parents_of: ParentsOf[N], age_of: AgeOf[N]) -> set[N]:
+    """Return the merge bases of all pairs of some nodes, and of such bases, that are none of them.
+
+    The last of the nodes on the way to a base outside has a parent outside, and where the ways
+    from two nodes to a base end in one, that one is nearer. So only pairs of such nodes are
+    looked at: of a long line, its oldest one.
+    """
+    edge = {node for node in nodes if not nodes.issuperset(parents_of(node))}
+    found: set[N] = set()
+    while more := all_merge_bases(edge | found, parents_of, age_of) - found - edge:
+        found |= more
+    return found - nodes
+
+
 class _Sides:
     """What reaches a node, by the child that it comes through.
 
@@ -497,6 +511,10 @@ class CommitGraph:
     def all_merge_bases(self, commits: Collection[CommitId]) -> set[CommitId]:
         """Return the merge bases of all pairs of some commits."""
         return all_merge_bases(commits, self._parents, self._age)
+
+    def outer_merge_bases(self, commits: set[CommitId]) -> set[CommitId]:
+        """Return the merge bases of pairs of commits, and of such bases, that are none of them."""
+        return outer_merge_bases(commits, self._parents, self._age)
 
     def is_ancestor(self, commit: CommitId, descendant: CommitId) -> bool:
         """Return whether a commit is in the history of another one, or is that one."""

@@ -21,7 +21,13 @@ from dbt.adapters.vcs.core.errors import (
     RetryError,
     VcsError,
 )
-from dbt.adapters.vcs.core.graph import all_merge_bases, generations
+from dbt.adapters.vcs.core.graph import (
+    AgeOf,
+    ParentsOf,
+    all_merge_bases,
+    generations,
+    outer_merge_bases,
+)
 from dbt.adapters.vcs.core.ids import (
     OBJECT_ID,
     CommitId,
@@ -370,8 +376,28 @@ def roots_of(repository: Repository, cutoff: Micros, named: NamedRoots | None = 
     # Decision 38: a merge takes its base from commits, and where they say nothing, from versions.
     whole |= repository.all_merge_bases(names.live)
     versions = set(names.versions)
-    for lineage in _lineages(repository, names).values():
+    for lineage in _lineages(repository, _shown_versions(repository, names)).values():
         versions |= _version_bases(repository, lineage)
+    return Roots(commits=commits | names.origins, whole=whole, versions=versions)
+
+
+def roots_to_keep(
+    repository: Repository, cutoff: Micros, names: NamedRoots, others: Collection[SnapshotId]
+) -> Roots:
+    """Return what a collection keeps: `others`, and more merge bases than `roots_of`.
+
+    Whatever is kept can be brought back, such as a commit that a branch showed lately, and is then
+    merged with what branches show. Where a pair has several bases, they are merged with each other
+    first, so the bases of bases are kept as well.
+    """
+    commits = names.live | names.lately
+    whole = commits | _young(repository, commits, cutoff)
+    whole |= repository.outer_merge_bases(whole)
+    trees = {repository.objects.commit(id).tree for id in whole}
+    versions = names.versions.union(others)
+    shown = versions.union(versions_of(repository.objects, trees))
+    for lineage in _lineages(repository, shown).values():
+        versions |= _version_bases(repository, lineage, outer_merge_bases)
     return Roots(commits=commits | names.origins, whole=whole, versions=versions)
 
 
@@ -548,11 +574,11 @@ def _young(repository: Repository, commits: set[CommitId], cutoff: Micros) -> se
     return found
 
 
-def _lineages(repository: Repository, names: NamedRoots) -> dict[TableId, set[SnapshotId]]:
-    """Return the versions that have names, by the lineage that they belong to."""
+def _lineages(repository: Repository, versions: set[SnapshotId]) -> dict[TableId, set[SnapshotId]]:
+    """Return versions by the lineage that they belong to."""
     found: dict[TableId, set[SnapshotId]] = {}
     read = repository.objects.snapshot
-    for some in lots(_shown_versions(repository, names)):
+    for some in lots(versions):
         for version, snapshot in zip(some, each(read, some), strict=True):
             found.setdefault(snapshot.table, set()).add(version)
     return found
@@ -566,10 +592,27 @@ def _shown_versions(repository: Repository, names: NamedRoots) -> set[SnapshotId
     return names.versions.union(versions_of(read, trees))
 
 
-def _version_bases(repository: Repository, lineage: set[SnapshotId]) -> set[SnapshotId]:
+def _version_bases(
+    repository: Repository,
+    lineage: set[SnapshotId],
+    bases_of: Callable[
+        [set[SnapshotId], ParentsOf[SnapshotId], AgeOf[SnapshotId]], set[SnapshotId]
+    ] = all_merge_bases,
+) -> set[SnapshotId]:
     """Return the merge bases of all pairs of some versions of a table."""
     if len(lineage) < 2:
         return set()
+    parents = _parents(repository, lineage)
+    # Not by their times: machines whose clocks differ make versions that are older than their
+    # parents.
+    ages = generations(lineage, parents.__getitem__)
+    return bases_of(lineage, parents.__getitem__, ages.__getitem__)
+
+
+def _parents(
+    repository: Repository, versions: Iterable[SnapshotId]
+) -> dict[SnapshotId, tuple[SnapshotId, ...]]:
+    """Return the parents of some versions and of all those that they came from."""
 
     def parents_of(id: SnapshotId) -> tuple[SnapshotId, ...]:
         # Marking follows every version, too, and stops at a damaged one or reports it.
@@ -578,6 +621,10 @@ def _version_bases(repository: Repository, lineage: set[SnapshotId]) -> set[Snap
         except DamagedError:
             return ()
 
-    # Not by their times: machines whose clocks differ make versions that are older than their
-    # parents.
-    return all_merge_bases(lineage, parents_of, generations(lineage, parents_of).__getitem__)
+    found: dict[SnapshotId, tuple[SnapshotId, ...]] = {}
+    waiting = set(versions)
+    while waiting:
+        for some in lots(waiting):
+            found.update(zip(some, each(parents_of, some), strict=True))
+        waiting = {parent for id in waiting for parent in found[id] if parent not in found}
+    return found

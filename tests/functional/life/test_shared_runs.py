@@ -16,6 +16,14 @@ from tests.functional.life.shop import Shop
 
 pytestmark = pytest.mark.spark
 
+LOAD = {
+    "macros/load.sql": """
+{% macro load(n) %}
+  {% do run_query("create or replace table analytics.loaded as select " ~ n ~ " as n") %}
+  {% if var("fails", false) %}{{ exceptions.raise_compiler_error("away") }}{% endif %}
+{% endmacro %}
+"""
+}
 TEST = {"tests/positive.sql": "select * from {{ ref('b') }} where n < 0"}
 
 
@@ -100,6 +108,23 @@ def test_a_hook_that_fails_counts(shop: Shop, run: str) -> None:
     assert not shop.dbt("run", n=2).success
     refused = command(shop, "run", "publish", run)
     assert refused.exit_code == 1 and "on-run-start" in refused.output
+
+
+def test_an_operation_that_fails_leaves_nothing_and_counts(shop: Shop, run: str) -> None:
+    shop.write(LOAD)
+    load = ["run-operation", "load", "--args", "{n: 3}"]
+    assert not shop.dbt(*load, fails=True).success
+    refused = command(shop, "run", "publish", run)
+    assert refused.exit_code == 1
+    assert "success: run-operation load." in refused.output and "(error)" in refused.output
+    assert "analytics.loaded" not in shop.relations(f"runs/{run}")
+    # With other arguments it is another one.
+    assert shop.dbt("run-operation", "load", "--args", "{n: 4}").success
+    assert command(shop, "run", "publish", run).exit_code == 1
+    assert shop.dbt(*load).success
+
+    assert command(shop, "run", "publish", run).exit_code == 0
+    assert shop.value("select n from loaded") == 3
 
 
 def test_a_discarded_run_leaves_nothing(shop: Shop, run: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 from dbt.adapters.vcs.core.errors import EngineError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.engines.dataframes.frame_session import AnalysedQuery
 from dbt.adapters.vcs.engines.port import (
-    Analysing,
     Column,
     Destination,
     Session,
@@ -42,6 +42,9 @@ class FakeRows:
     def run(self) -> None:
         pass
 
+    def is_repeatable(self) -> bool:
+        return False
+
     def arrow(self) -> pa.Table:
         return self._rows
 
@@ -60,10 +63,12 @@ class FakeSession:
         self._shown: dict[RelationName, pa.Table] = {}
 
     def query(self, text: str) -> FakeRows:
-        return FakeRows(pa.table({}) if text.startswith("use ") else self._rows(text))
+        return FakeRows(self._rows(text))
 
     def ensure_schema(self, schema: str) -> None:
         pass
+
+    use = ensure_schema
 
     def begin_statement(self) -> None:
         pass
@@ -93,19 +98,23 @@ class FakeSession:
         rows = pa.concat_tables(tables).select([field.id for field in mount.fields])
         self._shown[name] = rows.rename_columns([field.name for field in mount.fields])
 
-    def columns_of(self, query_text: str) -> tuple[Column, ...]:
-        return self.query(query_text).columns
+    def analysed(self, query_text: str) -> AnalysedQuery:
+        rows = self.query(query_text)
+        return AnalysedQuery(
+            columns=rows.columns,
+            is_repeatable=rows.is_repeatable,
+            write=partial(self._write, rows.arrow()),
+        )
 
-    def write(
-        self, query_text: str, destination: Destination, *, analysing: Analysing = nullcontext
-    ) -> Written:
-        with analysing():
-            columns, rows = self.columns_of(query_text), self._rows(query_text)
+    def write(self, query_text: str, destination: Destination) -> Written:
+        return self.analysed(query_text).write(destination)
+
+    def _write(self, rows: pa.Table, destination: Destination) -> Written:
         named = rows.rename_columns(list(destination.ids)) if destination.ids else rows
         sink, path = pa.BufferOutputStream(), f"{destination.folder}/part-0.parquet"
         pq.write_table(named, sink)
         self._blobs.create(path, sink.getvalue().to_pybytes())
-        return Written(columns=columns, files=(path,))
+        return Written(columns=FakeRows(rows).columns, files=(path,))
 
     def _rows(self, query_text: str) -> pa.Table:
         found = _QUERY.fullmatch(query_text)
@@ -113,9 +122,6 @@ class FakeSession:
             raise EngineError(f"No query of this engine: {query_text}")
         rows = self._shown[RelationName(found[1], found[2])]
         return rows.slice(0, int(found[3]) if found[3] else None)
-
-    def is_repeatable(self, query_text: str) -> bool:
-        return False
 
     insert = relation_columns = check_default = with_placeholders = redacted = _lacking
     mount_view = mount_files = mount_physical = mount_located = mount_version = _lacking

@@ -76,7 +76,7 @@ def both(
             text = difference.relation(session, shape, limits=limits)
         assert text.startswith("(") == (limits is NOTHING)
         rows = session.query(f"select to_json(struct(*)) from {text}").fetch()
-        types = tuple((c.name, c.type) for c in session.columns_of(f"select * from {text}"))
+        types = tuple((c.name, c.type) for c in session.analysed(f"select * from {text}").columns)
         yield Counter([("types", types), *(spelled(line) for (line,) in rows)])
 
 

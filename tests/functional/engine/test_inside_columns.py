@@ -93,7 +93,7 @@ def test_old_and_new_files_have_the_same_rows_in_spark_and_in_arrow(bench: Bench
     for name, files in {**paths, "mixed": mixed}.items():
         table = bench.mount(files, schema, *BY)
         assert repr(bench.rows(f"select * from {table} order by k")) == repr(wanted), name
-        assert [(c.name, c.type) for c in bench.session.columns_of(f"from {table}")] == [
+        assert [(c.name, c.type) for c in bench.session.analysed(f"from {table}").columns] == [
             *COLUMNS.items()
         ]
         for column in BY:

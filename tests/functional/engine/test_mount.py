@@ -63,7 +63,7 @@ def test_a_version_without_files(bench: Bench, partition_by: tuple[str, ...]) ->
     fields = (Field(id="v", name="v", type="varchar(3)"), Field(id="p", name="p", type="variant"))
     table = bench.mount((), Schema(fields=fields), *partition_by)
     assert bench.rows(f"select * from {table}") == []
-    columns = bench.session.columns_of(f"select * from {table}")
+    columns = bench.session.analysed(f"select * from {table}").columns
     assert [column.type for column in columns] == ["varchar(3)", "variant"]
 
 

@@ -82,7 +82,7 @@ def rows_of(bench: Bench, text: str) -> Counter[str]:
 def test_every_type(bench: Bench, type_: str) -> None:
     query = query_of(type_)
     table, blocks = bench.table(query)
-    assert bench.session.columns_of(f"select v from {table}")[0].type == type_
+    assert bench.session.analysed(f"select v from {table}").columns[0].type == type_
     assert rows_of(bench, f"select * from {table}") == rows_of(bench, query)
     assert sum(block.rows for block in blocks) == len(bench.rows(query))
 
@@ -92,9 +92,9 @@ def test_every_type_as_partition(bench: Bench, type_: str) -> None:
     query = query_of(type_)
     table, blocks = bench.table(query, "v")
     assert rows_of(bench, f"select k, v from {table}") == rows_of(bench, query)
-    assert [column.name for column in bench.session.columns_of(f"select * from {table}")] == [
-        *("k", "v")
-    ]
+    assert [
+        column.name for column in bench.session.analysed(f"select * from {table}").columns
+    ] == [*("k", "v")]
     assert sum(block.partition["v"] is None for block in blocks) == 1
     assert sum(block.stats["v"].nulls for block in blocks) == 1
 
@@ -160,7 +160,7 @@ def test_lengths_of_text_stay_declared(bench: Bench) -> None:
     declared = "select cast(v as varchar(3)) v from texts"
     table, _ = bench.table(declared, types={"v": "varchar(3)"})
     padded, _ = bench.table("select 'z' c", types={"c": "char(4)"})
-    assert session.columns_of(f"select v from {table}")[0].type == "varchar(3)"
+    assert session.analysed(f"select v from {table}").columns[0].type == "varchar(3)"
     assert bench.rows(f"select c, length(c) from {padded} where c = 'z'") == [("z   ", 4)]
     written = bench.write(f"select v, v || 'x' w from {table}")
     assert [column.type for column in written.columns] == ["varchar(3)", "string"]

@@ -97,11 +97,11 @@ def test_dates_that_python_lacks(bench: Bench) -> None:
 
 def test_analysis_runs_nothing(bench: Bench) -> None:
     session = bench.session
-    assert session.columns_of("select 1 a, raise_error('no') b") == (
+    assert session.analysed("select 1 a, raise_error('no') b").columns == (
         Column(name="a", type="int", nullable=False),
         Column(name="b", type="void"),
     )
-    assert session.columns_of("create table default.never (a int) using parquet") == ()
+    assert session.analysed("create table default.never (a int) using parquet").columns == ()
     assert bench.rows("show tables in default") == []
 
 

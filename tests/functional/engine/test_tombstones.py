@@ -152,7 +152,7 @@ def test_a_version_without_files_has_no_places(bench: Bench) -> None:
     mount = mounted(bench, (), schema_of(ids(bench, 1)), [])
     assert left(bench, mount) == []
     assert places(bench, mount) == []
-    columns = bench.session.columns_of(f"select * from {bench.session.mount_located(mount)}")
+    columns = bench.session.analysed(f"select * from {bench.session.mount_located(mount)}").columns
     assert [column.type for column in columns] == ["bigint", "string", "string", "bigint"]
 
 

@@ -28,8 +28,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     texts: list[str] = []
 
     def query(self: FakeSession, text: str) -> FakeRows:
-        if not text.startswith("use "):
-            texts.append(text)
+        texts.append(text)
         return FakeRows(None)
 
     monkeypatch.setattr(FakeSession, "query", query)

@@ -429,7 +429,7 @@ class _Matcher:
             f"{where_clause(self.where)}"
         )
         session = self.sessions()
-        if not session.is_repeatable(query):
+        if not session.analysed(query).is_repeatable():
             raise InputError(
                 "The condition may be true of a row now and false later, so it can't say which "
                 "rows to erase from all versions. Leave functions such as rand() and now() out."

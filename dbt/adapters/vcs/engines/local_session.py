@@ -143,7 +143,7 @@ class LocalSession:
         return self._mount(name, located_schema(fields), rows), "true"
 
     def write(self, query_text: str, destination: Destination) -> Written:
-        """Write a query's rows as files of the repository, as `Writer.write`.
+        """Write a query's rows as files of the repository, as `Analysed.write`.
 
         Raises:
             EngineError: Memory or disk is exhausted, or the rows can't be computed.

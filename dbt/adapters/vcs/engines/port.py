@@ -36,7 +36,7 @@ class Column:
         type: Type text as in `Field.type`.
         nullable: False if the engine knows that no value is NULL.
         comment: Free text, or None.
-        default: SQL text of the default expression, or None; read only by `Writer.insert`.
+        default: SQL text of the default expression, or None; read only by `Rewriter.insert`.
     """
 
     name: str
@@ -55,11 +55,13 @@ class Written:
         files: Paths of the Parquet files, relative to the repository, sorted. Each has rows,
             so there are none after a query without rows.
         footers: Known footers, by path.
+        is_repeatable: As `Analysed.is_repeatable`; None where the engine has lost the query.
     """
 
     columns: tuple[Column, ...]
     files: tuple[str, ...]
     footers: Mapping[str, Footer] = field(default_factory=dict)
+    is_repeatable: Callable[[], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -283,17 +285,44 @@ class SessionTemporaries(Protocol):
         """Return the definition of a temporary function; None if missing or not made by SQL."""
 
 
+class Analysed(Protocol):
+    """A query as a session has understood it: what is mounted later doesn't change it."""
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of its result."""
+
+    def is_repeatable(self) -> bool:
+        """Return whether running it twice surely gives the same rows; nothing is run."""
+
+    def write(self, destination: Destination) -> Written:
+        """Write its rows as Parquet files below a new folder of the repository.
+
+        Args:
+            destination: Where its rows go; columns are named as the query gives them.
+
+        Raises:
+            InputError: A folder name can't represent a partition value: an empty string.
+            EngineError: The files don't hold the number of rows that the engine counted.
+            UnsupportedError: A partition column has a type that folder names can't represent.
+        """
+
+
+class AnalysedRows(Rows, Protocol):
+    """The rows of a statement that a session has understood."""
+
+    def is_repeatable(self) -> bool:
+        """Return whether running a query twice surely gives the same rows; nothing is run."""
+
+
 class Queries(Protocol):
     """Runs and analyses statements over mounted relations and functions."""
 
-    def query(self, text: str) -> Rows:
+    def query(self, text: str) -> AnalysedRows:
         """Run any statement; the rows of a query are computed when they are fetched."""
 
-    def columns_of(self, query_text: str) -> tuple[Column, ...]:
-        """Return the columns of a statement's result by analysis, without running it."""
-
-    def is_repeatable(self, query_text: str) -> bool:
-        """Return whether running a query twice surely gives the same rows, by analysis only."""
+    def analysed(self, query_text: str) -> Analysed:
+        """Return a query with its names resolved; nothing is run, and no other statement."""
 
     def check_syntax(self, text: str) -> None:
         """Require that a text is a statement; nothing of it is looked up or run.
@@ -346,24 +375,26 @@ def find_places(session: Queries, query: str) -> dict[str, Positions]:
     }
 
 
-class Writer(Protocol):
-    """Writes rows as files of the repository."""
+class RowSession(VersionMounts, Protocol):
+    """Computes rows of versions by queries in Spark SQL: Spark, or DuckDB in this process."""
 
-    def write(
-        self, query_text: str, destination: Destination, *, analysing: Analysing = nullcontext
-    ) -> Written:
-        """Write a query's rows as Parquet files below a new folder of the repository.
+    @property
+    def is_here(self) -> bool:
+        """Whether this process computes, so that to give it rows costs nothing."""
 
-        Args:
-            destination: Where its rows go; columns are named as the query gives them.
-            analysing: Returns a block for resolving names. After it, what is mounted later
-                doesn't change what the query reads.
+    def query(self, text: str) -> Rows:
+        """Return the rows of a query, which runs each time they are fetched."""
 
-        Raises:
-            InputError: A folder name can't represent a partition value: an empty string.
-            EngineError: The files don't hold the number of rows that the engine counted.
-            UnsupportedError: A partition column has a type that folder names can't represent.
-        """
+    def write(self, query_text: str, destination: Destination) -> Written:
+        """Write a query's rows as files, as `Analysed.write`."""
+
+
+class VersionReader(Queries, VersionMounts, Protocol):
+    """Reads versions of tables by statements."""
+
+
+class Rewriter(VersionReader, RowSession, Protocol):
+    """Writes rows of versions as files of others."""
 
     def insert(
         self,
@@ -375,7 +406,7 @@ class Writer(Protocol):
         name: RelationName | None = None,
         analysing: Analysing = nullcontext,
     ) -> Written:
-        """Write the rows that an INSERT statement adds, as `write` does.
+        """Write the rows that an INSERT statement adds, as `Analysed.write` does.
 
         The statement is analysed against an empty table with the declared columns, so that
         column lists, defaults, casts, static partitions and varchar lengths follow Spark's
@@ -388,30 +419,9 @@ class Writer(Protocol):
             columns: The table's columns.
             shown: SQL expressions over the table's columns that are written instead of them.
             name: The table's name in errors.
-            analysing: As for `write`.
+            analysing: Returns a block for resolving names. After it, what is mounted later
+                doesn't change what the statement reads.
         """
-
-
-class RowSession(VersionMounts, Protocol):
-    """Computes rows of versions by queries in Spark SQL: Spark, or DuckDB in this process."""
-
-    @property
-    def is_here(self) -> bool:
-        """Whether this process computes, so that to give it rows costs nothing."""
-
-    def query(self, text: str) -> Rows:
-        """Return the rows of a query, which runs each time they are fetched."""
-
-    def write(self, query_text: str, destination: Destination) -> Written:
-        """Write a query's rows as files, as `Writer.write`."""
-
-
-class VersionReader(Queries, VersionMounts, Protocol):
-    """Reads versions of tables by statements."""
-
-
-class Rewriter(VersionReader, Writer, RowSession, Protocol):
-    """Writes rows of versions as files of others."""
 
 
 class NamedMounts(Protocol):
@@ -419,6 +429,9 @@ class NamedMounts(Protocol):
 
     def ensure_schema(self, schema: str) -> None:
         """Create a schema in the catalog if it doesn't exist."""
+
+    def use(self, schema: str) -> None:
+        """Make a schema, lower case, that of names without one; create it if it doesn't exist."""
 
     def mount_table(self, name: RelationName, mount: TableMount) -> None:
         """Make a table version readable under a name, replacing what had that name."""

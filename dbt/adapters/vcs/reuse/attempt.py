@@ -357,20 +357,24 @@ def _is_repeatable(scope: Scope, settled: Statement, own_text: str | None) -> bo
         case Query():
             if asks_for_columns(settled.text):
                 return True
-            return _is_query_repeatable(scope, settled.text, settled.reads)
+            text, reads = settled.text, settled.reads
         case CreateTable(query=Query() as query):
-            return _is_query_repeatable(scope, query.text, query.reads)
+            text, reads = query.text, query.reads
         case Insert():
             # Its values were searched for functions, as the whole text was.
             if settled.query.text.lstrip().lower().startswith("values"):
                 return True
-            return _is_query_repeatable(scope, settled.query.text, settled.query.reads)
+            text, reads = settled.query.text, settled.query.reads
         case Merge():
-            return _is_query_repeatable(scope, settled.source_query(), settled.reads)
-    # A definition, or a change whose text was searched.
-    return True
+            text, reads = settled.source_query(), settled.reads
+        case _:
+            # A definition, or a change whose text was searched.
+            return True
+    if scope.is_repeatable is not None:
+        return scope.is_repeatable()
+    return _is_query_repeatable(scope, text, reads)
 
 
 def _is_query_repeatable(scope: Scope, text: str, reads: tuple[Reference, ...]) -> bool:
     with scope.shown(scope.reads(reads)):
-        return scope.session.is_repeatable(text)
+        return scope.session.analysed(text).is_repeatable()

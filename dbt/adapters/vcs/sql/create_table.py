@@ -28,7 +28,7 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.origins.results import RowCounts
-from dbt.adapters.vcs.engines.port import Destination
+from dbt.adapters.vcs.engines.port import Analysed, Destination
 from dbt.adapters.vcs.sql.properties import check_default, key_columns, settled, settled_key
 from dbt.adapters.vcs.sql.syntax.clauses import (
     Check,
@@ -382,12 +382,18 @@ def create_table(scope: Scope, statement: CreateTable) -> Outcome:
         for column in statement.columns:
             if column.default is not None:
                 check_default(scope.engine, column.name, column.default, column.type)
-        fields = [column.field() for column in statement.columns]
-    else:
-        with scope.reading(statement.query):
-            columns = scope.session.columns_of(statement.query.text)
-        fields = [Field(id="", name=c.name, type=c.type, comment=c.comment) for c in columns]
-    return _create(scope, statement, fields)
+        return _create(scope, statement, [column.field() for column in statement.columns])
+    # Another connection may need another version under the same name. So names are held while the
+    # query is analysed, and not while it runs.
+    with scope.reading(statement.query):
+        query = scope.session.analysed(statement.query.text)
+    scope.is_repeatable = query.is_repeatable
+    return _create(
+        scope,
+        statement,
+        [Field(id="", name=c.name, type=c.type, comment=c.comment) for c in query.columns],
+        query,
+    )
 
 
 @handles(CreateTableLike)
@@ -404,8 +410,10 @@ def create_table_like(scope: Scope, statement: CreateTableLike) -> Outcome:
     return _create(scope, replace(statement.table, partition_by=partition_by), fields)
 
 
-def _create(scope: Scope, statement: CreateTable, fields: Sequence[Field]) -> Outcome:
-    """Create or replace a table with columns, whose ids are given here."""
+def _create(
+    scope: Scope, statement: CreateTable, fields: Sequence[Field], query: Analysed | None = None
+) -> Outcome:
+    """Create or replace a table with columns, whose ids are given here, and a query's rows."""
     name = scope.name(statement.target.name)
     before = previous(scope.overlay, name)
     # A rebuild is a version of the same table, in the same folder.
@@ -435,18 +443,18 @@ def _create(scope: Scope, statement: CreateTable, fields: Sequence[Field]) -> Ou
     repository = scope.overlay.repository
     # There are no rows yet, so this checks whether the conditions are valid.
     check_rows(repository, name, version, None, scope.engine)
-    if statement.query is not None:
-        segments = _written(scope, statement, statement.query, fields, version)
+    if query is not None:
+        segments = _written(scope, statement, query, fields, version)
         version = msgspec.structs.replace(version, segments=segments, created_at=scope.now)
     # Where rows violate dbt's `unique_key`, the key is given up with a warning, since dbt allows
     # that.
     key_ids = check_keys(repository, name, version, None, scope.engine, scope.warnings)
     version = msgspec.structs.replace(version, primary_key=key_ids)
     refuse_broken(repository, name, version, {}, checks_of(properties), scope.engine)
-    if statement.query is not None and before is not None and rebuild.is_delta(version):
+    if query is not None and before is not None and rebuild.is_delta(version):
         return rebuild.put_rebuilt(scope, name, version, before)
     scope.overlay.put_table(name, version)
-    if statement.query is None:
+    if query is None:
         return Outcome()
     return Outcome(affected=version.rows, counts=RowCounts(version.rows))
 
@@ -496,7 +504,7 @@ def _check_storage(statement: CreateTable) -> None:
 def _written(
     scope: Scope,
     statement: CreateTable,
-    query: Query,
+    query: Analysed,
     fields: Sequence[Field],
     version: Snapshot,
 ) -> tuple[SegmentRef, ...]:
@@ -505,8 +513,7 @@ def _written(
     `fields` are the query's columns, in its order.
     """
     schema = version.schema
-    written = scope.session.write(
-        query.text,
+    written = query.write(
         Destination(
             folder=folder_of(version.table),
             partition_by=statement.partition_by,
@@ -514,10 +521,7 @@ def _written(
             options=statement.options,
             # Decision 1: a column is called by its id in files.
             ids=[schema.field(field.name).id for field in fields],
-        ),
-        # Another connection may need another version under the same name. So names are held while
-        # the query is analysed, and not while it runs.
-        analysing=lambda: scope.reading(query),
+        )
     )
     repository = scope.overlay.repository
     blocks = read_blocks(

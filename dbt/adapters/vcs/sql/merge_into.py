@@ -583,8 +583,9 @@ def merge(scope: Scope, statement: Merge) -> Outcome:
     # To ask for columns is an analysis by the engine.
     if statement.needs_source_columns:
         with reading(scope, statement):
-            found = scope.session.columns_of(statement.source_query())
-        source_columns = [column.name for column in found]
+            source = scope.session.analysed(statement.source_query())
+        scope.is_repeatable = source.is_repeatable
+        source_columns = [column.name for column in source.columns]
     blocks = _blocks_to_search(scope, target, statement)
     key = _shown_key(target, statement) if statement.needs_cardinality_check else None
     columns = columns_of_target(target)
@@ -622,7 +623,9 @@ def _blocks_to_search(scope: Scope, target: RowTarget, statement: Merge) -> Sequ
     source = statement.source_query()
     query = f"select {asked} from (\n{source}\n) as {quoted(alias)}"
     with reading(scope, statement):
-        if not scope.session.is_repeatable(source):
+        if scope.is_repeatable is None:
+            scope.is_repeatable = scope.session.analysed(source).is_repeatable
+        if not scope.is_repeatable():
             # Rows that only the second read returns would find no match and be inserted.
             return target.blocks
         rows = scope.session.query(query)

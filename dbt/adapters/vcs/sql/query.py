@@ -19,11 +19,15 @@ def query(scope: Scope, statement: Query) -> Outcome:
     """Return a query's rows, computed when they are fetched."""
     counted = _count_rows(scope, statement)
     if counted is not None:
+        # Manifests never change.
+        scope.is_repeatable = lambda: True
         return Outcome(rows=counted)
     # Names have to hold only while the query is analysed: its rows are computed when they are
     # fetched.
     with scope.shown(scope.reads(statement.reads)):
-        return Outcome(rows=scope.session.query(statement.text))
+        rows = scope.session.query(statement.text)
+    scope.is_repeatable = rows.is_repeatable
+    return Outcome(rows=rows)
 
 
 @handles(SparkCommand)

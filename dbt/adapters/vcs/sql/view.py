@@ -244,7 +244,8 @@ def _put(
     stored = stored_view(scope, name, query)
     with scope.reading(query):
         # The stored text names versions as the user did; only the engine needs relations for them.
-        columns = scope.session.columns_of(settled_query(scope, query_of_view(stored.text)).text)
+        read = settled_query(scope, query_of_view(stored.text))
+        columns = scope.session.analysed(read.text).columns
     if aliases and len(aliases) != len(columns):
         raise InputError(
             f"The view {name} names {len(aliases)} columns and its query gives {len(columns)}."

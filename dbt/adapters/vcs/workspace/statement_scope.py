@@ -45,6 +45,8 @@ class Scope:
         calls: Names in the statement that may be function calls.
         warnings: What the user should know although the statement succeeded.
         derivation: The key of what the statement computes; None if nobody can know it.
+        is_repeatable: Tells whether the statement's query, as the engine has analysed it, gives
+            the same rows each time; None before that.
     """
 
     overlay: Overlay
@@ -60,6 +62,7 @@ class Scope:
     inputs: dict[str, Input] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     derivation: str | None = None
+    is_repeatable: Callable[[], bool] | None = None
 
     @property
     def session(self) -> Session:

@@ -86,6 +86,7 @@ def write_query(
         name=name,
         analysing=analysing,
     )
+    scope.is_repeatable = written.is_repeatable
     blobs, by = scope.overlay.repository.blobs, snapshot.partition_by
     blocks = read_blocks(blobs, written.files, snapshot.schema, by, written.footers)
     refuse_null(blobs, blocks, snapshot.schema)

@@ -208,8 +208,9 @@ def _check_expression(
     rows = f"from (select {nulls})"
     condition = _bracketed(expression)
     try:
-        (column,) = session.columns_of(f"select {condition} as c {rows} {where_clause(condition)}")
-        same = session.is_repeatable(f"select {condition} as c {rows}")
+        query = session.analysed(f"select {condition} as c {rows} {where_clause(condition)}")
+        (column,) = query.columns
+        same = session.analysed(f"select {condition} as c {rows}").is_repeatable()
     except EngineError as error:
         raise InputError(
             f"{where} is not a condition on a row of the table: {placeless(error)}"

@@ -130,7 +130,7 @@ def staged(
         snapshot: The table.
         query: Returns the columns of a stage, by position, in any types. With `givers`, the
             place of the clause that applies comes first.
-        analysing: As for `Writer.insert`.
+        analysing: As for `Rewriter.insert`.
         changing: As for `Stage`.
         givers: For a merge, what `Merge.givers` returns. The query has the values that several
             clauses give to a column in a struct, as that of `Merge.staged`.

@@ -8,12 +8,14 @@ import sys
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.connect.tagged_jobs import ServerErrors, TaggedJobs
+from dbt.adapters.vcs.engines.dataframes.frame_session import AnalysedQuery, Inserted
 from dbt.adapters.vcs.engines.dataframes.name_registry import NameRegistry, OwnTemporaries
 from dbt.adapters.vcs.engines.dataframes.renaming_session import RAW, RenamingSession
 from dbt.adapters.vcs.engines.dataframes.repeatable import is_plan_repeatable
@@ -86,28 +88,30 @@ class ConnectView(RenamingSession):
         """Return the data frames for Python models."""
         return ServerFrames(self._spark, self._jobs, self._texts, self._own, self._errors)
 
-    def columns_of(self, query_text: str) -> tuple[Column, ...]:
-        """Return the columns of a query's result; nothing is run, and no other statement."""
+    def analysed(self, query_text: str) -> AnalysedQuery:
+        """Return a query with its names resolved; nothing is run, and no other statement.
+
+        The text as it is sent keeps what names meant: what it names never changes.
+        """
         with self._jobs.run():
             sent = self._texts.sent(query_text)
             with sending(sent), self._errors.translated():
                 # `sql` runs a command at once.
-                if not isinstance(parse(query_text), Query):
-                    self._spark.sql(f"explain {sent}")
-                    return ()
-                frame = self._frame(sent)
-                return columns_of_schema(frame.schema)
+                is_query = isinstance(parse(query_text), Query)
+                frame = self._frame(sent if is_query else f"explain {sent}")
+                return AnalysedQuery(
+                    columns=columns_of_schema(frame.schema) if is_query else (),
+                    is_repeatable=partial(self._is_repeatable, frame, sent),
+                    write=partial(self._write, sent, lambda: frame),
+                )
 
-    def is_repeatable(self, query_text: str) -> bool:
-        """Return whether running a query twice surely gives the same rows; nothing is run."""
-        with self._jobs.run():
-            sent = self._texts.sent(query_text)
-            with sending(sent), self._errors.translated():
-                plan = str(self._spark.sql(f"explain extended {sent}").collect()[0][0])
-                if "Logical Plan ==" not in plan:
-                    # The server puts an error of the analysis where the plan should be.
-                    _ = self._spark.sql(sent).schema
-                return is_plan_repeatable(plan, self._functions.others())
+    def _is_repeatable(self, frame: Any, sent: str) -> bool:
+        with sending(sent), self._jobs.run():
+            plan = str(self._spark.sql(f"explain extended {sent}").collect()[0][0])
+            if "Logical Plan ==" not in plan:
+                # The server puts an error of the analysis where the plan should be.
+                _ = frame.schema
+            return is_plan_repeatable(plan, self._functions.others())
 
     def check_syntax(self, text: str) -> None:
         """Require that the server can parse a text."""
@@ -127,7 +131,7 @@ class ConnectView(RenamingSession):
         destination: Destination,
         columns: Sequence[Column],
         analysing: Analysing,
-    ) -> Iterator[Any]:
+    ) -> Iterator[Inserted]:
         insert = parsed_insert(text, stage)
         with ExitStack() as done:
             with analysing():
@@ -148,7 +152,8 @@ class ConnectView(RenamingSession):
                             columns=columns,
                         )
                     )
-            yield frame
+            # Rows that were staged are in files, whatever they came from.
+            yield Inserted(frame, None)
 
     def mount_arrow(self, name: str, rows: pa.Table | TableParts, *, lasting: bool = False) -> str:
         """Return the quoted name of a temporary view with rows of this process."""

@@ -6,7 +6,8 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import Field, RelationName, Tombstone
@@ -32,6 +33,27 @@ DEFAULTS: Final = ("CURRENT_DEFAULT", "EXISTS_DEFAULT")
 """Metadata where Spark keeps a column's default: for writes, for rows older than the column."""
 
 _NO_WRITE: Final = re.compile(r"\s*(?:set|reset|add|list)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalysedQuery:
+    """`Analysed` by a session over data frames."""
+
+    columns: tuple[Column, ...]
+    is_repeatable: Callable[[], bool]
+    write: Callable[[Destination], Written]
+
+
+class Inserted(NamedTuple):
+    """What an INSERT adds.
+
+    Attributes:
+        frame: The rows.
+        is_repeatable: As in `Written`.
+    """
+
+    frame: Any
+    is_repeatable: Callable[[], bool] | None
 
 
 class FrameSession(ABC):
@@ -61,8 +83,16 @@ class FrameSession(ABC):
         """Return the text of a query as Spark is given it."""
 
     @abstractmethod
+    def analysed(self, query_text: str) -> AnalysedQuery:
+        """Return a query with its names resolved; nothing is run, and no other statement."""
+
+    @abstractmethod
     def _frame(self, sent: str) -> Any:
         """Return the data frame of a text as Spark is given it."""
+
+    @abstractmethod
+    def _is_repeatable(self, frame: Any, sent: str) -> bool:
+        """Return whether computing the frame of a query again surely gives the same rows."""
 
     @abstractmethod
     def _new_table(self) -> str:
@@ -76,31 +106,22 @@ class FrameSession(ABC):
         destination: Destination,
         columns: Sequence[Column],
         analysing: Analysing,
-    ) -> AbstractContextManager[Any]:
-        """Return a block with a frame of the rows that an INSERT into a new table would add."""
+    ) -> AbstractContextManager[Inserted]:
+        """Return a block with the rows that an INSERT into a new table would add."""
 
     @property
     def spark(self) -> Any:
         """The session itself; `cancel` does not cancel what runs through it."""
         return self._spark
 
-    def write(
-        self,
-        query_text: str,
-        destination: Destination,
-        *,
-        analysing: Analysing = nullcontext,
-    ) -> Written:
+    def write(self, query_text: str, destination: Destination) -> Written:
         """Write a query's rows as Parquet files."""
         with self._jobs.run():
-            with analysing():
-                # Names are resolved here. The frame keeps what they meant, so the rows may be
-                # computed after others have mounted something else.
-                sent = self._sent_text(query_text)
-                with sending(sent), self._jobs.run():
-                    frame = self._frame(sent)
-            with sending(sent), self._jobs.run():
-                return write_frame(frame, self._blobs, self._root(), destination, self._jobs)
+            return self.analysed(query_text).write(destination)
+
+    def _write(self, sent: str, frame: Callable[[], Any], destination: Destination) -> Written:
+        with sending(sent), self._jobs.run():
+            return write_frame(frame(), self._blobs, self._root(), destination, self._jobs)
 
     def insert(
         self,
@@ -123,10 +144,11 @@ class FrameSession(ABC):
                 renamed(stage, called),
                 sending(text),
                 self._jobs.run(),
-                self._insert_rows(text, stage, destination, columns, analysing) as frame,
+                self._insert_rows(text, stage, destination, columns, analysing) as inserted,
             ):
-                rows = frame.selectExpr(*(shown or [quoted(c.name) for c in columns]))
-                return write_frame(rows, self._blobs, self._root(), destination, self._jobs)
+                rows = inserted.frame.selectExpr(*(shown or [quoted(c.name) for c in columns]))
+                written = write_frame(rows, self._blobs, self._root(), destination, self._jobs)
+                return replace(written, is_repeatable=inserted.is_repeatable)
 
     def check_default(self, expression: str, type: str) -> None:
         """Require that an expression can be the default of a column of a type."""

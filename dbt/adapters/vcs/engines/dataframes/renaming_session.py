@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from dbt.adapters.vcs.core.model import Function, RelationName
@@ -81,13 +82,21 @@ class RenamingSession(FrameSession):
                 self._refuse_hidden_write(sent)
                 made = self._spark.sql(sent)
                 reads = self._settle(sent)
-                rows = SparkRows(
-                    self._called(made), self._jobs, sent, is_done=self._is_done(made), reads=reads
+                return SparkRows(
+                    self._called(made),
+                    self._jobs,
+                    sent,
+                    is_done=self._is_done(made),
+                    is_repeatable=partial(self._is_repeatable, made, sent),
+                    reads=reads,
                 )
-                return rows
 
     def ensure_schema(self, schema: str) -> None:
         """Do nothing: schemas of the branch are in no catalog."""
+
+    def use(self, schema: str) -> None:
+        """Read names without a schema as those of a schema."""
+        self._texts.schema = schema
 
     def mount_table(self, name: RelationName, mount: TableMount) -> None:
         """Make a version of a table readable under a name."""

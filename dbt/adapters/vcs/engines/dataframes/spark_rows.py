@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.vcs.engines.dataframes.statement_jobs import StatementJobs
@@ -39,6 +40,7 @@ class SparkRows:
         text: str,
         *,
         is_done: Callable[[], bool],
+        is_repeatable: Callable[[], bool],
         reads: object = None,
     ) -> None:
         """Take a frame.
@@ -47,12 +49,14 @@ class SparkRows:
             jobs: Runs its jobs.
             text: The statement, as Spark was given it.
             is_done: Returns whether the statement is a command, which has run already.
+            is_repeatable: As `AnalysedRows.is_repeatable`.
             reads: What must be kept for as long as the rows may be fetched.
         """
         self._frame = frame
         self._jobs = jobs
         self._text = text
         self._is_done = is_done
+        self.is_repeatable = is_repeatable
         self._reads = reads
         self.columns = columns_of_schema(frame.schema)
 
@@ -196,6 +200,21 @@ def functions_for(frame: DataFrame) -> Any:
     from pyspark.sql import functions
 
     return functions
+
+
+def with_metadata(column: Any, name: str, metadata: Mapping[str, Any]) -> Any:
+    """Return a column by a name, with metadata.
+
+    In a process with Spark PySpark's own `alias` calls Java three times as often, to say in
+    errors which line of Python made the column: that would be this one.
+    """
+    if not hasattr(column, "_jc"):
+        return column.alias(name, metadata=dict(metadata))
+    from py4j.java_gateway import JavaClass
+
+    java = column._jc
+    told = JavaClass("org.apache.spark.sql.types.Metadata", java._gateway_client)
+    return type(column)(getattr(java, "as")(name, told.fromJson(json.dumps(dict(metadata)))))
 
 
 def user_function_for(spark: SparkSession) -> Any:

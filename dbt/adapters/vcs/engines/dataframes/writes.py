@@ -16,6 +16,7 @@ from dbt.adapters.vcs.engines.dataframes.spark_rows import (
     columns_of_schema,
     functions_for,
     observation_for,
+    with_metadata,
 )
 from dbt.adapters.vcs.engines.dataframes.statement_jobs import StatementJobs
 from dbt.adapters.vcs.engines.port import Destination, Written
@@ -49,7 +50,7 @@ OPTIONS: Final = {
     "spark.sql.parquet.output.committer.class": "org.apache.parquet.hadoop.ParquetOutputCommitter",
 }
 
-_COUNT: Final = "rows"
+_COUNT: Final = "counted"
 
 # Over what the session says of files: that is for blocks, whose rows may be split anywhere.
 _ONE_FILE_A_TASK: Final = {"maxRecordsPerFile": "0"}
@@ -63,7 +64,7 @@ def write_frame(
 ) -> Written:
     """Write a DataFrame below `<root>/<folder>` in a running statement.
 
-    `Writer.write` has the contract.
+    `Analysed.write` has the contract.
     """
     functions, observed = functions_for(frame), observation_for(frame)
     folder, ids = destination.folder, destination.ids
@@ -80,13 +81,14 @@ def write_frame(
     # Decision 20: all fields of a file have a number, or none has.
     frame = numbered_frame(frame)
     # Decision 22: partition columns are inside the files, too.
-    partition_by, frame = _with_copies(frame, partition_by, _names_of(destination))
+    if partition_by:
+        partition_by, frame = _with_copies(frame, partition_by, _names_of(destination))
     frame = _with_ranges(frame, partition_by, cluster_by)
     frame = _by_place(frame, destination.by_place)
     # A statement of the user's may have changed them since the session began.
     _pin_settings(frame)
     # Counted by the writing tasks, whose files may be where nobody else can see them.
-    frame = frame.observe(observed, functions.count(functions.lit(1)).alias(_COUNT))
+    frame = frame.observe(observed, functions.expr(f"count(1) as {_COUNT}"))
     options = {**destination.options, **(_ONE_FILE_A_TASK if destination.by_place else {})}
     writer = frame.write.mode("error").options(**_options(options))
     if partition_by:
@@ -292,16 +294,15 @@ def numbered_frame(frame: DataFrame) -> DataFrame:
         new = list(map(_plain, fields))
     if new == fields:
         return frame
-    functions = functions_for(frame)
-    return frame.select([_column(functions, *pair) for pair in zip(fields, new, strict=True)])
+    return frame.select([_column(frame, *pair) for pair in zip(fields, new, strict=True)])
 
 
-def _column(functions: Any, old: StructField, new: StructField) -> Column:
-    column: Column = functions.col(quoted(old.name))
+def _column(frame: DataFrame, old: StructField, new: StructField) -> Column:
+    column: Column = frame[quoted(old.name)]
     if old.dataType != new.dataType:
         # Only names and types of values are compared when the cast is carried out: it is free.
         column = column.cast(new.dataType)
-    return column if old == new else column.alias(new.name, metadata=new.metadata)
+    return column if old == new else with_metadata(column, new.name, new.metadata)
 
 
 def _with_numbers(field: StructField, path: tuple[str, ...], numbers: list[int]) -> StructField:

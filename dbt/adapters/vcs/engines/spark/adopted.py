@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dbt.adapters.vcs.core.errors import EngineError, InputError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.engines.dataframes.frame_session import DEFAULTS
+from dbt.adapters.vcs.engines.dataframes.frame_session import DEFAULTS, Inserted
 from dbt.adapters.vcs.engines.dataframes.hadoop_storage import spark_root
 from dbt.adapters.vcs.engines.dataframes.mounting import Layout
 from dbt.adapters.vcs.engines.dataframes.name_registry import (
@@ -416,9 +416,9 @@ class AdoptedView(ProcessSession, RenamingSession):
     ) -> Iterator[None]:
         """Show placeholders in a catalog of descriptions, which answers in the block."""
         describing = self._describer()
-        for schema in sorted({*self._schemas, self._texts.schema}):
+        for schema in sorted(self._schemas):
             describing.ensure_schema(schema)
-        describing.query(f"use {quoted(self._texts.schema)}")
+        describing.use(self._texts.schema)
         with describing.with_placeholders(placeholders):
             self._describing = describing
             try:
@@ -449,7 +449,7 @@ class AdoptedView(ProcessSession, RenamingSession):
         destination: Destination,
         columns: Sequence[Column],
         analysing: Analysing,
-    ) -> Iterator[DataFrame]:
+    ) -> Iterator[Inserted]:
         # Spark inserts into a view of files as into a table, so no catalog has to have one. Only
         # planned: nothing is ever written there.
         place = self._folder / uuid.uuid4().hex
@@ -473,8 +473,8 @@ class AdoptedView(ProcessSession, RenamingSession):
             self._spark.read.schema(schema).parquet(f"file:{place}").createOrReplaceTempView(name)
             try:
                 with analysing():
-                    frame = self._planned_rows(self._texts.sent(text), stage)
-                yield frame
+                    inserted = self._planned_rows(self._texts.sent(text), stage)
+                yield inserted
             finally:
                 self._spark.catalog.dropTempView(name)
 

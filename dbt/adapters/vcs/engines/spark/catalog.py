@@ -28,6 +28,7 @@ from dbt.adapters.vcs.engines.spark.catalog_relations import (
     Lists,
     MountedVersion,
 )
+from dbt.adapters.vcs.engines.spark.context import run_command
 from dbt.adapters.vcs.engines.spark.function_registry import SharedArrays
 from dbt.adapters.vcs.engines.spark.jobs import translated
 from dbt.adapters.vcs.table.quoting import literal, options_clause, quoted, quoted_relation
@@ -117,10 +118,14 @@ class Catalog:
         with self._lock_of(f"schema {schema}"):
             if schema in self._schemas:
                 return
-            # Spark creates a folder for each; a schema's name may not be valid for a folder.
-            folder = Path(self.warehouse) / hashlib.sha256(schema.encode()).hexdigest()[:16]
-            location = literal(f"file:{folder}")
-            spark.sql(f"create database if not exists {quoted(schema)} location {location}")
+            # Each catalog has that one; to say so, Spark would first load all that it can say.
+            if schema != "default":
+                # Spark creates a folder for each; a schema's name may not be valid for a folder.
+                folder = Path(self.warehouse) / hashlib.sha256(schema.encode()).hexdigest()[:16]
+                location = literal(f"file:{folder}")
+                run_command(
+                    spark, f"create database if not exists {quoted(schema)} location {location}"
+                )
             if schema != PRIVATE:
                 # Decision 16: a table that a DataFrame saved here would never be committed.
                 self._placeholders_of(spark).wall(schema)
@@ -277,13 +282,14 @@ class Catalog:
         with self._lock_of(f"mount {id}"):
             # Files that are not versioned may have changed; Spark lists a table's files only once.
             if id in self._files:
-                spark.sql(f"refresh table {physical}")
+                run_command(spark, f"refresh table {physical}")
             else:
                 given = options_clause({**stored, "path": location})
                 with requiring_files(format, location), translated(), _listing_partitions(spark):
-                    spark.sql(
+                    run_command(
+                        spark,
                         f"create table if not exists {physical} using {quoted(format)} "
-                        f"options ({given})"
+                        f"options ({given})",
                     )
                 self._files.add(id)
         with self._lock_of(f"name {name}"):
@@ -295,7 +301,7 @@ class Catalog:
             self._shown.pop(name, None)
             self._texts.pop(name, None)
             if name.schema in self._schemas:
-                spark.sql(f"drop view if exists {quoted_relation(name)}")
+                run_command(spark, f"drop view if exists {quoted_relation(name)}")
 
     def mount_function(
         self, spark: SparkSession, name: RelationName, id: str, definition: str
@@ -309,8 +315,8 @@ class Catalog:
             self._texts[name] = definition
             self.ensure_schema(spark, name.schema)
             # `create or replace` does not replace a function of another kind.
-            spark.sql(f"drop function if exists {quoted_relation(name)}")
-            spark.sql(f"create function {quoted_relation(name)}{definition}")
+            run_command(spark, f"drop function if exists {quoted_relation(name)}")
+            run_command(spark, f"create function {quoted_relation(name)}{definition}")
             self._functions[name] = id
 
     def unmount_function(self, spark: SparkSession, name: RelationName) -> None:
@@ -318,7 +324,7 @@ class Catalog:
         with self._lock_of(f"function {name}"):
             if self._functions.pop(name, None) is not None:
                 self._texts.pop(name, None)
-                spark.sql(f"drop function if exists {quoted_relation(name)}")
+                run_command(spark, f"drop function if exists {quoted_relation(name)}")
 
     @contextmanager
     def with_placeholders(
@@ -357,7 +363,7 @@ class Catalog:
             # A name of the version's own goes with it.
             self._texts[name] = query
         self.ensure_schema(spark, name.schema)
-        spark.sql(f"create or replace view {quoted_relation(name)} {columns} as {query}")
+        run_command(spark, f"create or replace view {quoted_relation(name)} {columns} as {query}")
         self._shown[name] = id
 
     def _placeholders_of(self, spark: SparkSession) -> CatalogPlaceholders:

@@ -29,6 +29,7 @@ from dbt.adapters.vcs.engines.dataframes.mounting import (
 from dbt.adapters.vcs.engines.engine_errors import StatementError
 from dbt.adapters.vcs.engines.port import TableMount
 from dbt.adapters.vcs.engines.session_settings import is_local
+from dbt.adapters.vcs.engines.spark.context import run_command
 from dbt.adapters.vcs.engines.spark.function_registry import SharedArrays
 from dbt.adapters.vcs.engines.spark.jobs import translated
 from dbt.adapters.vcs.table.quoting import (
@@ -144,7 +145,9 @@ class CatalogRelations:
         """Create a view."""
         self._version.relations.add(name)
         with translated():
-            self._spark.sql(f"create view if not exists {quoted_relation(name)} as {query}")
+            run_command(
+                self._spark, f"create view if not exists {quoted_relation(name)} as {query}"
+            )
 
     def first_number(self, layout: Layout, files: Collection[str]) -> str | None:
         """Return SQL for the number that `table` gives the first row of a file.
@@ -190,9 +193,10 @@ class CatalogRelations:
         try:
             with translated():
                 # With files, Spark would infer the columns that are folders, too, at each use.
-                self._spark.sql(
+                run_command(
+                    self._spark,
                     f"create table if not exists {table} ({columns}) using parquet "
-                    f"options ({options_clause(options)})"
+                    f"options ({options_clause(options)})",
                 )
                 if not layout.is_one_write:
                     self._list(listed, files, numbers, linked=linked)
@@ -203,7 +207,7 @@ class CatalogRelations:
         # Decision 24: a Spark that ignored the log must not show a table with fewer rows.
         if found == len(files):
             return
-        self._spark.sql(f"drop table if exists {table}")
+        run_command(self._spark, f"drop table if exists {table}")
         if layout.is_one_write:
             raise lost_files(self._mount, len(files), found or 0)
         raise unlisted(self._version.lists.path, len(files), found or 0)

@@ -141,7 +141,8 @@ def private_root(context: SparkContext, options: Mapping[str, str]) -> SparkSess
     # Decision 4: `newSession()` would share the catalog of its parent, so the root of an engine is
     # made as the first one, with no default session in sight.
     with translated(), _others_kept(context) as sessions:
-        if context.getConf().get(_CATALOG, "in-memory") != "in-memory":
+        # `getConf` would copy all settings, some calls for each.
+        if context._conf.get(_CATALOG, "in-memory") != "in-memory":
             # Somebody started Spark with Hive's catalog, of which a process has just one.
             options = {**options, _CATALOG: "in-memory"}
         spark = SparkSession(context, _first_session(context, sessions, options))
@@ -205,8 +206,16 @@ def load_ml_functions(context: SparkContext) -> None:
 
 def new_session(root: SparkSession) -> SparkSession:
     """Return a session on the same catalog with its own temporary views and settings."""
-    with translated(), _others_kept(root.sparkContext):
-        return root.newSession()
+    from pyspark.sql import SparkSession
+
+    with translated(), root.sparkContext._lock:
+        known = SparkSession._instantiatedSession
+        # Without one PySpark would make the new session the default of the process.
+        SparkSession._instantiatedSession = root
+        try:
+            return root.newSession()
+        finally:
+            SparkSession._instantiatedSession = known
 
 
 def _stop_recording(context: SparkContext, spark: SparkSession) -> None:
@@ -284,6 +293,12 @@ def java_class(context: SparkContext, name: str) -> Any:
 
     gateway: Any = context._gateway
     return JavaClass(name, gateway._gateway_client)
+
+
+def run_command(spark: SparkSession, text: str) -> None:
+    """Run a command of SQL; PySpark's own `sql` calls Java four times more for it."""
+    java: Any = spark._jsparkSession
+    java.sql(text)
 
 
 def scala_names(names: Any) -> list[str]:
@@ -383,7 +398,6 @@ def _tell_differences(context: SparkContext, settings: Mapping[str, str]) -> Non
         # Those are set for each session, and do not depend on who started Spark.
         if key.startswith("spark.sql."):
             continue
-        # `getConf` would copy all settings, a call for each.
         running = context._conf.get(key)
         if running != value:
             _LOG.debug("Spark already runs in this process: %s stays %s", key, running)

@@ -6,6 +6,7 @@ import re
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.errors import EngineError, VcsError
@@ -82,14 +83,13 @@ def _active(spark: SparkSession) -> Iterator[None]:
     What parses a text or resolves a plan takes its settings from the thread's active session, and
     without one from Spark's defaults. Only some of Spark's own methods make theirs the active one.
     """
-    from py4j.java_gateway import JavaClass
     from pyspark.sql import SparkSession
 
     own: Any = spark._jsparkSession
     gateway: Any = spark.sparkContext._gateway
-    sessions: Any = JavaClass(_SESSIONS, gateway._gateway_client)
-    known, before = SparkSession._instantiatedSession, sessions.getActiveSession()
-    sessions.setActiveSession(own)
+    of_class = partial(_of_class, gateway._gateway_client)
+    known, before = SparkSession._instantiatedSession, of_class("getActiveSession")()
+    of_class("setActiveSession")(own)
     try:
         yield
     finally:
@@ -97,11 +97,19 @@ def _active(spark: SparkSession) -> Iterator[None]:
         if made is not None and made is not known and own.equals(made._jsparkSession):
             # PySpark makes the active session the whole process's, if the process has none.
             SparkSession._instantiatedSession = SparkSession._activeSession = None
-            sessions.clearDefaultSession()
+            of_class("clearDefaultSession")()
         if before.isDefined():
-            sessions.setActiveSession(before.get())
+            of_class("setActiveSession")(before.get())
         else:
-            sessions.clearActiveSession()
+            of_class("clearActiveSession")()
+
+
+@lru_cache(maxsize=8)
+def _of_class(client: Any, name: str) -> Any:
+    """Return a method of the class of sessions: to look one up is a call of Java, too."""
+    from py4j.java_gateway import JavaClass
+
+    return getattr(JavaClass(_SESSIONS, client), name)
 
 
 _JAVA_CLASS: Final = re.compile(r"^(?:[a-z_][\w$]*\.)+[A-Z][\w$]*(?::\s+|$)")

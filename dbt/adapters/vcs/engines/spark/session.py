@@ -6,13 +6,18 @@ import json
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
 from dbt.adapters.vcs.core.model import Function, RelationName
 from dbt.adapters.vcs.core.store.blobs import Blobs
-from dbt.adapters.vcs.engines.dataframes.frame_session import FrameSession, declared_columns
+from dbt.adapters.vcs.engines.dataframes.frame_session import (
+    AnalysedQuery,
+    FrameSession,
+    Inserted,
+    declared_columns,
+)
 from dbt.adapters.vcs.engines.dataframes.functions import function_definition
 from dbt.adapters.vcs.engines.dataframes.repeatable import is_repeatable
 from dbt.adapters.vcs.engines.dataframes.spark_rows import SparkRows, columns_of_schema
@@ -34,6 +39,7 @@ from dbt.adapters.vcs.engines.spark.catalog import Catalog
 from dbt.adapters.vcs.engines.spark.context import (
     java_class,
     load_ml_functions,
+    run_command,
     scala_names,
 )
 from dbt.adapters.vcs.engines.spark.function_registry import builder, identifier, register
@@ -63,25 +69,23 @@ class ProcessSession(FrameSession):
     _spark: SparkSession
     _carried: CarriedRows
 
-    def columns_of(self, query_text: str) -> tuple[Column, ...]:
-        """Return the columns of a statement's result; nothing is run."""
+    def analysed(self, query_text: str) -> AnalysedQuery:
+        """Return a query with its names resolved; nothing is run, and no other statement.
+
+        The plan keeps what names meant. The moment and the like are put in when it is run.
+        """
         from pyspark.sql.types import StructType
 
         with self._jobs.run():
             sent = self._sent_text(query_text)
             with sending(sent), self._jobs.run():
-                # From the plan: `spark.sql(...).schema` would run a command.
-                schema = json.loads(self._plan(sent).schema().json())
-                return columns_of_schema(StructType.fromJson(schema))
-
-    def is_repeatable(self, query_text: str) -> bool:
-        """Return whether running a query twice surely gives the same rows; nothing is run."""
-        with self._jobs.run():
-            sent = self._sent_text(query_text)
-            with sending(sent), self._jobs.run():
+                # The frame is made when it is written: that of a command would run it.
                 plan = self._plan(sent)
-                return is_repeatable(
-                    str(plan.toString()), deterministic=bool(plan.deterministic())
+                schema = json.loads(plan.schema().json())
+                return AnalysedQuery(
+                    columns=columns_of_schema(StructType.fromJson(schema)),
+                    is_repeatable=partial(self._is_plan_repeatable, plan),
+                    write=partial(self._write, sent, partial(self._planned_frame, plan)),
                 )
 
     def check_syntax(self, text: str) -> None:
@@ -133,10 +137,22 @@ class ProcessSession(FrameSession):
         modes = self._class("org.apache.spark.sql.execution.CommandExecutionMode")
         return state.executePlan(state.sqlParser().parsePlan(text), modes.SKIP()).analyzed()
 
-    def _planned_rows(self, text: str, stage: str) -> DataFrame:
-        """Return the rows that an INSERT would add, cast and named as the table's columns."""
+    def _is_repeatable(self, frame: Any, sent: str) -> bool:
+        with self._jobs.run():
+            return self._is_plan_repeatable(frame._jdf.queryExecution().analyzed())
+
+    def _is_plan_repeatable(self, plan: Any) -> bool:
+        with self._jobs.run():
+            return is_repeatable(str(plan.toString()), deterministic=bool(plan.deterministic()))
+
+    def _planned_frame(self, plan: Any) -> DataFrame:
         from pyspark.sql import DataFrame
 
+        datasets = self._class("org.apache.spark.sql.classic.Dataset")
+        return DataFrame(datasets.ofRows(self._java, plan), self._spark)
+
+    def _planned_rows(self, text: str, stage: str) -> Inserted:
+        """Return the rows that an INSERT would add, cast and named as the table's columns."""
         plan = self._plan(text)
         # The query of the planned command has the casts and defaults of an INSERT. Its rows are
         # then written by us: Spark would write them into the stage.
@@ -145,8 +161,8 @@ class ProcessSession(FrameSession):
                 f"Expected one INSERT into {stage}, found {plan.nodeName()}. Write one INSERT "
                 "per statement, into one table."
             )
-        datasets = self._class("org.apache.spark.sql.classic.Dataset")
-        return DataFrame(datasets.ofRows(self._java, plan.query()), self._spark)
+        query = plan.query()
+        return Inserted(self._planned_frame(query), partial(self._is_plan_repeatable, query))
 
     def _class(self, name: str) -> Any:
         return java_class(self._spark.sparkContext, name)
@@ -198,6 +214,7 @@ class SparkView(ProcessSession):
                 self._jobs,
                 text,
                 is_done=partial(is_command, frame),
+                is_repeatable=partial(self._is_repeatable, frame, text),
                 # Rows are fetched later, when other statements may have replaced what this one
                 # reads.
                 reads=(self._carried.files(), self._catalog.lists()),
@@ -215,26 +232,34 @@ class SparkView(ProcessSession):
         destination: Destination,
         columns: Sequence[Column],
         analysing: Analysing,
-    ) -> Iterator[DataFrame]:
+    ) -> Iterator[Inserted]:
         # Spark makes the folder of a table; nothing is ever in it.
         place = f"file:{self._catalog.warehouse}/{uuid.uuid4().hex}"
         partitions = ", ".join(map(quoted, destination.partition_by))
-        self._spark.sql(
+        run_command(
+            self._spark,
             f"create table {stage} ({declared_columns(columns)}) using parquet "
             f"options (path {literal(place)})"
-            + (f" partitioned by ({partitions})" if partitions else "")
+            + (f" partitioned by ({partitions})" if partitions else ""),
         )
         try:
             with analysing():
-                frame = self._planned_rows(text, stage)
-            yield frame
+                inserted = self._planned_rows(text, stage)
+            yield inserted
         finally:
-            self._spark.sql(f"drop table if exists {stage}")
+            run_command(self._spark, f"drop table if exists {stage}")
 
     def ensure_schema(self, schema: str) -> None:
         """Make a schema in the catalog if it is not there."""
         with self._jobs.run():
             self._catalog.ensure_schema(self._spark, schema)
+
+    def use(self, schema: str) -> None:
+        """Make a schema that of names without one, and make it if it is not there."""
+        with self._jobs.run():
+            self._catalog.ensure_schema(self._spark, schema)
+            # As `use` does, without a result that nobody fetches.
+            self._java.catalog().setCurrentDatabase(quoted(schema))
 
     def mount_table(self, name: RelationName, mount: TableMount) -> None:
         """Make a version of a table readable under a name."""
@@ -436,7 +461,7 @@ class TemporaryNames:
                 return _definition(body, properties.get)
         return None
 
-    @property
+    @cached_property
     def _catalog(self) -> Any:
         return self._java.sessionState().catalog()
 

@@ -24,7 +24,6 @@ from dbt.adapters.vcs.sql.diff import diff_in_view
 from dbt.adapters.vcs.sql.properties import AUTO_OPTIMIZE
 from dbt.adapters.vcs.sql.syntax.excerpts import excerpt
 from dbt.adapters.vcs.sql.syntax.lexer import Kind, tokenize
-from dbt.adapters.vcs.table.quoting import quoted
 from dbt.adapters.vcs.workspace.lines.dispatch import execute
 from dbt.adapters.vcs.workspace.lines.lines import Line
 from dbt.adapters.vcs.workspace.mounts import Externals, Mounts
@@ -190,8 +189,7 @@ class Connection:
             )
             # Where a new session of Spark's begins.
             if self._schema != "default":
-                self._session.ensure_schema(self._schema)
-                self._session.query(f"use {quoted(self._schema)}")
+                self._session.use(self._schema)
             self._catch_up()
             # Catching up may have taken long enough to be cancelled.
             return self.session()

@@ -106,7 +106,8 @@ def main() -> None:
         title="Writers of one branch, side by side",
         columns=(
             "what each does", "store", "writers", "landings a second", "moves of the branch",
-            "slowest writer to the mean", "median ms", "99th percentile ms", "longest ms",
+            "slowest writer to the mean", "CPU ms a landing", "median ms",
+            "99th percentile ms", "longest ms",
             "gave up",
         ),
         rows=[[str(cell) for cell in row] for row in rows],
@@ -145,7 +146,8 @@ def measured(work: str, count: int, late: int, seconds: int) -> list[object]:
             process.stdin.write(b"\n")
             process.stdin.flush()
         told = [json.loads(process.communicate()[0]) for process in processes]
-        found = {int(number): told_by for each in told for number, told_by in each.items()}
+        found = {int(number): lots for each in told for number, lots in each["writers"].items()}
+        cpu = sum(each["cpu"] for each in told)
         after = Repository.open(open_blobs(place))
         check(after, work, found)
         moves = after.branch("main").ref.seq - before
@@ -154,6 +156,7 @@ def measured(work: str, count: int, late: int, seconds: int) -> list[object]:
     return [
         work, f"{late} ms" if late else "local disk", count, f"{sum(counts) / seconds:.0f}",
         f"{moves / seconds:.0f}", f"{min(counts) / (sum(counts) / count):.2f}",
+        f"{1000 * cpu / max(sum(counts), 1):.1f}",
         *(f"{1000 * at(waits, share):.0f}" for share in (0.5, 0.99, 1)),
         sum(writer["lost"] for writer in found.values()),
     ]  # fmt: skip
@@ -171,7 +174,7 @@ def write(
     seconds: int,
     late: int,
 ) -> None:
-    """Work until the time is over, and print how long each landing took."""
+    """Work until the time is over, and print how long each landing took, and the CPU of all."""
     elsewhere = Repository.create(MemoryBlobs(), author="bench")
     landed(workspace_of(elsewhere), lambda it: make_tables(it, max(numbers) + 1), "make tables")
     for _ in range(WARM_UP):
@@ -179,6 +182,7 @@ def write(
     repositories = {number: Repository.open(store(place, late)) for number in numbers}
     print("ready", flush=True)
     sys.stdin.readline()
+    cpu = time.process_time()
     end = time.monotonic() + seconds
 
     def go(number: int) -> dict[str, Any]:
@@ -193,7 +197,8 @@ def write(
         return {"waits": waits, "lost": lost}
 
     with ThreadPoolExecutor(len(numbers)) as pool:
-        print(json.dumps(dict(zip(numbers, pool.map(go, numbers), strict=True))))
+        writers = dict(zip(numbers, pool.map(go, numbers), strict=True))
+    print(json.dumps({"writers": writers, "cpu": time.process_time() - cpu}))
 
 
 def check(repository: Repository, work: str, found: Mapping[int, Mapping[str, Any]]) -> None:

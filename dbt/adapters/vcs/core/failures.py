@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from types import TracebackType
 from typing import Final
 
 from dbt.adapters.vcs.core.errors import NoSpaceError, NotFoundError, StorageError, VcsError
@@ -16,26 +17,44 @@ _NO_CREDENTIALS = re.compile(r"//(169\.254\.\d+\.\d+|metadata\.google\.internal)
 _OS_CODE = re.compile(r"\(os error (\d+)\)")
 
 
-@contextmanager
-def translated(verb: str, path: str, uri: str) -> Iterator[None]:
+def translated(verb: str, path: str, uri: str) -> AbstractContextManager[None]:
     """Turn errors of a store inside the block into NotFoundError or StorageError.
 
     `verb` is `read`, `write`, `list` or `delete`; our own errors pass unchanged.
     """
-    try:
-        yield
-    except VcsError:
-        raise
-    except FileNotFoundError as error:
-        # A write makes its file, so what is missing is the bucket.
-        if verb == "write":
-            raise StorageError(
-                f"Could not write {path}: there is no {uri}. "
-                "Create the bucket or container, or check the location, then try again."
-            ) from error
-        raise NotFoundError(f"There is no file {path} in {uri}.") from error
-    except (OSError, ValueError, RuntimeError) as error:
-        raise _storage_error(error, verb, path, uri) from error
+    return _Translation(verb, path, uri)
+
+
+class _Translation(AbstractContextManager[None]):
+    # A class, since a generator costs as much as the calls to a local disk that it is around.
+    __slots__ = ("_path", "_uri", "_verb")
+
+    def __init__(self, verb: str, path: str, uri: str) -> None:
+        self._verb = verb
+        self._path = path
+        self._uri = uri
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None or isinstance(error, VcsError):
+            return
+        if isinstance(error, FileNotFoundError):
+            # A write makes its file, so what is missing is the bucket.
+            if self._verb == "write":
+                raise StorageError(
+                    f"Could not write {self._path}: there is no {self._uri}. "
+                    "Create the bucket or container, or check the location, then try again."
+                ) from error
+            raise NotFoundError(f"There is no file {self._path} in {self._uri}.") from error
+        if isinstance(error, OSError | ValueError | RuntimeError):
+            raise _storage_error(error, self._verb, self._path, self._uri) from error
 
 
 def plain(error: BaseException, hidden: Iterable[str] = ()) -> str:

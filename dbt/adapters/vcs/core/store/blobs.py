@@ -245,10 +245,14 @@ class Parallel:
         # Threads that waited for threads of their own pool could wait forever.
         if len(wanted) < 2 or self.is_serial or hasattr(self._here, "is_one"):
             return [function(item) for item in wanted]
-        # One task for each thread: one for each item can cost more than the call itself.
+        # One task for each thread: one for each item can cost more than the call itself. This
+        # thread does its share, since waking another one can cost more, too.
         work = _Work(function, wanted)
-        for task in [self._pool.submit(work) for _ in range(min(_THREADS, len(wanted)))]:
-            task.result()
+        tasks = [self._pool.submit(work) for _ in range(min(_THREADS, len(wanted)) - 1)]
+        work()
+        for task in tasks:
+            if not task.cancel():
+                task.result()
         if work.errors:
             raise min(work.errors, key=itemgetter(0))[1]
         return [work.results[number] for number in range(len(wanted))]
@@ -286,6 +290,9 @@ class _Work(Generic[T, R]):
             # Kept for `map`, which raises it in the caller's thread when all calls have ended.
             except BaseException as error:
                 self.errors.append((number, error))
+                # Ctrl-C, which only this thread hears, begins nothing more.
+                if not isinstance(error, Exception):
+                    self._left.clear()
 
 
 def _renew_all() -> None:

@@ -55,7 +55,8 @@ class LocalBlobs:
         self._parallel = Parallel()
         # Files of writes that survive a power loss, and folders whose own names do.
         self._lasting: set[str] = set()
-        self._rooted: set[Path] = {root}
+        # Texts, as in all that is done for each write: making a `Path` costs more than the call.
+        self._rooted: set[str] = {self.uri}
 
     def _listed(self) -> CloudBlobs | None:
         """Return the folder as obstore sees it, or None if it isn't there."""
@@ -112,8 +113,10 @@ class LocalBlobs:
             except (FileNotFoundError, NotADirectoryError):
                 return []
         # Names with # are files of writes that are under way.
-        names = (entry for entry in entries if entry > name and "#" not in entry)
-        return [f"{folder}/{later}" for later in heapq.nsmallest(LATER, names)]
+        names = [entry for entry in entries if entry > name and "#" not in entry]
+        # Of a long log only the first are sorted.
+        first = sorted(names) if len(names) <= LATER else heapq.nsmallest(LATER, names)
+        return [f"{folder}/{later}" for later in first]
 
     def ends(self, folder: str) -> list[FolderEnd]:
         """Return the end of each direct sub-folder."""
@@ -177,9 +180,9 @@ class LocalBlobs:
 
     def delete(self, path: str) -> None:
         """Remove a blob, and the folders of a write and its partitions that it leaves empty."""
-        file = self.root / check_path(path)
+        file = f"{self.uri}/{check_path(path)}"
         with translated("delete", path, self.uri), suppress(FileNotFoundError, NotADirectoryError):
-            file.unlink()
+            os.unlink(file)
         folders = path.split("/")[:-1]
         start = next((n for n, name in enumerate(folders) if name.startswith(_OF_A_WRITE)), None)
         if start is None:
@@ -198,7 +201,7 @@ class LocalBlobs:
         there = {path for path in blobs if self._renew(path)}
         new = {path: data for path, data in blobs.items() if path not in there}
         # The writers of existing files may not have synced their names yet.
-        created = self._put(new, {(self.root / path).parent for path in there})
+        created = self._put(new, {self._folder(path) for path in there})
         return there | {path for path, is_new in created.items() if not is_new}
 
     def _renew(self, path: str) -> bool:
@@ -207,7 +210,7 @@ class LocalBlobs:
             return False
         with translated("write", path, self.uri):
             try:
-                os.utime(self.root / path)
+                os.utime(f"{self.uri}/{path}")
             except FileNotFoundError:
                 # A collection deleted it in the meantime, so it is stored again.
                 return False
@@ -233,7 +236,7 @@ class LocalBlobs:
 
     def replace_all(self, blobs: Mapping[str, bytes]) -> None:
         """Store blobs, in the place of those that exist."""
-        folders: set[Path] = set()
+        folders: set[str] = set()
         with self._staged(blobs, folders) as staged:
             for path, file in list(staged.items()):
                 with translated("write", path, self.uri):
@@ -249,44 +252,52 @@ class LocalBlobs:
 
     def sync(self, paths: Iterable[str]) -> None:
         """Sync the files and the folders that list them."""
-        files = {path: self.root / check_path(path) for path in paths if path not in self._lasting}
-        there = {path: file for path, file in files.items() if file.is_file()}
+        new = [check_path(path) for path in paths if path not in self._lasting]
+        files = {path: f"{self.uri}/{path}" for path in new}
+        there = {path: file for path, file in files.items() if os.path.isfile(file)}
         self._sync_files(there)
         self._sync_folders(self._listings(there))
         self._remember(there)
 
-    def _listings(self, paths: Iterable[str]) -> set[Path]:
+    def _folder(self, path: str) -> str:
+        return f"{self.uri}/{path}".rpartition("/")[0]
+
+    def _listings(self, paths: Iterable[str]) -> set[str]:
         """Return the folders to sync so that files last: up to one whose own name does."""
-        folders: set[Path] = set()
+        folders: set[str] = set()
         for path in paths:
             # Spark and Arrow make these folders, and sync none of them.
-            for folder in (self.root / path).parents:
+            folder = self._folder(path)
+            while folder not in self._rooted:
                 folders.add(folder)
-                if folder in self._rooted:
-                    break
+                folder = folder.rpartition("/")[0]
+            folders.add(folder)
         return folders
 
     def _remember(self, paths: Iterable[str]) -> None:
         """Remember files of writes, and the folders of `_listings`, as synced."""
         # Each is the file of one write, so nobody puts another one in its place.
         lasting = [path for path in paths if f"/{_OF_A_WRITE}" in path]
+        if not lasting:
+            return
         if len(self._lasting) + len(self._rooted) > _REMEMBERED:
-            self._lasting, self._rooted = set(), {self.root}
+            self._lasting, self._rooted = set(), {self.uri}
         # The listing of each folder above was synced, and with it the names of those in it.
         self._rooted |= self._listings(lasting)
         self._lasting.update(lasting)
 
-    def _put(self, blobs: Mapping[str, bytes], folders: set[Path]) -> dict[str, bool]:
+    def _put(self, blobs: Mapping[str, bytes], folders: set[str]) -> dict[str, bool]:
         """Store blobs and also sync some folders; True for each blob that was created."""
         with self._staged(blobs, folders) as staged:
             created = {path: self._publish(path, file) for path, file in staged.items()}
         # Even if another writer was first: it may not have reached this line yet.
         self._sync_folders(folders)
-        self._remember(path for path in blobs if self._listings([path]) <= folders)
+        written = [path for path in blobs if f"/{_OF_A_WRITE}" in path]
+        self._remember(path for path in written if self._listings([path]) <= folders)
         return created
 
     @contextmanager
-    def _staged(self, blobs: Mapping[str, bytes], folders: set[Path]) -> Iterator[dict[str, str]]:
+    def _staged(self, blobs: Mapping[str, bytes], folders: set[str]) -> Iterator[dict[str, str]]:
         """Write and sync blobs beside their final names, and clean up after the block.
 
         Yields the files by path. The folders whose listings the block changes are added to
@@ -302,7 +313,7 @@ class LocalBlobs:
                 folder = final.rpartition("/")[0]
                 with translated("write", path, self.uri):
                     if folder not in made:
-                        to_sync = _make_folder(Path(folder))
+                        to_sync = _make_folder(folder)
                         folders |= set() if path.startswith(_FLEETING) else to_sync
                         made.add(folder)
                     staged[path] = _unfinished(final, unique)
@@ -336,17 +347,17 @@ class LocalBlobs:
                 ) from error
         return True
 
-    def _sync_files(self, files: Mapping[str, Path | str]) -> None:
-        def sync(item: tuple[str, Path | str]) -> None:
+    def _sync_files(self, files: Mapping[str, str]) -> None:
+        def sync(item: tuple[str, str]) -> None:
             with translated("write", item[0], self.uri):
                 _sync(item[1])
 
         if self._fsync:
             self._parallel.map(sync, files.items())
 
-    def _sync_folders(self, folders: Collection[Path]) -> None:
-        def sync(folder: Path) -> None:
-            with translated("write", str(folder), self.uri):
+    def _sync_folders(self, folders: Collection[str]) -> None:
+        def sync(folder: str) -> None:
+            with translated("write", folder, self.uri):
                 _sync_folder(folder)
 
         if self._fsync:
@@ -361,16 +372,17 @@ def _unfinished(final: Path | str, unique: int) -> str:
     return f"{final}#{unique}"
 
 
-def _make_folder(folder: Path) -> set[Path]:
+def _make_folder(folder: str) -> set[str]:
     """Make a folder and its parents; return the folders whose listing must be synced."""
-    if folder.exists():
-        return {folder}
-    chain = [folder, *folder.parents]
-    missing = chain[: next(number for number, path in enumerate(chain) if path.exists())]
+    missing: list[str] = []
+    above = folder
+    while not os.path.exists(above):
+        missing.append(above)
+        above = os.path.dirname(above)
     for path in reversed(missing):
-        path.mkdir(exist_ok=True)
+        Path(path).mkdir(exist_ok=True)
     # A new folder is an entry of its parent, which a power loss could take back.
-    return {folder, *(path.parent for path in missing)}
+    return {folder, *map(os.path.dirname, missing)}
 
 
 def _sync(path: Path | str) -> None:
@@ -381,7 +393,7 @@ def _sync(path: Path | str) -> None:
         os.close(handle)
 
 
-def _sync_folder(path: Path) -> None:
+def _sync_folder(path: str) -> None:
     # Windows doesn't open folders.
     if os.name == "nt":
         return

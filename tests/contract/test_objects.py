@@ -7,7 +7,7 @@ import pytest
 
 from dbt.adapters.vcs.core.codec import encode
 from dbt.adapters.vcs.core.errors import DamagedError, StorageError
-from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, TreeId
+from dbt.adapters.vcs.core.ids import CommitId, SegmentId, SnapshotId, TreeId
 from dbt.adapters.vcs.core.model import (
     Block,
     Commit,
@@ -182,3 +182,65 @@ def test_threads_that_flush_at_once_all_find_their_objects_stored(blobs: Blobs) 
 
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(write, range(16)))
+
+
+def segment_of(path: str) -> Segment:
+    return Segment(blocks=(Block(path=path, rows=1, bytes=1),))
+
+
+def synced_by(blobs: Blobs, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return a list that grows by each file that a store is asked to sync."""
+    found: list[str] = []
+    monkeypatch.setattr(blobs, "sync", found.extend)
+    return found
+
+
+def test_what_is_handed_over_is_stored_by_whoever_takes_it(
+    blobs: Blobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced = synced_by(blobs, monkeypatch)
+    value = segment_of("data/t/w=1/a")
+    owner, taker = ObjectStore(blobs), ObjectStore(blobs)
+    id = SegmentId(owner.put(value))
+    owner.hand_over([value])
+    assert synced == ["data/t/w=1/a"]
+    with pytest.raises(DamagedError):
+        ObjectStore(blobs).segment(id)
+
+    taker.take_over([value])
+    assert taker.segment(id) == value
+    taker.put(value)
+    taker.put(segment_of("data/t/w=2/a"))
+    taker.flush()
+    assert synced == ["data/t/w=1/a", "data/t/w=2/a"]
+    assert ObjectStore(blobs).segment(id) == value
+
+    # A file is taken over for the next time that objects are stored.
+    taker.put(value)
+    taker.flush()
+    assert synced == ["data/t/w=1/a", "data/t/w=2/a", "data/t/w=1/a"]
+
+
+def test_all_is_stored_where_not_all_is_handed_over(blobs: Blobs) -> None:
+    owner = ObjectStore(blobs)
+    value = segment_of("data/t/w=1/a")
+    ids = [owner.put(value), owner.put(segment_of("data/t/w=2/a"))]
+    owner.hand_over([value])
+    assert [ObjectStore(blobs).segment(SegmentId(id)).blocks[0].rows for id in ids] == [1, 1]
+
+
+def test_what_another_thread_put_as_well_is_not_dropped(blobs: Blobs) -> None:
+    owner = ObjectStore(blobs)
+    one, both = segment_of("data/t/w=1/a"), segment_of("data/t/w=2/a")
+    ids = [SegmentId(owner.put(value)) for value in (one, both, both)]
+    owner.hand_over([one, both])
+    owner.drop([one, both])
+    owner.flush()
+    assert ObjectStore(blobs).segment(ids[1]) == both
+    with pytest.raises(DamagedError):
+        ObjectStore(blobs).segment(ids[0])
+    # As it is not in memory any more, nothing is taken off.
+    owner.drop([one])
+    owner.put(one)
+    owner.flush()
+    assert ObjectStore(blobs).segment(ids[0]) == one

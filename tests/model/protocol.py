@@ -31,10 +31,14 @@ class Move(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What a writer that waits would land, for others to land with their own work."""
+    """What a writer that waits would land, for others to land with their own work.
+
+    Whoever lands it stores the manifest, and its owner has stored the block.
+    """
 
     name: str
-    adds: str
+    manifest: str
+    block: str
 
 
 class World(NamedTuple):
@@ -289,13 +293,17 @@ def _step(step: str) -> Request:
     )
 
 
-def owner(name: str, adds: str, off: frozenset[str] = frozenset()) -> Program:
+def owner(name: str, manifest: str, block: str, off: frozenset[str] = frozenset()) -> Program:
     """Return a process that puts up a plan, and then lands the same itself, or gives up."""
-    plan = Plan(name, adds)
+    plan = Plan(name, manifest, block)
 
     def program() -> Steps:
-        yield from _flushed(adds, off)
+        early = "blocks before the plan" in off
+        if not early:
+            yield _synced(block)
         yield Request("core.turns:Turn._queue", lambda world: _put_up(world, plan))
+        if early:
+            yield _synced(block)
         gives_up = yield Request(
             "core.turns:Turn._wait", lambda world: [(world, False), (world, True)]
         )
@@ -312,8 +320,10 @@ def owner(name: str, adds: str, off: frozenset[str] = frozenset()) -> Program:
                     yield _failed(name)
                     return
             else:
+                yield from _flushed(manifest, off)
                 own = frozenset() if "name one's own plan" in off else frozenset({name})
-                move = Move("+".join(sorted({*files_of(version), adds})), name, own)
+                files = {*files_of(version), manifest, block}
+                move = Move("+".join(sorted(files)), name, own)
             answer = yield _follow(move, number, now, off)
             if answer == "unknown" and not (yield _was_ours(move, number)):
                 return
@@ -338,7 +348,11 @@ def leader(name: str, adds: str, off: frozenset[str] = frozenset()) -> Program:
             if "look for plans in the log" not in off:
                 settled = yield _told("core.groups:Settled.since", _settled)
                 plans = [plan for plan in plans if plan.name not in settled]
-            files = {*files_of(version), adds, *(plan.adds for plan in plans)}
+            files = {*files_of(version), adds}
+            for plan in plans:
+                files |= {plan.manifest, plan.block}
+                if "store what a plan brings" not in off:
+                    yield from _flushed(plan.manifest, off)
             move = Move(
                 "+".join(sorted(files)), name, frozenset({name, *(plan.name for plan in plans)})
             )
@@ -364,6 +378,13 @@ def mail(arrivals: int) -> Program:
             yield Request("core.store.cloud:CloudBlobs.create", arrive)
 
     return program
+
+
+def _synced(block: str) -> Request:
+    return Request(
+        "core.store.objects:ObjectStore.hand_over",
+        lambda world: [(world._replace(files=world.files | {(block, world.now)}), None)],
+    )
 
 
 def _put_up(world: World, plan: Plan) -> Answers:

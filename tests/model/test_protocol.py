@@ -109,11 +109,13 @@ CONFIGURATIONS = {
         start("a", "b"),
         0,
         lambda off: {
-            "owner": owner("owner", "c", off),
+            "owner": owner("owner", "c", "k", off),
             "leader": leader("leader", "d", off),
             "mail": mail(1),
         },
         (
+            "blocks before the plan",
+            "store what a plan brings",
             "look for one's own plan in the log",
             "name one's own plan",
             "look for plans in the log",
@@ -125,7 +127,7 @@ CONFIGURATIONS = {
         start("a", "b"),
         0,
         lambda off: {
-            "owner": owner("owner", "c", off),
+            "owner": owner("owner", "c", "k", off),
             "leader": leader("leader", "d", off),
             "writer": writer("writer", "e", off),
         },

@@ -15,7 +15,7 @@ import pytest
 from dbt.adapters.vcs.commands.merge import merge
 from dbt.adapters.vcs.core.errors import ConflictError, NotFoundError, StorageError
 from dbt.adapters.vcs.core.groups import WITHDRAWN, Landed
-from dbt.adapters.vcs.core.ids import CommitId, Micros, TableId
+from dbt.adapters.vcs.core.ids import CommitId, Micros, TableId, ViewId
 from dbt.adapters.vcs.core.maintenance import ReplacedError
 from dbt.adapters.vcs.core.model import (
     Absent,
@@ -26,6 +26,7 @@ from dbt.adapters.vcs.core.model import (
     Schema,
     Snapshot,
     TableEntry,
+    View,
 )
 from dbt.adapters.vcs.core.repository import Proposal, Repository
 from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
@@ -178,6 +179,35 @@ def test_those_who_wait_land_with_one_move_each_with_a_commit(blobs: MemoryBlobs
     assert [each.how for each in landed] == ["fast_forward", "merge", "merge", "merge"]
     assert landed[-1].commit == repository.branch("main").head
     assert tickets(blobs) == []
+
+
+def test_manifests_are_stored_by_whoever_lands_them(blobs: MemoryBlobs) -> None:
+    owner = Repository.open(blobs)
+
+    def stored() -> set[str]:
+        return {info.path for info in blobs.walk("objects")}
+
+    before = stored()
+    with waiting(
+        blobs,
+        lambda: land(blobs, "ann"),
+        lambda: line(owner, "bob").land(added(owner, "bob", OTHER), "by bob"),
+    ):
+        assert stored() == before
+    after = stored()
+    assert (paths(blobs), paths(blobs, OTHER)) == (["ann"], ["bob"])
+    owner.objects.flush()
+    assert stored() == after
+
+
+def test_manifests_that_a_plan_does_not_bring_are_stored_by_its_owner(blobs: MemoryBlobs) -> None:
+    repository = Repository.open(blobs)
+    # As if another thread worked beside it.
+    view = View(text="select 1", columns=())
+    id = repository.objects.put(view)
+    with waiting(blobs, lambda: line(repository).land(added(repository, "ann"), "by ann")):
+        assert Repository.open(blobs).objects.view(ViewId(id)) == view
+    assert paths(blobs) == ["ann"]
 
 
 def test_plans_for_other_tables_and_new_ones_follow(blobs: MemoryBlobs) -> None:

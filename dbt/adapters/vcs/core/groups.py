@@ -14,7 +14,7 @@ down, or found again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from dbt.adapters.vcs.core.branches import Branch, Names
@@ -78,8 +78,9 @@ class LandingPlan(Value, frozen=True, kw_only=True):
         run: Its run.
         read: As of a proposal.
         changes: What it changes, by the text of the name.
-        snapshots: Versions that it names and that are new, so that nobody has to ask for them.
-        segments: New segments, likewise.
+        snapshots: Versions that it names, for whoever lands it to store; empty if all that it
+            needs is stored.
+        segments: New segments, likewise. The files that they name are there to last.
     """
 
     after: int
@@ -91,6 +92,11 @@ class LandingPlan(Value, frozen=True, kw_only=True):
     read: tuple[str, ...] = ()
     snapshots: tuple[Snapshot, ...] = ()
     segments: tuple[Segment, ...] = ()
+
+    @property
+    def values(self) -> tuple[Snapshot | Segment, ...]:
+        """What it brings along."""
+        return (*self.snapshots, *self.segments)
 
     @property
     def names(self) -> list[tuple[RelationName, PlannedChange]]:
@@ -184,6 +190,7 @@ class Offer:
 
     Attributes:
         name: The plan's name; None while none is up.
+        values: What the plan brings along, for whoever lands it to store.
         is_new: True until it was to be put up.
     """
 
@@ -201,6 +208,7 @@ class Offer:
         self._look = look
         self._withdraw = withdraw
         self._after = 0
+        self.values: Collection[Value] = ()
         self.name: str | None = None
         self.is_new = True
 
@@ -213,7 +221,7 @@ class Offer:
         if plan is None:
             return None
         # From here on others may land it, even if the store says that it isn't up.
-        self.name, self._after = name, plan.after
+        self.name, self._after, self.values = name, plan.after, plan.values
         return encode_record(plan)
 
     def landed(self) -> CommitId | None:
@@ -337,6 +345,7 @@ class GroupLandings:
 
     def _found(self, offer: Offer, commit: CommitId, base: CommitId) -> Landed:
         offer.settled()
+        self._ground.objects.drop(offer.values)
         try:
             before = self._ground.objects.commit(commit).parents[0]
         except DamagedError:
@@ -382,18 +391,24 @@ class GroupLandings:
 
     def _follow_plan(self, plan: LandingPlan, head: CommitId, combine: Combine) -> CommitId | None:
         """Make a plan's commit on another one; None if that takes more than adding rows."""
-        for value in (*plan.snapshots, *plan.segments):
-            self._ground.objects.know(value)
+        objects = self._ground.objects
+        objects.take_over(plan.values)
         tree = self._ground.tree(head)
         relations: dict[RelationName, Entry | AbsentType] = {}
+        needs_values = False
         for name, change in plan.names:
             entry = tree.entry(name)
             if entry == change.before:
                 relations[name] = Absent if change.after is None else change.after
+                needs_values = True
                 continue
             combined = combine(change.before, entry, change.after) if change.adds else None
             if combined is None:
                 return None
             relations[name] = combined
+        if needs_values:
+            # Its owner has stored none of them.
+            for value in plan.values:
+                objects.put(value)
         edited = self._ground.edit(tree.id, TreeChanges(relations=relations, schemas={}))
         return self._ground.make_commit(plan, edited, (head,))

@@ -43,7 +43,8 @@ _LAST_LOOK: Final = 0.05
 """Seconds between two looks at the tickets."""
 
 # The next look comes after this share of the time that the first in line has taken so far, times
-# one's own place: whoever is next loses little time, and nobody else asks often.
+# one's own place: whoever is next loses little time, and nobody else asks often. Whoever has a
+# plan up may be done whenever the next one is, whatever the place.
 _SHARE: Final = 0.25
 
 
@@ -181,7 +182,8 @@ class Turn:
                 # Its owner was killed, or is slow: then it puts its ticket up again (`_queue`).
                 self._blobs.delete(front)
                 continue
-            look = len(ahead) * max(_SHARE * (now - since), _FIRST_LOOK)
+            place = min(len(ahead), 2) if self._plan else len(ahead)
+            look = place * max(_SHARE * (now - since), _FIRST_LOOK)
             time.sleep(min(look, _LAST_LOOK))
 
 

@@ -31,7 +31,7 @@ import threading
 import uuid
 from array import array
 from bisect import bisect_left
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from typing import Final, Generic, TypeVar, cast
 
@@ -142,8 +142,11 @@ class ObjectStore:
         # Held while the store is asked. `_lock` isn't, so that others can put meanwhile.
         self._flushing = threading.Lock()
         self._waiting: dict[str, bytes] = {}
+        # How often each was put: whoever hands one over may not be the only one that needs it.
+        self._puts: Counter[str] = Counter()
         self._weight = 0
         self._files: dict[str, None] = {}
+        self._synced: set[str] = set()
         self._condemned = Condemned(blobs)
         self._own: dict[str, Collection[str]] = {}
 
@@ -159,23 +162,57 @@ class ObjectStore:
             # Equal ids mean equal bytes, so one that already waits adds no size.
             self._weight += 0 if path in self._waiting else len(packed)
             self._waiting[path] = packed
+            self._puts[path] += 1
             if isinstance(value, Commit):
                 # Decision 36: what was made here is checked against purges before it lands.
                 self._own.setdefault(id, ())
             if isinstance(value, Segment):
-                self._files.update(dict.fromkeys(block.path for block in value.blocks))
-                self._files.update(dict.fromkeys(file.path for file in value.tombstones))
+                self._files.update(dict.fromkeys(_files_of(value)))
             much = self._weight > _MAX_WAITING
         self._cache.put(key, value, decoded_size(data))
         if much:
             self.flush()
         return id
 
-    def know(self, value: Value) -> str:
-        """Return the id of a value that somebody else stored, which is then read from memory."""
-        id, data = encode(value)
-        self._cache.put((type(value), id), value, decoded_size(data))
-        return id
+    def hand_over(self, values: Collection[Value]) -> None:
+        """Prepare values that were put here for somebody else to store, by `take_over`.
+
+        The files that they name are synced. If anything but them waits, all of it is stored, as
+        they may need it.
+
+        Raises:
+            StorageError: The store failed.
+        """
+        paths = set(map(_path_of, values))
+        with self._lock:
+            is_all = self._waiting.keys() <= paths
+        if not is_all:
+            self.flush()
+            return
+        with self._flushing:
+            self._sync_files()
+
+    def drop(self, values: Iterable[Value]) -> None:
+        """Forget values that were handed over: somebody else has stored what is needed of them."""
+        for path in map(_path_of, values):
+            with self._lock:
+                self._puts[path] -= 1
+                # Another thread may have put the same, and stores it.
+                if self._puts[path] <= 0:
+                    del self._puts[path]
+                    self._weight -= len(self._waiting.pop(path, b""))
+
+    def take_over(self, values: Iterable[Value]) -> None:
+        """Read values that somebody hands over from memory, and don't sync their files again.
+
+        They are not put: whoever needs them as they are does that.
+        """
+        for value in values:
+            id, data = encode(value)
+            self._cache.put((type(value), id), value, decoded_size(data))
+            if isinstance(value, Segment):
+                with self._lock:
+                    self._synced.update(_files_of(value))
 
     def flush(self) -> None:
         """Store what was put; must be called before a ref is moved.
@@ -187,17 +224,27 @@ class ObjectStore:
         """
         with self._flushing:
             with self._lock:
-                waiting, files = dict(self._waiting), list(self._files)
+                waiting = dict(self._waiting)
             # Blocks before the manifests that name them: no manifest survives without its rows.
-            if files:
-                self._blobs.sync(files)
+            # What is put from here on waits for the next time, also if its files are synced now.
+            self._sync_files()
             self._condemned.store(waiting)
             with self._lock:
                 # What was put again meanwhile has the same bytes, which are stored now.
                 for path in waiting:
                     self._weight -= len(self._waiting.pop(path, b""))
-                for path in files:
-                    self._files.pop(path, None)
+                    self._puts.pop(path, None)
+
+    def _sync_files(self) -> None:
+        with self._lock:
+            files = list(self._files)
+            new = [path for path in files if path not in self._synced]
+        if new:
+            self._blobs.sync(new)
+        with self._lock:
+            for path in files:
+                self._files.pop(path, None)
+            self._synced.clear()
 
     def own(self, commit: CommitId) -> Collection[str] | None:
         """Return what a commit was made from; None unless it was made here and has no name yet.
@@ -318,6 +365,15 @@ class ObjectStore:
         found = self._blobs.walk(f"objects/{kind}/{prefix[:2]}")
         ids = {object_key(info.path)[1] for info in found}
         return sorted(id for id in ids if id.startswith(prefix) and OBJECT_ID.fullmatch(id))
+
+
+def _path_of(value: Value) -> str:
+    return object_path(kind_of(type(value)), encode(value)[0])
+
+
+def _files_of(segment: Segment) -> list[str]:
+    blocks = [block.path for block in segment.blocks]
+    return [*blocks, *(tombstone.path for tombstone in segment.tombstones)]
 
 
 def object_path(kind: str, id: str) -> str:

@@ -439,11 +439,10 @@ def _plan(
             segments |= _new_segments(overlay, before, new)
     if not changes:
         return None
-    # As of a landing: what is stored is whole before others can land it.
+    # As of a landing: blocks are there to last before others can land them.
     check_stored(repository, {path for each in segments.values() for path in files_of(each)})
-    repository.objects.flush()
     is_small = sum(len(segment.blocks) for segment in segments.values()) <= _CARRIED
-    return LandingPlan(
+    plan = LandingPlan(
         after=after,
         at=repository.clock(),
         author=author,
@@ -454,6 +453,8 @@ def _plan(
         snapshots=tuple(snapshots.values()) if is_small else (),
         segments=tuple(segments.values()) if is_small else (),
     )
+    repository.objects.hand_over(plan.values)
+    return plan
 
 
 def _new_segments(overlay: Overlay, before: Entry | None, after: TableEntry) -> dict[str, Segment]:

@@ -3,11 +3,10 @@
 from collections import Counter
 from typing import Any
 
-from dbt.adapters.vcs.changes.merges.rowwise.row_merge import merge
 from dbt.adapters.vcs.changes.merges.rowwise.row_outcome import MergeOutcome
 from dbt.adapters.vcs.core.model import Field, Schema
 from dbt.adapters.vcs.table.limits import MERGE_LIMITS, Limits
-from tests.property.merging import RowMode, policy_of, result_of
+from tests.property.merging import RowMode, merge, policy_of, result_of
 from tests.property.oracle import Table
 from tests.property.world import World
 

@@ -1,7 +1,7 @@
 """Merges that SQL decides give what merges column by column do, on each engine."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any, cast
@@ -28,9 +28,10 @@ from dbt.adapters.vcs.engines.row_sessions import ENGINE
 from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 from dbt.adapters.vcs.table.compare.comparison import Counts
 from dbt.adapters.vcs.table.limits import LIMITS, Limits
+from tests.property import oracle
 from tests.property.histories import Shape, Writer, shapes
-from tests.property.merging import Fork
-from tests.property.oracle import Table, Value, counts_of
+from tests.property.merging import Fork, RowMode, drawn_mode, policy_of
+from tests.property.oracle import Table, Value, canonical, counts_of, value_of
 from tests.property.world import CountingBlobs, World
 
 NOTHING = Limits(rows=-1, bytes=-1)
@@ -163,41 +164,93 @@ def test_an_engine_decides_the_same_merge(place: Place, keyed: bool) -> None:
 
 
 @pytest.mark.parametrize("keyed", [True, False], ids=["key", "no_key"])
-def test_an_engine_picks_the_same_rows(place: Place, keyed: bool) -> None:
+def test_an_engine_picks_rows_as_the_oracle_does(place: Place, keyed: bool) -> None:
     @place.settings
     @given(data=st.data())
     def holds(data: st.DataObject) -> None:
         fork = PlacedFork(place, data.draw(shapes(keyed=keyed)), data.draw)
-        mode = data.draw(st.sampled_from(list(Mode)))
+        mode, cells = drawn_mode(data)
+        # Few actions are held in memory, many are written to files.
+        limits = data.draw(st.sampled_from([LIMITS, NOTHING]))
         by = fork.shape.key or fork.shape.columns
-        rows = [
-            row for side in (fork.base, fork.ours, fork.theirs) for row in fork.world.rows(side)
+        base, ours, theirs = tables = [
+            fork.world.rows(v) for v in (fork.base, fork.ours, fork.theirs)
         ]
-        keys = [tuple(row[id] for id in by) for row in rows if data.draw(st.booleans())]
+        keys = [
+            tuple(row[id] for id in by)
+            for rows in tables
+            for row in rows
+            if data.draw(st.booleans())
+        ]
         only = Pick(keys=data.draw(st.sampled_from([keys, None])))
-        here = place.merge(fork, mode, LIMITS, only=only)
-        there = place.merge(fork, mode, NOTHING, only=only)
-        assert told(fork, there) == told(fork, here)
+        found = place.merge(fork, policy_of(mode, cells).mode, limits, only=only)
+        picked = {tuple(map(canonical, key)) for key in keys}
+
+        def is_picked(row: dict[str, Any]) -> bool:
+            return only.keys is None or value_of(row, by) in picked
+
+        # Theirs, as if only the picked rows had been changed.
+        some = [*filter(is_picked, theirs), *(row for row in base if not is_picked(row))]
+        check_told(fork, found, [base, ours, some], mode, cells, {})
 
     holds()
 
 
 @pytest.mark.parametrize("keyed", [True, False], ids=["key", "no_key"])
-def test_an_engine_follows_the_same_choices(place: Place, keyed: bool) -> None:
+def test_an_engine_follows_choices_as_the_oracle_does(place: Place, keyed: bool) -> None:
     @place.settings
     @given(data=st.data())
     def holds(data: st.DataObject) -> None:
         fork = PlacedFork(place, data.draw(shapes(keyed=keyed)), data.draw)
-        mode = data.draw(st.sampled_from(list(Mode)))
+        mode, cells = drawn_mode(data)
+        # Few actions are held in memory, many are written to files.
+        limits = data.draw(st.sampled_from([LIMITS, NOTHING]))
         decisions = tuple(choices(fork, keyed, data.draw))
-        here = outcome(lambda: place.merge(fork, mode, LIMITS, decisions=decisions))
-        there = outcome(lambda: place.merge(fork, mode, NOTHING, decisions=decisions))
-        if isinstance(here, str) or isinstance(there, str):
-            assert there == here
+        tables = [fork.world.rows(side) for side in (fork.base, fork.ours, fork.theirs)]
+        by, columns = fork.shape.key or fork.shape.columns, fork.shape.columns
+        now = {value_of(row, by): value_of(row, columns) for row in tables[1]}
+        decided: dict[Value, str | Value] = {}
+        for item in decisions:
+            key = tuple(map(canonical, item.key))
+            decided.pop(key, None)
+            seen = item.seen and item.seen.row and value_of(dict(item.seen.row), columns)
+            # The row of ours that somebody saw is another one now.
+            if item.seen is not None and seen != now.get(key):
+                continue
+            given_row = {**dict(zip(by, item.key, strict=True)), **(item.row or {})}
+            is_custom = item.choice is Choice.CUSTOM
+            decided[key] = value_of(given_row, columns) if is_custom else item.choice.value
+        found = outcome(
+            lambda: place.merge(fork, policy_of(mode, cells).mode, limits, decisions=decisions)
+        )
+        if isinstance(found, str):
+            # Values were given for a row that not both sides touched.
+            assert "not changed on both sides any more" in found
+            assert any(item.choice is Choice.CUSTOM for item in decisions)
         else:
-            assert told(fork, there) == told(fork, here)
+            check_told(fork, found, tables, mode, cells, decided)
 
     holds()
+
+
+def check_told(
+    fork: Fork,
+    found: tuple[SnapshotId, Merged] | Clash,
+    tables: Sequence[Table],
+    mode: RowMode,
+    cells: bool,
+    decided: Mapping[Value, str | Value],
+) -> None:
+    """Hold rows and the number of conflicts to the oracle."""
+    shape = fork.shape
+    expected = oracle.merge(tables, shape.columns, shape.key, mode, cells, decided)
+    if mode == "fail" and expected.conflicts:
+        assert isinstance(found, Clash) and found.rows is not None
+        assert found.rows.num_rows + found.more == len(expected.conflicts)
+        return
+    (*_, conflicts), rows = told(fork, found)
+    assert rows == expected.rows
+    assert conflicts == len(expected.conflicts)
 
 
 def choices(fork: Fork, keyed: bool, draw: Callable[..., Any]) -> Iterator[Decided]:

@@ -2,9 +2,8 @@
 
 import pytest
 
-from dbt.adapters.vcs.changes.merges.rowwise.row_merge import merge
 from dbt.adapters.vcs.table.compare.comparison import merge_base
-from tests.property.merging import RowMode, policy_of, result_of
+from tests.property.merging import RowMode, merge, policy_of, result_of
 from tests.property.sides import OLD, SCHEMA, Sides, content, row
 from tests.property.world import World
 

@@ -5,11 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.changes.merges.rowwise.decide import CHOICES
-from dbt.adapters.vcs.changes.merges.rowwise.row_merge import merge
 from dbt.adapters.vcs.changes.merges.rowwise.row_policy import Decided
 from dbt.adapters.vcs.table.compare.comparison import merge_base
 from tests.property.histories import shapes
-from tests.property.merging import MODES, Fork, check, conflicts_of, drawn_mode, policy_of
+from tests.property.merging import MODES, Fork, check, conflicts_of, drawn_mode, merge, policy_of
 from tests.property.oracle import value_of
 
 keyed_or_not = pytest.mark.parametrize("keyed", [True, False], ids=["key", "no_key"])

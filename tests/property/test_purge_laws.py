@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.changes.diffs.difference import diff
-from dbt.adapters.vcs.changes.merges.rowwise.row_merge import merge
 from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.commands.purge import PurgeRequest, purge
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot, TableEntry
@@ -18,7 +17,7 @@ from dbt.adapters.vcs.core.origins.results import Result, Results
 from dbt.adapters.vcs.core.repository import Proposal, Repository
 from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges
 from tests.property.histories import Shape, Writer
-from tests.property.merging import result_of
+from tests.property.merging import merge, result_of
 from tests.property.oracle import Row, Table, counts_of, value_of
 from tests.property.world import World
 

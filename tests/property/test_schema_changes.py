@@ -1,23 +1,23 @@
 """Schema change between the sides of a diff or merge: each case with its result or its error."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from math import inf, nan
 from typing import Any
 
-import pyarrow.compute as pc
 import pytest
 
-from dbt.adapters.vcs.changes.diffs.difference import diff
+from dbt.adapters.vcs.changes.diffs.difference import Difference, diff
 from dbt.adapters.vcs.changes.diffs.matched_columns import column_changes
 from dbt.adapters.vcs.changes.merges.conflicts import policy
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import Clash
-from dbt.adapters.vcs.changes.merges.rowwise.row_merge import SchemaConflictError, merge
+from dbt.adapters.vcs.changes.merges.rowwise.row_merge import SchemaConflictError
 from dbt.adapters.vcs.changes.merges.rowwise.side_fitting import MisfitError
 from dbt.adapters.vcs.changes.merges.table_merge import TableMerge, merge_tables
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot
-from tests.property.merging import RowMode, policy_of, result_of
+from tests.property.merging import RowMode, merge, policy_of, result_of
 from tests.property.oracle import Table
 from tests.property.world import World
 
@@ -550,34 +550,27 @@ def test_types_that_nothing_holds_both_of_are_not_compared() -> None:
     sides = Sides(same, put("a", type="string"))
     with pytest.raises(UnsupportedError, match="was int and is string"):
         diff(sides.world.repository, sides.base, sides.theirs)
-    left_out = diff(sides.world.repository, sides.base, sides.theirs, columns=["k", "b"])
-    assert left_out.counts == (0, 0, 0)
+    some = Difference(
+        repository=sides.world.repository,
+        before=sides.base,
+        after=sides.theirs,
+        columns=("k", "b"),
+    )
+    assert some.in_process().counts == (0, 0, 0)
 
 
 def test_a_diff_of_some_columns() -> None:
     sides = Sides(same, same)
     sides.theirs = sides.update(sides.theirs, 1, a=11)
     sides.theirs = sides.update(sides.theirs, 2, b="new")
-    found = diff(sides.world.repository, sides.base, sides.theirs, columns=["B"])
-    assert found.wide().to_pylist() == [
+    found = Difference(
+        repository=sides.world.repository, before=sides.base, after=sides.theirs, columns=("B",)
+    )
+    assert found.table("wide").to_pylist() == [
         {"diff_type": "modified", "from_k": 2, "to_k": 2, "from_b": "y", "to_b": "new"}
     ]
     with pytest.raises(InputError, match="There is no column 'z'"):
-        diff(sides.world.repository, sides.base, sides.theirs, columns=["z"])
-
-
-def test_a_diff_with_a_condition_keeps_both_halves_of_a_change() -> None:
-    sides = Sides(same, same)
-    sides.theirs = sides.update(sides.theirs, 1, a=11)
-    sides.theirs = sides.update(sides.theirs, 2, b="new")
-    found = diff(sides.world.repository, sides.base, sides.theirs, where=pc.field("a") == 10)
-    assert found.counts == (0, 0, 1)
-    assert found.signed().to_pylist() == [
-        {"diff_count": -1, "k": 1, "a": 10, "b": "x"},
-        {"diff_count": 1, "k": 1, "a": 11, "b": "x"},
-    ]
-    with pytest.raises(InputError, match="does not fit the columns"):
-        diff(sides.world.repository, sides.base, sides.theirs, where=pc.field("z") == 1)
+        replace(found, columns=("z",)).in_process()
 
 
 def test_decimals_are_equal_by_value_at_the_wider_scale() -> None:

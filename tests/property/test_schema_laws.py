@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.changes.diffs.difference import diff
-from dbt.adapters.vcs.changes.merges.rowwise.row_merge import SchemaConflictError, merge
+from dbt.adapters.vcs.changes.merges.rowwise.row_merge import SchemaConflictError
 from dbt.adapters.vcs.changes.merges.rowwise.side_fitting import MisfitError
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Field, Schema, Snapshot
 from dbt.adapters.vcs.core.plan.schema_merge import merge_definitions
 from tests.property import oracle
 from tests.property.histories import PARTITION_TYPES, VALUES, Shape, Writer, shapes
-from tests.property.merging import RowMode, drawn_mode, policy_of, result_of
+from tests.property.merging import RowMode, drawn_mode, merge, policy_of, result_of
 from tests.property.oracle import Row, Table, counts_of, signed_diff, value_of, wide_diff
 from tests.property.world import World
 

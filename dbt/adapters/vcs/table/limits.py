@@ -56,9 +56,6 @@ LIMITS: Final = Limits(rows=5_000_000, bytes=256 * 2**20, memory=2 * 2**30)
 MERGE_LIMITS: Final = Limits(rows=3_000_000, bytes=256 * 2**20, memory=3 * 2**29)
 """Up to here a merge is as fast column by column as in SQL, or faster."""
 
-CONDITION_LIMITS: Final = Limits(rows=10_000_000, bytes=512 * 2**20, memory=4 * 2**30)
-"""The most rows of which some are picked by a condition, which only Arrow computes."""
-
 
 # Bytes of memory that a row takes besides its values: places, groups, marks, and their copies.
 _ROW: Final = 400

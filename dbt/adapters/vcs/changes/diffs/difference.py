@@ -13,7 +13,6 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from dbt.adapters.vcs.changes.diffs.diff_query import (
     Scan,
@@ -38,7 +37,6 @@ from dbt.adapters.vcs.sql.syntax.diff_call import TwoWayShape
 from dbt.adapters.vcs.table.compare.comparison import Counts, VersionComparison
 from dbt.adapters.vcs.table.compare.located import (
     NetChanges,
-    hits,
     net_changes,
     net_counts,
     signed_rows,
@@ -124,33 +122,16 @@ class TableDiff:
         return table.add_column(0, "_change_type", _named(kinds[there], _KINDS))
 
 
-def diff(
-    repository: Repository,
-    before: Snapshot | None,
-    after: Snapshot | None,
-    *,
-    columns: Sequence[str] | None = None,
-    where: pc.Expression | None = None,
-) -> TableDiff:
-    """Return the changes from one version of a table to another.
+def diff(repository: Repository, before: Snapshot | None, after: Snapshot | None) -> TableDiff:
+    """Return the changes from one version of a table to another; None is a table without rows.
 
     Files that both versions have are not read.
 
-    Args:
-        repository: The repository with both.
-        before: The first version; None is a table without rows.
-        after: The second version; the same.
-        columns: The only columns to compare and show, by name; the key is always among them.
-        where: Only changes whose row meets this condition before or after; it names columns as the
-            result does.
-
     Raises:
-        InputError: There is no such column.
         UnsupportedError: Arrow can't read or compare a column: VARIANT, intervals.
     """
-    comparison = VersionComparison.of(before, after, columns)
     change = delta(before, after, repository.objects.segment)
-    return _compared(repository.blobs, change, comparison, where=where)
+    return _compared(repository.blobs, change, VersionComparison.of(before, after))
 
 
 def _compared(
@@ -159,7 +140,6 @@ def _compared(
     comparison: VersionComparison,
     *,
     shown: Collection[str] | None = None,
-    where: pc.Expression | None = None,
 ) -> TableDiff:
     """Return the changes of a delta, as `diff` does.
 
@@ -178,34 +158,13 @@ def _compared(
         fields = [field for field in fields if field.name.lower() in shown] or fields[:1]
         table = signed.read(fields)
     left = table if len(net.rows) == table.num_rows else table.take(pa.array(net.rows))
-    named = left.rename_columns([field.name for field in fields])
-    if where is not None:
-        named, net = _filtered(named, net, where)
-    return TableDiff(comparison, named, net)
+    return TableDiff(comparison, left.rename_columns([field.name for field in fields]), net)
 
 
 def _updated(change: Delta) -> set[str]:
     """Return the ids of the columns that updates set, in which rows probably differ."""
     # Decision 29: an update says which columns it set, and rows are told apart soonest by these.
     return {id for update in (*change.updates, *change.undone) for id in update.columns}
-
-
-def _filtered(
-    rows: pa.Table, net: NetChanges, where: pc.Expression
-) -> tuple[pa.Table, NetChanges]:
-    # The last place stands for -1, the missing row of a change.
-    wanted = np.zeros(rows.num_rows + 1, np.bool_)
-    wanted[hits(rows, where)] = True
-    changes = wanted[net.before] | wanted[net.after]
-    before, after = net.before[changes], net.after[changes]
-    kept = np.zeros(rows.num_rows + 1, np.bool_)
-    kept[before] = kept[after] = True
-    chosen = np.flatnonzero(kept[:-1])
-    place = np.full(rows.num_rows + 1, -1)
-    place[chosen] = np.arange(len(chosen))
-    return rows.take(pa.array(chosen)), NetChanges(
-        net.rows[chosen], net.sign[chosen], net.value[chosen], place[before], place[after]
-    )
 
 
 def _named(codes: npt.NDArray[np.int64], names: Sequence[str]) -> pa.Array:

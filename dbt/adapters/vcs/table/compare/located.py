@@ -10,9 +10,8 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from dbt.adapters.vcs.core.errors import DamagedError, InputError
+from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.model import Field
 from dbt.adapters.vcs.core.plan.delta import Delta, Piece, SignedPiece, signed_pieces
 from dbt.adapters.vcs.core.store.blobs import Blobs
@@ -27,8 +26,6 @@ Mask = npt.NDArray[np.bool_]
 
 Places: TypeAlias = Mapping[str, Positions]
 """Positions of rows, by the path of their block."""
-
-_NO_ROWS: Final = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,13 +135,12 @@ class Located:
         return images
 
 
-def locate(files: Files, pieces: Sequence[Piece], places: Places | None = None) -> Located:
+def locate(files: Files, pieces: Sequence[Piece]) -> Located:
     """Return the rows of some pieces, in order; only tombstones are read.
 
     Args:
         files: Reads tombstones.
         pieces: The pieces with the rows.
-        places: The only places wanted; None for all.
 
     Raises:
         DamagedError: A tombstone's contents don't match its entry.
@@ -154,7 +150,7 @@ def locate(files: Files, pieces: Sequence[Piece], places: Places | None = None) 
     row: list[Any] = []
     for number, item in enumerate(pieces):
         if item.image is None:
-            positions = rows = _positions(item, places)
+            positions = rows = np.arange(item.rows, dtype=np.int64)
         else:
             positions, rows = files.deleted(item.image, item.block)
             if len(rows) != item.rows:
@@ -162,9 +158,6 @@ def locate(files: Files, pieces: Sequence[Piece], places: Places | None = None) 
                     f"{item.image} deletes {len(rows)} rows from {item.block}; its entry says "
                     f"{item.rows}. {HELP}"
                 )
-            if places is not None:
-                wanted = are_among(positions, places.get(item.block, _NO_ROWS))
-                positions, rows = positions[wanted], rows[wanted]
         piece.append(np.full(len(rows), number, np.int64))
         position.append(positions)
         row.append(rows)
@@ -175,12 +168,6 @@ def locate(files: Files, pieces: Sequence[Piece], places: Places | None = None) 
         np.concatenate(nothing + position),
         np.concatenate(nothing + row),
     )
-
-
-def _positions(block: Piece, places: Places | None) -> Positions:
-    if places is None:
-        return np.arange(block.rows, dtype=np.int64)
-    return distinct(places.get(block.block, _NO_ROWS))
 
 
 def _is_range(rows: Positions) -> bool:
@@ -301,25 +288,6 @@ class PlaceGrid:
     def _numbered(self, parts: Iterable[Part]) -> Positions:
         found = [self._starts[block] + positions for block, positions in parts]
         return np.concatenate([np.empty(0, np.int64), *found])
-
-
-def hits(table: pa.Table, where: pc.Expression) -> Positions:
-    """Return the numbers of the rows that meet a condition on the table's columns.
-
-    Raises:
-        InputError: It names a column that doesn't exist, or compares values that can't be
-            compared.
-    """
-    # Arrow filters a table by an expression, and can't say which rows pass.
-    numbered = table.append_column("__vcs_row", pa.array(np.arange(table.num_rows)))
-    try:
-        found = numbered.filter(where).column("__vcs_row").to_numpy()
-    except pa.ArrowException as error:
-        names = ", ".join(table.column_names)
-        raise InputError(
-            f"The condition {where} does not fit the columns {names}: {error}."
-        ) from error
-    return np.asarray(found, dtype=np.int64)
 
 
 Columns = Callable[[Sequence[Field]], Iterable[pa.ChunkedArray]]

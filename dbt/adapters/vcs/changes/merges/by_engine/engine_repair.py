@@ -43,12 +43,11 @@ from dbt.adapters.vcs.changes.merges.rowwise.repair import (
     deletions_of_ours,
     mostly_deleted,
     overlaps,
-    unclear_row,
     without,
 )
 from dbt.adapters.vcs.changes.merges.rowwise.row_policy import key_table
 from dbt.adapters.vcs.changes.writes.tombstone_ranges import tombstone_folder, write_tombstones
-from dbt.adapters.vcs.core.errors import VcsError
+from dbt.adapters.vcs.core.errors import InputError, VcsError
 from dbt.adapters.vcs.core.ids import new_write_id
 from dbt.adapters.vcs.core.model import Block, Field, Tombstone
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
@@ -127,13 +126,16 @@ class EngineRepairs:
             self._sessions[needs_spark] = self._opened.enter_context(session)
         return self._sessions[needs_spark]
 
-    def __call__(self, question: Question, state: State, folder: str) -> EngineRepair:
+    def __call__(
+        self, question: Question, state: State, folder: str, *, is_small: bool = False
+    ) -> EngineRepair:
         """Return the repair of a graft.
 
         Args:
             question: What to decide.
             state: The graft, in which rows may be deleted twice; ours if rows are picked.
             folder: `data/<table id>`.
+            is_small: Whether DuckDB may hold what is done to single rows in memory.
 
         Raises:
             InputError: Values were chosen for a key with several rows, or for other columns than
@@ -165,12 +167,17 @@ class EngineRepairs:
             keys = session.mount_arrow(_KEYS, key_table(policy.only.keys, question.by))
             coded = decisions.of_keys(coded, keys)
         query = decisions.query(coded, met)
-        stage = f"{folder}/w={new_write_id()}"
-        # Noted before the write, so that `forget` also deletes what a failed write left.
-        self._folders.append(stage)
+        stage = None
+        if not (is_small and session.is_here):
+            stage = f"{folder}/w={new_write_id()}"
+            # Noted before the write, so that `forget` also deletes what a failed write left.
+            self._folders.append(stage)
         actions = StagedActions(session, decisions, query, stage)
         if actions.totals.several:
-            raise unclear_row()
+            raise InputError(
+                "Values were chosen for a key that stands for several rows on one side, so it is "
+                "not known which row they are of. Choose a side for it, or delete."
+            )
         # Without trims the engine saw a graft that lacks these deletions, so it has decided on
         # their rows like on any others.
         return EngineRepair.of(question, state, actions, lost if trims else {})
@@ -612,29 +619,37 @@ class Totals(NamedTuple):
 
 
 class StagedActions:
-    """The rows of `RowDecisions.query`, in files below a folder of their own."""
+    """The rows of `RowDecisions.query`, in files below a folder of their own, or in memory."""
 
     def __init__(
-        self, session: RowSession, decisions: RowDecisions, query: str, folder: str
+        self, session: RowSession, decisions: RowDecisions, query: str, folder: str | None
     ) -> None:
-        """Run a query and write its rows.
+        """Run a query and keep its rows.
 
         Args:
             session: The engine's session.
             decisions: What made the query.
             query: The query.
-            folder: A new folder, which the caller deletes.
+            folder: A new folder, which the caller deletes; None to hold the rows in memory.
         """
         self.session = session
         self.fields = tuple(decisions.fields)
         self.by = decisions.by
         self.keyed = bool(decisions.key)
-        self._folder = folder
-        self._files = session.write(query, Destination(folder=folder)).files
+        self._folder = folder or ""
+        self._files: tuple[str, ...] = ()
+        self._held: str | None = None
+        if folder is None:
+            rows = session.query(query).arrow()
+            self._held = session.mount_arrow(f"actions_{new_write_id()}", rows)
+        else:
+            self._files = session.write(query, Destination(folder=folder)).files
 
     @cached_property
     def relation(self) -> str:
         """SQL for the rows, to put after `from`."""
+        if self._held is not None:
+            return self._held
         columns = {
             **_OWN,
             **{f"c{n}": unlimited(field.type) for n, field in enumerate(self.fields)},

@@ -8,8 +8,8 @@ base, ours and theirs, or its absence. Without one they are the number of copies
 | t = b (only ours changed, or none)      | o        | o    | o      | o                         |
 | o = b (only theirs changed)             | t        | t    | t      | t                         |
 | o = t (both made the same change)       | o        | o    | o      | o                         |
-| a row's values given by hand            | that row, whatever the sides did                    |
-| else, decided by hand                   | as decided: ours, theirs, base or no row            |
+| a row's values given by hand (SQL only) | that row, whatever the sides did                    |
+| else, decided by hand (SQL only)        | as decided: ours, theirs, base or no row            |
 | else: a conflict                        | o, and   | o    | t      | column by column by this  |
 |                                         | told     |      |        | table, where o and t are  |
 |                                         |          |      |        | rows; else as the mode    |
@@ -42,7 +42,6 @@ BASE: Final = 2
 NOTHING: Final = 3
 CUSTOM: Final = 4
 """None of the rows that there are: another one takes their place."""
-UNDECIDED: Final = -1
 CHOICES: Final[dict[Choice, int]] = {
     Choice.OURS: OURS,
     Choice.THEIRS: THEIRS,
@@ -127,12 +126,11 @@ class Verdict:
     made: Sequence[Positions]
 
 
-def decide(groups: Groups, decided: Positions, read: ReadAt, *, mode: Mode) -> Verdict:
-    """Decide on groups by the table above.
+def decide(groups: Groups, read: ReadAt, *, mode: Mode) -> Verdict:
+    """Decide on groups by the table above, where nobody decided by hand.
 
     Args:
         groups: The rows.
-        decided: For each group one of the choices, -1 where nobody decided.
         read: Reads all columns of the rows; used only to merge cells.
         mode: What to do about conflicts.
     """
@@ -146,13 +144,7 @@ def decide(groups: Groups, decided: Positions, read: ReadAt, *, mode: Mode) -> V
         _choices(*units)[groups.group],
         _choices(groups.base, groups.ours, groups.theirs),
     )
-    clash = choice == _ABSENT
-    said = decided[groups.group]
-    # A choice of a side counts only for a conflict. Values given by hand take the place of any
-    # row.
-    by_hand = (clash & (said != UNDECIDED)) | (said == CUSTOM)
-    choice = np.where(by_hand, said, choice)
-    conflicts = clash & ~by_hand
+    conflicts = choice == _ABSENT
     choice = np.where(conflicts, choice_by(mode), choice)
     made: Sequence[Positions] = ()
     if mode.is_by_cell:
@@ -175,9 +167,8 @@ def decide(groups: Groups, decided: Positions, read: ReadAt, *, mode: Mode) -> V
             (NOTHING, new),
         ):
             choice[np.isin(groups.group, candidates[settled & which])] = chosen
-    nothing = np.zeros_like(groups.base)
-    # In the order of the codes, `OURS` to `CUSTOM`. A row given by hand is added apart.
-    counts = np.stack([groups.ours, groups.theirs, groups.base, nothing, nothing])
+    # In the order of the codes, `OURS` to `NOTHING`.
+    counts = np.stack([groups.ours, groups.theirs, groups.base, np.zeros_like(groups.base)])
     wanted = counts[choice, np.arange(len(choice))]
     return Verdict(wanted=wanted, conflicts=conflicts, made=made)
 

@@ -18,15 +18,8 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from dbt.adapters.vcs.changes.merges.rowwise.decide import (
-    CUSTOM,
-    UNDECIDED,
-    Conflicts,
-    Groups,
-    decide,
-)
+from dbt.adapters.vcs.changes.merges.rowwise.decide import Conflicts, Groups, decide
 from dbt.adapters.vcs.changes.merges.rowwise.row_policy import RowPolicy
-from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Block, Field, Tombstone
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.delta import Piece
@@ -40,10 +33,9 @@ from dbt.adapters.vcs.table.compare.located import (
     locate,
     ranks,
     sums,
-    table_columns,
 )
 from dbt.adapters.vcs.table.equality import Codes, codes_of, group_ids, ids_within
-from dbt.adapters.vcs.table.files.block_reader import Files, Positions, is_readable
+from dbt.adapters.vcs.table.files.block_reader import Files, Positions
 from dbt.adapters.vcs.table.files.footers import read_blocks
 from dbt.adapters.vcs.table.files.parquet import write_rows, write_tombstone
 from dbt.adapters.vcs.table.row_numbers import are_among
@@ -62,14 +54,11 @@ class Repair:
         state: Blocks and deletions of the graft.
         deleted: Rows to delete from it, in the columns of a tombstone file.
         inserted: Rows to add, columns by field id.
-        made: How many of these, at the end, exist on no side: merged by column, or given by
-            hand.
-        given: How many keys were found whose rows were given by hand.
+        made: How many of these, at the end, exist on no side: they were merged by column.
         conflicts: What both sides changed differently.
         rows: The rows that were examined.
         units: For each of them a number, the same for equal rows of one group.
         wanted: How many rows the merge wants, by that number.
-        has_changes: Whether theirs differs from base in any of the rows, by content.
     """
 
     files: Files
@@ -77,12 +66,10 @@ class Repair:
     deleted: pa.Table
     inserted: pa.Table
     made: int
-    given: int
     conflicts: Conflicts
     rows: TouchedRows
     units: Codes
     wanted: Positions
-    has_changes: bool
 
     @property
     def is_needed(self) -> bool:
@@ -128,11 +115,11 @@ class Question:
 
 
 def repair(question: Question, state: State) -> Repair:
-    """Return the repair of a graft.
+    """Return the repair of a graft, without the policy's decisions and picks.
 
     Args:
         question: What to decide.
-        state: The graft, in which no row is deleted twice; ours if rows are picked.
+        state: The graft, in which no row is deleted twice.
 
     Raises:
         UnsupportedError: Rows must be examined, and Arrow can't read one of their columns.
@@ -149,55 +136,30 @@ def repair(question: Question, state: State) -> Repair:
 def needs_values(question: Question, state: State) -> bool:
     """Return whether rows have to be examined, so that all of their columns are read."""
     rows = touched_rows(question.files, question.pieces, question.triple, state)
-    if question.policy.only is None:
-        rows, _ = suspects(question.files, rows, question.by)
-    return len(rows) > 0
+    return len(suspects(question.files, rows, question.by)[0]) > 0
 
 
 def _attempt(question: Question, state: State) -> _Attempt:
-    files, by, only = question.files, question.by, question.policy.only
-    rows = touched_rows(files, question.pieces, question.triple, state)
-    if len(rows):
-        # Only now: a type that Arrow can't read is no obstacle where no row has to be looked at.
-        _check_readable(by)
-    if only is None:
-        rows, group = suspects(files, rows, by)
-    else:
-        values = rows.located.read(files, question.fields)
-        group = group_ids(table_columns(values)(by), len(rows))
-        is_picked = only.rows(values, by, question.fields) & (rows.theirs != rows.base)
-        picked = any_in_group(group, is_picked)
-        rows, group = rows.take(picked[group]), group[picked[group]]
-    return _Attempt(question, state, rows, group)
+    rows = touched_rows(question.files, question.pieces, question.triple, state)
+    return _Attempt(question, state, *suspects(question.files, rows, question.by))
 
 
 class _Attempt:
     """The repair of one graft."""
 
     def __init__(self, question: Question, state: State, rows: TouchedRows, group: Codes) -> None:
-        files, fields, by, policy = question.files, question.fields, question.by, question.policy
         self.state = state
         self.rows = rows
-        if len(rows):
-            _check_readable(fields)
-        self._files = files
-        self._fields = fields
+        self._files = question.files
+        self._fields = question.fields
         self._keyed = keyed = bool(question.key)
         # Numbered again, without the gaps of rows that were left out: groups are places in arrays
         # below.
         group = group_ids([pa.array(group)], len(rows))
         masks = (rows.base, rows.ours, rows.theirs)
-        content = self._contents(group, by) if keyed else group
+        content = self._contents(group, question.by) if keyed else group
         self.groups = Groups.of(group, content, masks, keyed=keyed)
-        decided, indexes = policy.decided(lambda some: rows.located.read(files, some), group, by)
-        self.met = int((decided == CUSTOM).sum())
-        ours = self.groups.row_of(self.groups.ours)
-        # Ours has another row now: the choice was about one that is gone.
-        decided[policy.outdated(indexes, ours, self._read, fields)] = UNDECIDED
-        chosen = np.flatnonzero(decided == CUSTOM)
-        _check_single(self.groups, chosen)
-        self.given = policy.rows(indexes[chosen], by, fields)
-        self.verdict = decide(self.groups, decided, self._read, mode=policy.mode)
+        self.verdict = decide(self.groups, self._read, mode=question.policy.mode)
         units = self.groups.unit
         # Of equal rows of the graft any may stay: the first ones do.
         # Grafted rows are ranked among themselves: a row that the graft lacks must not use up a
@@ -225,14 +187,12 @@ class _Attempt:
             deleted=self._deleted(),
             inserted=pa.concat_tables([self._read(np.repeat(self.groups.first, missing)), made]),
             made=made.num_rows,
-            given=self.met,
             conflicts=Conflicts.of(
                 self.groups, self.verdict, self._read, self._fields, keyed=self._keyed
             ),
             rows=self.rows,
             wanted=self.verdict.wanted,
             units=units,
-            has_changes=bool((self.groups.theirs != self.groups.base).any()),
         )
 
     def _read(self, rows: Positions) -> pa.Table:
@@ -259,16 +219,15 @@ class _Attempt:
         return images.add_column(0, FILE_COLUMN, rows.blocks())
 
     def _made(self) -> pa.Table:
-        """Return the rows merged from columns of different rows, then those given by hand."""
+        """Return the rows merged from columns of different rows."""
         located = self.rows.located
-        made = self._read(np.empty(0, np.int64))
-        if self.verdict.made:
-            columns = [
-                located.read_at(self._files, [field], source).column(field.id)
-                for field, source in zip(self._fields, self.verdict.made, strict=True)
-            ]
-            made = pa.table(columns, names=[field.id for field in self._fields])
-        return pa.concat_tables([made, self.given.cast(made.schema)])
+        if not self.verdict.made:
+            return self._read(np.empty(0, np.int64))
+        columns = [
+            located.read_at(self._files, [field], source).column(field.id)
+            for field, source in zip(self._fields, self.verdict.made, strict=True)
+        ]
+        return pa.table(columns, names=[field.id for field in self._fields])
 
 
 def mostly_deleted(triple: Triple, state: State, deleted: Mapping[str, int]) -> set[str]:
@@ -305,39 +264,6 @@ def without(
             if key[1] not in blocks and key not in deletions
         },
     )
-
-
-def _check_single(groups: Groups, chosen: Positions) -> None:
-    """Check that no values were given for a key that stands for several rows.
-
-    Raises:
-        InputError: Values were given for such a key.
-    """
-    if not groups.single[chosen].all():
-        raise unclear_row()
-
-
-def unclear_row() -> InputError:
-    """Return the error for values that were given for a key with several rows on a side."""
-    return InputError(
-        "Values were chosen for a key that stands for several rows on one side, so it is not "
-        "known which row they are of. Choose a side for it, or delete."
-    )
-
-
-def _check_readable(fields: Sequence[Field]) -> None:
-    """Check that Arrow can read the columns of the rows to examine.
-
-    Raises:
-        UnsupportedError: It can't read one of them.
-    """
-    names = [f"{field.name} ({field.type})" for field in fields if not is_readable(field)]
-    if names:
-        raise UnsupportedError(
-            f"Both sides changed the same rows, which have columns that can't be merged row by "
-            f"row: {', '.join(names)}. Nothing was changed. Choose a side for the whole table "
-            "(restore it on one side as the other has it, then merge again), or build it anew."
-        )
 
 
 def suspects(files: Files, rows: TouchedRows, by: Sequence[Field]) -> tuple[TouchedRows, Codes]:
@@ -377,7 +303,7 @@ def suspects(files: Files, rows: TouchedRows, by: Sequence[Field]) -> tuple[Touc
     return rows.take(kept), found[kept]
 
 
-def any_in_group(groups: Codes, rows: Mask) -> Mask:
+def _any_in_group(groups: Codes, rows: Mask) -> Mask:
     """Return a mask of the groups that contain any of the marked rows."""
     found = np.zeros(int(groups.max(initial=-1)) + 1, np.bool_)
     found[groups[rows]] = True
@@ -385,8 +311,8 @@ def any_in_group(groups: Codes, rows: Mask) -> Mask:
 
 
 def _touched_by_both(rows: TouchedRows, groups: Codes) -> Mask:
-    both = any_in_group(groups, rows.ours != rows.base)
-    both &= any_in_group(groups, rows.theirs != rows.base)
+    both = _any_in_group(groups, rows.ours != rows.base)
+    both &= _any_in_group(groups, rows.theirs != rows.base)
     found: Mask = both[groups]
     return found
 

@@ -17,7 +17,6 @@ The further steps are in `core/plan/states.py` (graft), `decide.py` (which row s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
@@ -63,7 +62,7 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import RowSession
 from dbt.adapters.vcs.table.compare.comparison import Counts
 from dbt.adapters.vcs.table.files.block_reader import Files, is_readable
-from dbt.adapters.vcs.table.limits import CONDITION_LIMITS, MERGE_LIMITS, Limits
+from dbt.adapters.vcs.table.limits import MERGE_LIMITS, Limits
 from dbt.adapters.vcs.table.python_values import shown
 from dbt.adapters.vcs.table.quoting import quoted
 
@@ -94,7 +93,7 @@ def merge(
     *,
     policy: RowPolicy = _FAIL,
     limits: Limits = MERGE_LIMITS,
-    engine: EngineRepairs | None = None,
+    engine: EngineRepairs,
 ) -> MergeOutcome:
     """Merge what theirs changed since base into ours; nothing is written before `put`.
 
@@ -109,7 +108,8 @@ def merge(
             theirs), and which rows are wanted. If only some are, the definition of ours is kept.
             A conflict of definitions is decided attribute by attribute, never which rows exist.
         limits: The most rows to compare column by column.
-        engine: Decides on more, or if Arrow can't read the columns; without it, none are more.
+        engine: Decides on more, on types that Arrow lacks, and where somebody decided on single
+            rows or picked some.
 
     Raises:
         SchemaConflictError: The definitions don't merge.
@@ -120,29 +120,27 @@ def merge(
             hand is NULL where none may be.
     """
     prefer = policy.prefer or policy.mode.side
-    own = nullcontext(engine) if engine else EngineRepairs(blobs=repository.blobs)
-    with own as helper:
-        if policy.only is not None:
-            _check_picked(base, ours, theirs)
-            definition = Definition.of(ours)
-        else:
-            edited = edited_columns(repository, base, ours, theirs, prefer=prefer, engine=helper)
-            merged = merge_definitions(base, ours, theirs, prefer=prefer, edited=edited)
-            if merged.conflicts:
-                raise SchemaConflictError(merged.conflicts)
-            definition = merged.definition
-        policy.check(_key(definition))
-        merging = _Merging(
-            repository=repository,
-            base=base,
-            ours=ours,
-            theirs=theirs,
-            policy=policy,
-            limits=limits,
-            definition=definition,
-            triple=compare(base, ours, theirs, repository.objects.segment),
-        )
-        return merging.outcome_at_once() or merging.fitted(helper).outcome_of_rows(engine)
+    if policy.only is not None:
+        _check_picked(base, ours, theirs)
+        definition = Definition.of(ours)
+    else:
+        edited = edited_columns(repository, base, ours, theirs, prefer=prefer, engine=engine)
+        merged = merge_definitions(base, ours, theirs, prefer=prefer, edited=edited)
+        if merged.conflicts:
+            raise SchemaConflictError(merged.conflicts)
+        definition = merged.definition
+    policy.check(_key(definition))
+    merging = _Merging(
+        repository=repository,
+        base=base,
+        ours=ours,
+        theirs=theirs,
+        policy=policy,
+        limits=limits,
+        definition=definition,
+        triple=compare(base, ours, theirs, repository.objects.segment),
+    )
+    return merging.outcome_at_once() or merging.fitted(engine).outcome_of_rows(engine)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,7 +197,7 @@ class _Merging:
         triple = compare(self.base, our, their, self.repository.objects.segment)
         return replace(self, ours=our, theirs=their, triple=triple, fits=(ours, theirs))
 
-    def outcome_of_rows(self, engine: EngineRepairs | None) -> MergeOutcome:
+    def outcome_of_rows(self, engine: EngineRepairs) -> MergeOutcome:
         """Return the outcome if rows may have to be examined."""
         triple, fields = self.triple, self.definition.schema.fields
         state = graft(triple) if self.takes_all else triple.ours.copy()
@@ -216,21 +214,15 @@ class _Merging:
             key=self.key,
             policy=self.policy,
         )
-
-        only = self.policy.only
-        if only is not None and only.where is not None:
-            # A condition is an expression of Arrow, which no engine takes.
-            CONDITION_LIMITS.check(pieces)
-            engine = None
-        if engine is not None and not self._fits(question):
-            return self._repaired(engine(question, state, f"data/{self.ours.table}"))
+        folder, is_small = f"data/{self.ours.table}", self.limits.allow(pieces)
+        if not (is_small and self._is_by_column(question)):
+            return self._repaired(engine(question, state, folder, is_small=is_small))
         # A row must not be deleted twice, or manifests would count it twice: that tombstone goes,
         # and the repair deletes what it alone deleted.
         less = without(state, (), overlaps(question.files, triple, state))
         # A type that Arrow can't read is no obstacle where no row has to be looked at.
-        is_readable_here = all(map(is_readable, fields)) or not needs_values(question, less)
-        if engine is not None and not is_readable_here:
-            return self._repaired(engine(question, state, f"data/{self.ours.table}"))
+        if not all(map(is_readable, fields)) and needs_values(question, less):
+            return self._repaired(engine(question, state, folder))
         return self._repaired(repair(question, less))
 
     def _repaired(self, found: Repair | EngineRepair) -> MergeOutcome:
@@ -240,11 +232,16 @@ class _Merging:
     def _without_new_rows(self, found: Repair | EngineRepair | None = None) -> How:
         if self.takes_all:
             return "graft"
-        return "up_to_date" if found is not None and found.has_changes else "nothing_picked"
+        has_changes = isinstance(found, EngineRepair) and found.has_changes
+        return "up_to_date" if has_changes else "nothing_picked"
 
-    def _fits(self, question: Question) -> bool:
-        """Return whether the rows to look at can be compared column by column."""
-        return self.limits.allow(question.pieces) and all(map(is_readable, question.by))
+    def _is_by_column(self, question: Question) -> bool:
+        """Return whether few rows are compared column by column.
+
+        They are if keys are of types that Arrow has, and no row was picked or decided on.
+        """
+        is_plain = self.takes_all and not self.policy.decisions
+        return is_plain and all(map(is_readable, question.by))
 
     def _outcome(
         self, how: How, state: State, found: Repair | EngineRepair | None = None
@@ -278,7 +275,7 @@ def _check_given(policy: RowPolicy, found: Repair | EngineRepair | None) -> None
     Raises:
         ConflictError: Some are for rows that are no longer changed on both sides.
     """
-    lost = policy.given - (found.given if found else 0)
+    lost = policy.given - (found.given if isinstance(found, EngineRepair) else 0)
     if lost:
         rows = "a row that is" if lost == 1 else f"{lost} rows that are"
         raise ConflictError(

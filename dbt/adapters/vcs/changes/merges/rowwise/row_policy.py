@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice, Mode
-from dbt.adapters.vcs.changes.merges.rowwise.decide import CHOICES
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Field
 from dbt.adapters.vcs.core.plan.schema_merge import Side
-from dbt.adapters.vcs.table.compare.located import Mask, hits
-from dbt.adapters.vcs.table.equality import Codes, equal_rows, group_ids
 from dbt.adapters.vcs.table.files.block_reader import Positions, shown_type
 from dbt.adapters.vcs.table.python_values import arrow_array
 from dbt.adapters.vcs.table.types import arrow_type
@@ -49,32 +44,14 @@ class Decided(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pick:
-    """The only rows whose changes are wanted; all rows without keys and condition.
+    """The only rows whose changes are wanted; all rows without keys.
 
     Attributes:
         keys: Their keys, in the order of the primary key; without one, all columns. Many are a
             table with a column for each, by place.
-        where: A condition that the row must meet in theirs or in the base; columns by name.
     """
 
     keys: Keys | None = None
-    where: pc.Expression | None = None
-
-    def rows(self, table: pa.Table, key: Sequence[Field], fields: Sequence[Field]) -> Mask:
-        """Return a mask of the rows that are picked.
-
-        Args:
-            table: The rows, all columns by field id.
-            key: The key's columns; all columns without a key.
-            fields: All columns.
-        """
-        is_all = self.keys is None and self.where is None
-        chosen = np.full(table.num_rows, is_all, np.bool_)
-        if self.keys is not None:
-            chosen[matches(table, self.keys, key)[0]] = True
-        if self.where is not None:
-            chosen[hits(table.rename_columns([item.name for item in fields]), self.where)] = True
-        return chosen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,65 +96,6 @@ class RowPolicy:
         last = {repr(item.key): item.choice for item in self.decisions}
         return sum(choice is Choice.CUSTOM for choice in last.values())
 
-    def decided(
-        self,
-        read: Callable[[Sequence[Field]], pa.Table],
-        group: Codes,
-        fields: Sequence[Field],
-    ) -> tuple[Positions, Positions]:
-        """Return each group's choice and the index of its decision, both -1 for none.
-
-        Args:
-            read: Reads columns of rows, by field id; used only if there are decisions.
-            group: The group of each row, dense from 0.
-            fields: The key's columns.
-        """
-        choices = np.full(int(group.max(initial=-1)) + 1, -1)
-        indexes = choices.copy()
-        if self.decisions:
-            rows, number = matches(read(fields), [item.key for item in self.decisions], fields)
-            codes = np.array([CHOICES[item.choice] for item in self.decisions], np.int64)
-            choices[group[rows]] = codes[number]
-            indexes[group[rows]] = number
-        return choices, indexes
-
-    def outdated(
-        self,
-        indexes: Positions,
-        ours: Positions,
-        read: Callable[[Positions], pa.Table],
-        fields: Sequence[Field],
-    ) -> Mask:
-        """Return a mask of the groups whose row in ours has changed since the decision.
-
-        Args:
-            indexes: For each group the index of its decision, -1 for none.
-            ours: For each group the number of its row in ours, -1 for none.
-            read: Reads all columns of rows, by field id.
-            fields: All columns.
-        """
-        found = np.zeros(len(indexes), np.bool_)
-        seen = [
-            (group, item.row)
-            for group, index in enumerate(indexes.tolist())
-            if index >= 0 and (item := self.decisions[index].seen) is not None
-        ]
-        if not seen:
-            return found
-        groups = np.array([group for group, _ in seen], np.int64)
-        rows = [row for _, row in seen]
-        names = {field.name for field in fields}
-        same = np.array(
-            [
-                # A row of other columns was seen under another definition.
-                is_there == (row is not None) and (row is None or row.keys() == names)
-                for row, is_there in zip(rows, (ours[groups] >= 0).tolist(), strict=True)
-            ]
-        )
-        same &= _are_equal([row or {} for row in rows], read(ours[groups]), fields)
-        found[groups[~same]] = True
-        return found
-
     def rows(self, indexes: Positions, key: Sequence[Field], fields: Sequence[Field]) -> pa.Table:
         """Return the rows given by decisions, columns by field id.
 
@@ -204,22 +122,6 @@ class RowPolicy:
             rows.append({**known, **{field.id: given[field.name] for field in others}})
         columns = [arrow_array([row[f.id] for row in rows], shown_type(f)) for f in fields]
         return pa.table(columns, names=[field.id for field in fields])
-
-
-def _are_equal(
-    rows: Sequence[Mapping[str, Any]], table: pa.Table, fields: Sequence[Field]
-) -> Mask:
-    """Return a mask of the rows that equal the table's rows, compared one by one."""
-    columns = []
-    for field in fields:
-        column = table.column(field.id)
-        try:
-            old = arrow_array([row.get(field.name) for row in rows], column.type)
-        except (pa.ArrowException, TypeError, ValueError, OverflowError):
-            # The column had another type at that time.
-            return np.zeros(len(rows), np.bool_)
-        columns.append(pa.chunked_array([old]))
-    return equal_rows(columns, [table.column(field.id) for field in fields], len(rows))
 
 
 def key_table(keys: Keys, fields: Sequence[Field]) -> pa.Table:
@@ -256,23 +158,3 @@ def _typed_keys(keys: pa.Table, fields: Sequence[Field]) -> pa.Table:
     except (pa.ArrowException, ValueError) as error:
         names = ", ".join(f"{item.name} ({item.type})" for item in fields)
         raise InputError(f"The values of a key must be those of ({names}): {error}.") from error
-
-
-def matches(keys: pa.Table, wanted: Keys, fields: Sequence[Field]) -> tuple[Positions, Positions]:
-    """Find the rows with given keys; return their numbers, and the number of each one's key.
-
-    Raises:
-        InputError: A key has the wrong number of values, or a value of the wrong type.
-    """
-    asked = key_table(wanted, fields)
-    columns = [
-        pa.chunked_array([*keys.column(item.id).chunks, *asked.column(item.id).chunks])
-        for item in fields
-    ]
-    codes = group_ids(columns, keys.num_rows + len(wanted))
-    number = np.full(int(codes.max(initial=-1)) + 1, -1)
-    # The last decision for a key counts: of several assignments to one place numpy keeps the last.
-    number[codes[keys.num_rows :]] = np.arange(len(wanted))
-    found = number[codes[: keys.num_rows]]
-    rows = np.flatnonzero(found >= 0)
-    return rows, found[rows]

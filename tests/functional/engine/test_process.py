@@ -37,6 +37,11 @@ early.start()
 if sys.argv[2] == "after":
     early.join()
 session = engine.session("one")
+assert "pandas" not in sys.modules, "nobody asked for it"
+import numpy
+java = session.spark._jvm.java
+assert java.lang.Long.toString(numpy.int64(7)) == "7"
+assert java.util.Arrays.toString(numpy.array([1, 2])) == "[1, 2]"
 session.ensure_schema("analytics")
 written = session.write("select 1 a", Destination(folder="data/t/w=x"))
 field = Field(id="a", name="a", type="int")

@@ -8,7 +8,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -364,13 +364,29 @@ def _start(settings: Mapping[str, str]) -> SparkContext:
     return context
 
 
+@cache
 def _load_beside_java() -> None:
-    """Import what sessions and PySpark's first call of Java import, while Java is at work."""
-    import pyspark.sql  # noqa: F401
-    from pyspark.sql.types import NumpyScalarConverter
+    """Import what sessions need, while Java is at work, and keep PySpark from loading pandas.
 
-    # It loads pandas and more.
-    NumpyScalarConverter().can_convert(0)
+    It would, and more, to ask of an argument of its first call whether it is NumPy's.
+    """
+    import pyspark.sql  # noqa: F401
+    from pyspark.sql import types
+
+    for kind in (types.NumpyScalarConverter, types.NumpyArrayConverter):
+        setattr(kind, "can_convert", _asked_of_numpys(kind.can_convert))  # noqa: B010
+
+
+def _asked_of_numpys(plain: Callable[[Any, object], bool]) -> Callable[[Any, object], bool]:
+    def can_convert(converter: Any, value: object) -> bool:
+        # Nothing is NumPy's that was made without it.
+        if "numpy" not in sys.modules:
+            return False
+        from numpy import generic, ndarray
+
+        return isinstance(value, generic | ndarray) and plain(converter, value)
+
+    return can_convert
 
 
 @cache

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -55,3 +57,34 @@ def test_a_step_that_fails_is_told() -> None:
     result = SimpleNamespace(status="success", execution_time=1.0)
     with pytest.raises(DbtRuntimeError, match="The disk is full"):
         listener()(event("NodeFinished", node_info=node, run_result=result))
+
+
+class Stopped(Life):
+    """A run that Ctrl-C stopped, and whose user presses it again while that is written down."""
+
+    def __init__(self, times: int) -> None:
+        self.times = times
+        self.can_go_on: bool | None = None
+
+    def interrupt(self) -> frozenset[str]:
+        for _ in range(self.times):
+            os.kill(os.getpid(), signal.SIGINT)
+        return frozenset()
+
+    def abandon(self, *, can_go_on: bool) -> None:
+        self.can_go_on = can_go_on
+
+
+def test_a_second_ctrl_c_does_not_keep_a_run_from_being_marked() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    written = event("ArtifactWritten", artifact_type="RunExecutionResult")
+    for times in (1, 2):
+        life = Stopped(times)
+        listen = RunListener(lambda life=life: life, lambda: None, lambda nodes: None)  # type: ignore[misc]
+        if times == 1:
+            listen(written)
+        else:
+            with pytest.raises(KeyboardInterrupt):
+                listen(written)
+        assert (life.can_go_on is None) == (times == 2)
+        assert signal.getsignal(signal.SIGINT) is before

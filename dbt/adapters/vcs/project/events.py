@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timezone
 from typing import Any, Final
 
@@ -131,8 +134,9 @@ class RunListener:
         if not life.is_ended:
             # No result came before the artifact: Ctrl-C. The changes of nodes that still run are
             # dropped.
-            is_complete = _complete_record(life.interrupt())
-            life.abandon(can_go_on=is_complete)
+            with _once_is_enough():
+                is_complete = _complete_record(life.interrupt())
+                life.abandon(can_go_on=is_complete)
         self._raise()
 
     def _end_of_run_summary(self, life: RunLife, data: Any) -> None:
@@ -170,6 +174,25 @@ def _clause(error: BaseException | None) -> str:
             return f"the hook {trace.tb_frame.f_locals['hook'].name} failed"
         trace = trace.tb_next
     return "an error stopped dbt"
+
+
+@contextmanager
+def _once_is_enough() -> Iterator[None]:
+    """Take no notice of one more Ctrl-C within the block; a third stops what hangs.
+
+    A second one, while what the first one stopped is written down, would leave a run that can't
+    be retried.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    # Only the main thread gets signals, and may say what they do.
+    if threading.current_thread() is not threading.main_thread() or before is None:
+        yield
+        return
+    signal.signal(signal.SIGINT, lambda number, frame: signal.signal(signal.SIGINT, before))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _complete_record(kept: Collection[str]) -> bool:

@@ -84,6 +84,42 @@ def test_those_who_lost_together_all_get_their_turn() -> None:
     assert tickets(blobs) == []
 
 
+def test_a_writer_that_met_others_puts_a_ticket_up_before_it_lands(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    blobs = MemoryBlobs()
+    turns = Turns(blobs)
+
+    def tickets_at_landing() -> int:
+        with turns.on("main") as turn:
+            next(turn.attempts("work"))
+            return len(tickets(blobs))
+
+    assert tickets_at_landing() == 0
+    with turns.on("main") as turn:
+        lost = turn.attempts("work")
+        next(lost)
+        next(lost)
+    assert tickets_at_landing() == 1
+    assert tickets(blobs) == []
+    with turns.on("dev") as turn:
+        next(turn.attempts("work"))
+        assert tickets(blobs) == []
+
+    monkeypatch.setattr(module, "_BUSY", 0)
+    assert tickets_at_landing() == 0
+    # Somebody behind counts as well.
+    monkeypatch.setattr(module, "_BUSY", 60)
+    other = Turns(blobs)
+    behind = f"{FOLDER}/main/{10**19}-behind"
+    blobs.create(behind, b"")
+    for count_there in (1, 2):
+        with other.on("main") as turn:
+            next(turn.attempts("work"))
+            assert len(tickets(blobs)) == 2, count_there
+    blobs.delete(behind)
+
+
 def test_a_ticket_that_nobody_takes_down_is_waited_for_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

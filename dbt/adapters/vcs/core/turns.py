@@ -3,8 +3,11 @@
 Whoever wins a race is the first to race again, so a writer whose work takes longer could lose
 forever. A writer that lost, or that meets a ticket, puts up one of its own: a small file named by
 the time its work began. Before each attempt a writer waits while there is an older ticket than its
-own. Tickets are advice: the ref's next move alone decides who lands. So a ticket that a killed
-process left costs each branch one wait; whoever ran out of patience takes it down.
+own. Whoever met others lately puts up a ticket first of all: if all that come to an empty line
+began without one, each would store its objects, and one would land.
+
+Tickets are advice: the ref's next move alone decides who lands. So a ticket that a killed process
+left costs each branch one wait; whoever ran out of patience takes it down.
 
 A ticket may hold a plan, for whoever's turn it is to land with their own work (`core.groups`). It
 has a number behind its name then. Versions before that see a ticket like any other.
@@ -30,6 +33,12 @@ FOLDER: Final = "turns"
 
 PATIENCE: Final = 5.0
 """Seconds that a writer waits for another one's ticket."""
+
+_BUSY: Final = 5.0
+"""Seconds after which a writer that met others on a branch takes itself to be alone there."""
+
+# Branches on which others were met that are remembered; to forget them costs a lost race each.
+_REMEMBERED: Final = 1_000
 
 # How long writers pause that can't put up a ticket, as `pause` counts.
 _LONGEST: Final = 3
@@ -75,8 +84,11 @@ class Turn:
         behind: Tickets with plans that were behind this writer's when it looked last.
     """
 
-    def __init__(self, blobs: Blobs, branch: str) -> None:
+    def __init__(self, blobs: Blobs, branch: str, met: dict[str, float]) -> None:
+        """Begin; `met` tells when others were met on branches, and is kept up to date."""
         self._blobs = blobs
+        self._branch = branch
+        self._met = met
         self._folder = f"{FOLDER}/{quote(branch)}"
         self._ticket = f"{self._folder}/{system_clock():020d}-{uuid.uuid4().hex}"
         # The tickets that are up, and what they hold.
@@ -108,6 +120,7 @@ class Turn:
             yield number
             if number >= patient:
                 # Whoever has a ticket needs no pause: its turn comes when others are done.
+                self._meet()
                 self._queue(offer)
             else:
                 pause(number)
@@ -162,10 +175,13 @@ class Turn:
         """
         front, since = "", 0.0
         while True:
-            # Names of tickets begin with 20 digits, so each of them comes after `0`.
-            line = self._blobs.later(f"{self._folder}/0")
+            line = self._line()
             ahead = [ticket for ticket in line if ticket < self._ticket]
             if not ahead:
+                if not self._up and self._is_busy():
+                    # Of those that come now, all but one see a ticket in front.
+                    self._queue(None)
+                    continue
                 self._has_waited = True
                 self.behind = _with_plans(line, self._ticket)
                 return
@@ -186,6 +202,23 @@ class Turn:
             look = place * max(_SHARE * (now - since), _FIRST_LOOK)
             time.sleep(min(look, _LAST_LOOK))
 
+    def _line(self) -> list[str]:
+        """Return the tickets that are up, the oldest first."""
+        # Names of tickets begin with 20 digits, so each of them comes after `0`.
+        line = self._blobs.later(f"{self._folder}/0")
+        if not self._up.keys() >= set(line):
+            self._meet()
+        return line
+
+    def _meet(self) -> None:
+        if len(self._met) > _REMEMBERED:
+            self._met.clear()
+        self._met[self._branch] = time.monotonic()
+
+    def _is_busy(self) -> bool:
+        met = self._met.get(self._branch)
+        return met is not None and time.monotonic() - met < _BUSY
+
 
 def _with_plans(line: Sequence[str], own: str) -> list[str]:
     """Return the tickets with plans behind one's own, in order; one for each writer."""
@@ -205,12 +238,13 @@ class Turns:
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
         self._here = threading.local()
+        self._met: dict[str, float] = {}
 
     @contextmanager
     def on(self, branch: str) -> Iterator[Turn]:
         """Yield this thread's turn on a branch: the same one in a block within a block."""
         turns: dict[str, Turn] = self._here.__dict__.setdefault("turns", {})
-        turn = turns.setdefault(branch, Turn(self._blobs, branch))
+        turn = turns.setdefault(branch, Turn(self._blobs, branch, self._met))
         turn.depth += 1
         try:
             yield turn

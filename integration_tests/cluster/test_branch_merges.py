@@ -12,7 +12,7 @@ from dbt.adapters.vcs.api import Client
 from dbt.adapters.vcs.changes.merges import table_merge
 from dbt.adapters.vcs.changes.merges.table_merge import merge_tables
 from dbt.adapters.vcs.core.errors import ConflictError
-from dbt.adapters.vcs.engines.factory import ENGINE
+from dbt.adapters.vcs.engines.row_sessions import ENGINE
 from dbt.adapters.vcs.table.limits import Limits
 
 from .drivers import Open, check, rows_of

@@ -1,6 +1,9 @@
-"""The second tier: what is listed exists, and each test is of one tier."""
+"""The tiers: what is listed exists, each test is of one, and what none runs can be imported."""
 
+import ast
+import importlib
 import re
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -29,3 +32,28 @@ def test_make_and_ci_run_each_tier_once() -> None:
     # Another selection is for other series of dbt-core.
     assert "\nMARKED ?= not conformance and not slow\n" in makefile
     assert (TESTS.parent / ".ci" / "run").read_text().endswith("lint test test-rest\n")
+
+
+@pytest.mark.parametrize("folder", ["benchmarks", "integration_tests"])
+def test_what_no_tier_runs_imports_what_there_is(folder: str) -> None:
+    missing = []
+    for path in (TESTS.parent / folder).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
+                "dbt.adapters."
+            ):
+                missing += [f"{path}: {name}" for name in _missing_names(node)]
+    assert missing == []
+
+
+def _missing_names(node: ast.ImportFrom) -> list[str]:
+    assert node.module is not None
+    if find_spec(node.module) is None:
+        return [node.module]
+    module = importlib.import_module(node.module)
+    return [
+        f"{node.module}.{alias.name}"
+        for alias in node.names
+        if not hasattr(module, alias.name)
+        and not (hasattr(module, "__path__") and find_spec(f"{node.module}.{alias.name}"))
+    ]

@@ -156,7 +156,7 @@ def test_what_became_reachable_after_marking_is_kept(tables: Tables, blobs: Inte
 
 
 class ThreadsOfReads(MemoryBlobs):
-    """Knows which threads read objects."""
+    """Knows which threads read objects, each of which takes a moment."""
 
     def __init__(self, clock: Clock) -> None:
         super().__init__(clock)
@@ -164,6 +164,7 @@ class ThreadsOfReads(MemoryBlobs):
 
     def get(self, path: str) -> bytes:
         self.threads.append(threading.current_thread().name)
+        time.sleep(0.002)
         return super().get(path)
 
 
@@ -178,7 +179,8 @@ def test_manifests_of_tables_are_marked_many_at_once() -> None:
     by_itself = blobs.threads.count(threading.main_thread().name)
     # Of each table a snapshot and a segment; commits, trees and the way to them follow each other.
     assert len(blobs.threads) > 120
-    assert by_itself < 12
+    # This thread makes its share of what is asked for at once.
+    assert by_itself < 40
 
 
 @pytest.mark.parametrize("branches", [0, 20])

@@ -10,7 +10,7 @@ from dbt.adapters.vcs.changes.writes import tombstone_ranges
 from dbt.adapters.vcs.changes.writes.tombstone_ranges import write_tombstones
 from dbt.adapters.vcs.core.errors import EngineError
 from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
-from dbt.adapters.vcs.engines.port import Destination, Writer, Written
+from dbt.adapters.vcs.engines.port import Destination, RowSession, Written
 from dbt.adapters.vcs.table.files.footers import Footer
 
 COUNTS = {"b/2": 3, "b/1": 2, "b/3": 4}
@@ -36,7 +36,7 @@ class Files:
 
 
 def targets(rows: Sequence[int], counts: dict[str, int] = COUNTS) -> list[dict[str, int]]:
-    writer = cast(Writer, Files(rows))
+    writer = cast(RowSession, Files(rows))
     found = write_tombstones(MemoryBlobs(), writer, "q", counts, folder="data/t/w=x")
     assert [tombstone.bytes for tombstone in found] == [10 + count for count in rows]
     assert [tombstone.footer for tombstone in found] == [f"digest {n}" for n in range(len(rows))]
@@ -52,7 +52,7 @@ def test_each_file_has_the_blocks_that_follow_those_of_the_one_before() -> None:
 
 def test_without_deleted_rows_nothing_is_written() -> None:
     writer = Files([])
-    assert write_tombstones(MemoryBlobs(), cast(Writer, writer), "q", {}, folder="f") == ()
+    assert write_tombstones(MemoryBlobs(), cast(RowSession, writer), "q", {}, folder="f") == ()
     assert writer.text == ""
 
 
@@ -74,5 +74,5 @@ def test_the_number_of_files_follows_the_rows(
 ) -> None:
     monkeypatch.setattr(tombstone_ranges, "ROWS", most)
     writer = Files([9])
-    write_tombstones(MemoryBlobs(), cast(Writer, writer), "q", COUNTS, folder="data/t/w=x")
+    write_tombstones(MemoryBlobs(), cast(RowSession, writer), "q", COUNTS, folder="data/t/w=x")
     assert (writer.text, writer.destination.by_place) == ("q", parts)

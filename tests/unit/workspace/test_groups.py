@@ -436,7 +436,11 @@ class Mortal:
         return act
 
 
-def test_whoever_lands_others_may_die_at_any_write(blobs: MemoryBlobs) -> None:
+def test_whoever_lands_others_may_die_at_any_write(
+    blobs: MemoryBlobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Those that are left wait for the ticket of the dead.
+    monkeypatch.setattr("dbt.adapters.vcs.core.turns.PATIENCE", 0.3)
     number, is_dead = 0, True
     while is_dead:
         store = restless(blobs)

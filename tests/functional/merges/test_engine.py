@@ -217,9 +217,11 @@ def repairs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     found: list[int] = []
     repair = EngineRepairs.__call__
 
-    def counted(self: EngineRepairs, question: Question, *arguments: Any) -> EngineRepair:
+    def counted(
+        self: EngineRepairs, question: Question, *arguments: Any, **options: Any
+    ) -> EngineRepair:
         found.append(len(question.policy.decisions))
-        return repair(self, question, *arguments)
+        return repair(self, question, *arguments, **options)
 
     monkeypatch.setattr(EngineRepairs, "__call__", counted)
     return found

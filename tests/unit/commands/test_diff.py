@@ -18,7 +18,7 @@ from dbt.adapters.vcs.commands.diff_report import (
     diff_text,
 )
 from dbt.adapters.vcs.commands.layout import plain_lines
-from dbt.adapters.vcs.core.errors import InputError, NotFoundError
+from dbt.adapters.vcs.core.errors import InputError, NotFoundError, UnsupportedError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.table.limits import Limits
 from tests.unit.shelf import Shelf
@@ -327,3 +327,21 @@ def test_a_statement_compares_both_sides_with_their_base() -> None:
     ):
         with pytest.raises(InputError, match=why):
             shelf.run(wrong)
+
+
+def test_columns_of_types_that_no_engine_compares_are_counted_from_files() -> None:
+    shelf = Shelf()
+    shelf.run("create table s.t (id bigint, at string)")
+    shelf.append("t", id=[1, 2], at=["a", "b"])
+    repository = shelf.repository
+    repository.create_tag("v1", repository.resolve("main"), author="ann")
+    # Another table of the name, so the columns are compared by their names.
+    shelf.run("drop table s.t")
+    shelf.run("create table s.t (id bigint, at date)")
+    shelf.append("t", id=[1], at=pa.array([0], pa.date32()))
+    (found,) = report(shelf, "v1..main").relations
+    assert (found.rows_added, found.rows_removed, found.is_exact) == (1, 2, False)
+    (counted,) = report(shelf, "s.t@v1", "s.t@main", limit=0).relations
+    assert (counted.rows_added, counted.rows_removed, counted.is_exact) == (1, 2, False)
+    with pytest.raises(UnsupportedError, match="was string and is date"):
+        report(shelf, "s.t@v1", "s.t@main")

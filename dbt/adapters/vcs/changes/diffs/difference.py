@@ -326,11 +326,19 @@ class Difference:
             return self.counts_by_engine(session)
 
     def counts_here(self, limits: Limits = LIMITS) -> Counts | None:
-        """Return the same if it takes no engine, else None; raises as `comparison` does."""
+        """Return the same if it takes no engine, else None, also where no engine could compare.
+
+        Raises:
+            InputError: There is no such column, or neither version is given.
+        """
+        try:
+            comparison = self.comparison
+        except UnsupportedError:
+            return None
         scan = self._scan("changes")
         if scan is not None:
             return known_counts(self._change, scan.changes)
-        change, comparison = self._change, self.comparison
+        change = self._change
         if self._needs_names:
             return None
         if not (change.rows_added and change.rows_removed):

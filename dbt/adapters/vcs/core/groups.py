@@ -282,11 +282,9 @@ class Ground(Protocol):
 class GroupLandings:
     """Lands writers of one branch together; safe to share between threads."""
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, ground: Ground, heads: Names) -> None:
         self._ground = ground
-        self._heads = Names(
-            ground.objects, ground.refs, ground.clock, "heads", gate=ground.maintenance
-        )
+        self._heads = heads
         self._settled = Settled(ground.refs)
 
     def offer(self, branch: str, plan: Callable[[int], LandingPlan | None], turn: Turn) -> Offer:

@@ -153,7 +153,7 @@ class Repository(CommitGraph):
             self.objects, self.refs, self._heads, self._tags, clock, self.merge_base
         )
         self.turns = Turns(blobs)
-        self.groups = GroupLandings(self)
+        self.groups = GroupLandings(self, self._heads)
 
     @property
     def uri(self) -> str:

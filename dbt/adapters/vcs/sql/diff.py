@@ -183,7 +183,7 @@ def _summary(scope: Scope, difference: Difference, statement: SnapshotDiff) -> O
 def _count(scope: Scope, difference: Shaped, statement: SnapshotDiff) -> Outcome:
     computed, is_small = difference.computed(), difference.is_small()
     # A condition is in Spark's SQL.
-    if statement.where is not None or not (is_small or not is_for_spark(computed.fields)):
+    if statement.where is not None or (not is_small and is_for_spark(computed.fields)):
         relation = difference.relation(scope.session, name=_ALONE)
         return _count_outcome(scope, relation, statement, "count(*) as `count`")
     count = int(difference.table().num_rows) if is_small else computed.count

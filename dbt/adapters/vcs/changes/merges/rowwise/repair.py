@@ -135,13 +135,16 @@ def repair(question: Question, state: State) -> Repair:
 
 def needs_values(question: Question, state: State) -> bool:
     """Return whether rows have to be examined, so that all of their columns are read."""
-    rows = touched_rows(question.files, question.pieces, question.triple, state)
-    return len(suspects(question.files, rows, question.by)[0]) > 0
+    return len(_suspects_of(question, state)[0]) > 0
 
 
 def _attempt(question: Question, state: State) -> _Attempt:
+    return _Attempt(question, state, *_suspects_of(question, state))
+
+
+def _suspects_of(question: Question, state: State) -> tuple[TouchedRows, Codes]:
     rows = touched_rows(question.files, question.pieces, question.triple, state)
-    return _Attempt(question, state, *suspects(question.files, rows, question.by))
+    return suspects(question.files, rows, question.by)
 
 
 class _Attempt:

@@ -18,6 +18,8 @@ from dbt.adapters.vcs.commands import gc
 from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.commands.garbage import check_listings
 from dbt.adapters.vcs.commands.gc import collect, set_retention
+from dbt.adapters.vcs.commands.merge import merge
+from dbt.adapters.vcs.commands.purge import PurgeRequest, purge
 from dbt.adapters.vcs.commands.snapshot import create_snapshot
 from dbt.adapters.vcs.core.errors import (
     DamagedError,
@@ -584,3 +586,31 @@ def segment_of(warehouse: Warehouse) -> SegmentId:
     assert isinstance(entry, TableEntry)
     (ref,) = warehouse.repository.objects.snapshot(entry.snapshot).segments
     return ref.id
+
+
+@pytest.mark.parametrize("purges", [False, True])
+def test_what_is_brought_back_is_merged_row_by_row(purges: bool) -> None:
+    tables = Tables(Warehouse())
+    warehouse, repository = tables.warehouse, tables.warehouse.repository
+    rows = {1: "old", 2: "old", 5: "old"}
+    base = tables.entry([tables.block(rows)], key=True)
+    tables.put(a=base)
+    warehouse.branch("x")
+    ours = [tables.block(rows | {1: "x"})]
+    tables.put("x", a=tables.entry(ours, parents=[base], key=True))
+    before = warehouse.head("x")
+    theirs = [tables.block(rows | {2: "main"})]
+    tables.put(a=tables.entry(theirs, parents=[base], key=True))
+    warehouse.clock.now += int(9 * DAY)
+    merge(repository, "main", "x", author="ann")
+    warehouse.clock.now += int(DAY)
+    collect(repository, author="gc")
+    if purges:
+        purge(repository, PurgeRequest(relation="shop.a", where="id = 5"), author="bob")
+        before = repository.maintenance.current(before)
+    hold_commit(repository, before, author="ann")
+    repository.create_branch("again", before, author="ann")
+    merge(repository, "again", "main", author="ann")
+    found = {row["id"]: row["name"] for row in warehouse.rows("a")}
+    assert found == {1: "x", 2: "main"} | ({} if purges else {5: "old"})
+    assert check_repository(repository).problems == ()

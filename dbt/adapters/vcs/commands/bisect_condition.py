@@ -39,12 +39,18 @@ from dbt.adapters.vcs.engines.port import Engine, Rows
 from dbt.adapters.vcs.sql.syntax.excerpts import excerpt
 from dbt.adapters.vcs.sql.syntax.lexer import Token, tokenize
 from dbt.adapters.vcs.sql.syntax.names import is_name
-from dbt.adapters.vcs.sql.syntax.parser import Query, SparkCommand, read, split
+from dbt.adapters.vcs.sql.syntax.parser import (
+    Query,
+    SparkCommand,
+    query_of_body,
+    query_of_view,
+    read,
+    split,
+)
 from dbt.adapters.vcs.sql.syntax.scan import QUERY_WORDS
 from dbt.adapters.vcs.table.limits import LIMITS
 from dbt.adapters.vcs.workspace.lines.line_workspace import Connection, Workspace
 from dbt.adapters.vcs.workspace.lines.lines import PinnedLine
-from dbt.adapters.vcs.workspace.mounts import query_of_body, query_of_view
 
 Kind: TypeAlias = Literal["truth", "failures", "by columns"]
 """How a result is read. `truth`: one boolean, good if true. `failures`: the rows that are wrong,

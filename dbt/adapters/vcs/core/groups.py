@@ -21,7 +21,6 @@ from dbt.adapters.vcs.core.branches import Branch, Names
 from dbt.adapters.vcs.core.codec import decode_record, encode_record
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError, StorageError, VcsError
 from dbt.adapters.vcs.core.ids import Clock, CommitId, Micros, TreeId
-from dbt.adapters.vcs.core.maintenance import Maintenance
 from dbt.adapters.vcs.core.model import Absent, Entry, RelationName, Run, Segment, Snapshot
 from dbt.adapters.vcs.core.model.tree import AbsentType, Value
 from dbt.adapters.vcs.core.store.blobs import Blobs, each
@@ -265,7 +264,6 @@ class Ground(Protocol):
     objects: ObjectStore
     refs: RefStore
     clock: Clock
-    maintenance: Maintenance
 
     def tree(self, commit: CommitId) -> TreeReader:
         """Return what a commit shows."""
@@ -282,9 +280,13 @@ class Ground(Protocol):
 class GroupLandings:
     """Lands writers of one branch together; safe to share between threads."""
 
-    def __init__(self, ground: Ground, heads: Names) -> None:
+    def __init__(
+        self, ground: Ground, heads: Names, current: Callable[[CommitId], CommitId]
+    ) -> None:
+        """Take the branches, and what returns the commit that took another one's place."""
         self._ground = ground
         self._heads = heads
+        self._current = current
         self._settled = Settled(ground.refs)
 
     def offer(self, branch: str, plan: Callable[[int], LandingPlan | None], turn: Turn) -> Offer:
@@ -348,7 +350,7 @@ class GroupLandings:
             before = self._ground.objects.commit(commit).parents[0]
         except DamagedError:
             # A purge has replaced it since.
-            commit = self._ground.maintenance.current(commit)
+            commit = self._current(commit)
             before = self._ground.objects.commit(commit).parents[0]
         return Landed(commit, True, before, "fast_forward" if before == base else "merge")
 

@@ -153,7 +153,7 @@ class Repository(CommitGraph):
             self.objects, self.refs, self._heads, self._tags, clock, self.merge_base
         )
         self.turns = Turns(blobs)
-        self.groups = GroupLandings(self, self._heads)
+        self.groups = GroupLandings(self, self._heads, gate.current)
 
     @property
     def uri(self) -> str:

@@ -41,9 +41,9 @@ from dbt.adapters.vcs.sql.syntax.canonical import (
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
 from dbt.adapters.vcs.sql.syntax.mentions import calls_of
 from dbt.adapters.vcs.sql.syntax.names import Name, Reference, TableAt, Target
+from dbt.adapters.vcs.sql.syntax.parser import query_of_body
 from dbt.adapters.vcs.variables import user_name
 from dbt.adapters.vcs.workspace.increments import check_reader
-from dbt.adapters.vcs.workspace.mounts import query_of_body
 from dbt.adapters.vcs.workspace.points import TableText, find_points
 from dbt.adapters.vcs.workspace.statement_scope import Scope
 

@@ -39,13 +39,8 @@ from dbt.adapters.vcs.core.store.opening import CLOUD_SCHEMES, open_blobs
 from dbt.adapters.vcs.engines.port import PRIVATE
 from dbt.adapters.vcs.reuse.engine_context import machine_zone
 from dbt.adapters.vcs.sql.syntax.names import At, Reference
-from dbt.adapters.vcs.workspace.mounts import (
-    External,
-    Externals,
-    query_of_body,
-    query_of_view,
-    relation_of,
-)
+from dbt.adapters.vcs.sql.syntax.parser import query_of_body, query_of_view
+from dbt.adapters.vcs.workspace.mounts import External, Externals, relation_of
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.points import pinned
 

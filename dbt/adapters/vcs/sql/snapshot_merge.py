@@ -34,14 +34,13 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
 from dbt.adapters.vcs.sql.syntax.conditions import where_clause
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.names import At, TableAt, Target
-from dbt.adapters.vcs.sql.syntax.parser import ChangingStatement, reads
+from dbt.adapters.vcs.sql.syntax.parser import ChangingStatement, query_of_body, reads
 from dbt.adapters.vcs.sql.syntax.scan import QUERY_WORDS
 from dbt.adapters.vcs.sql.time_travel import settled_text
 from dbt.adapters.vcs.table.exact_values import key_value
 from dbt.adapters.vcs.table.python_values import python_rows, python_value
 from dbt.adapters.vcs.table.quoting import quoted
 from dbt.adapters.vcs.table.types import arrow_type
-from dbt.adapters.vcs.workspace.mounts import query_of_body
 from dbt.adapters.vcs.workspace.points import find_point, zone_named
 from dbt.adapters.vcs.workspace.statement_scope import ArrowRows, Outcome, Scope, handles
 

@@ -14,8 +14,7 @@ from dbt.adapters.vcs.sql import metadata_tables
 from dbt.adapters.vcs.sql.diff import check_in_view, diff_relations
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
 from dbt.adapters.vcs.sql.syntax.names import Reference
-from dbt.adapters.vcs.sql.syntax.parser import Query
-from dbt.adapters.vcs.workspace.mounts import reparsed
+from dbt.adapters.vcs.sql.syntax.parser import Query, reparsed
 from dbt.adapters.vcs.workspace.points import pinned
 from dbt.adapters.vcs.workspace.statement_scope import Scope
 from dbt.adapters.vcs.workspace.table_version import Version

@@ -30,12 +30,12 @@ from dbt.adapters.vcs.sql.syntax.parser import (
     CreateTemporaryView,
     Query,
     qualified,
+    query_of_view,
     reads,
     remaining_query,
 )
 from dbt.adapters.vcs.sql.table import may_create, put_back_after_errors
 from dbt.adapters.vcs.sql.time_travel import check_view, settled_query
-from dbt.adapters.vcs.workspace.mounts import query_of_view
 from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope, handles
 
 

@@ -7,8 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 import msgspec
 
@@ -26,10 +25,8 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.engines.port import Column, NamedMounts, Placeholder, Placeholders, Session
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
-from dbt.adapters.vcs.sql.syntax.excerpts import excerpt
-from dbt.adapters.vcs.sql.syntax.lexer import tokenize
 from dbt.adapters.vcs.sql.syntax.names import Reference
-from dbt.adapters.vcs.sql.syntax.parser import Query, parse, query_of
+from dbt.adapters.vcs.sql.syntax.parser import Query, query_of_body, query_of_view
 from dbt.adapters.vcs.table.quoting import quoted
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.points import pinned
@@ -50,8 +47,6 @@ class External:
     format: str
     options: Mapping[str, str]
 
-
-S = TypeVar("S")
 
 Externals = Mapping[RelationName, External]
 
@@ -347,32 +342,3 @@ def table_placeholder(snapshot: Snapshot) -> Placeholder:
         partition_by=tuple(names[id] for id in snapshot.partition_by),
         cluster_by=tuple(names[id] for id in snapshot.cluster_by if id in names),
     )
-
-
-# Each statement that reads a view needs its query again.
-@lru_cache(maxsize=1_024)
-def query_of_view(text: str) -> Query:
-    """Parse the query of a view."""
-    return reparsed(Query, text)
-
-
-@lru_cache(maxsize=1_024)
-def query_of_body(text: str) -> Query:
-    """Parse the body of a SQL function, a query or an expression."""
-    return query_of(text, tokenize(text)[:-1])
-
-
-def reparsed(kind: type[S], text: str) -> S:
-    """Parse a statement again after an edit of its text.
-
-    Raises:
-        InputError: The text is no longer a statement of the given kind.
-    """
-    statement = parse(text)
-    if not isinstance(statement, kind):
-        raise InputError(
-            f"The versions that this statement names could not be put into it: "
-            f"{excerpt(text, 200)}. Read the version in a subquery: (select * from t "
-            "version as of '...') as t."
-        )
-    return statement

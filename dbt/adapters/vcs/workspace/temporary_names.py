@@ -15,8 +15,7 @@ from dbt.adapters.vcs.engines.port import (
 )
 from dbt.adapters.vcs.sql.syntax.mentions import calls_of
 from dbt.adapters.vcs.sql.syntax.names import SESSION, Name, Reference
-from dbt.adapters.vcs.sql.syntax.parser import OnRelation, Statement
-from dbt.adapters.vcs.workspace.mounts import query_of_body
+from dbt.adapters.vcs.sql.syntax.parser import OnRelation, Statement, query_of_body
 from dbt.adapters.vcs.workspace.overlay import Overlay
 
 _LOCAL: Final = (None, "session", SESSION)

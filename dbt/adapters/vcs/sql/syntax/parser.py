@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from itertools import product
 from pkgutil import iter_modules
@@ -17,6 +17,7 @@ from typing import ClassVar, Final, NamedTuple, TypeAlias, TypeVar
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.sql.syntax.cursor import ForeignError, TokenCursor, instant
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
+from dbt.adapters.vcs.sql.syntax.excerpts import excerpt
 from dbt.adapters.vcs.sql.syntax.lexer import Edit, Kind, Token, edited, quote_name, tokenize
 from dbt.adapters.vcs.sql.syntax.mentions import (
     called_names,
@@ -295,6 +296,7 @@ Reader: TypeAlias = Callable[[TokenCursor], Statement | None]
 """Reads a statement; None if it doesn't concern a branch, so that Spark runs it."""
 
 _R = TypeVar("_R", bound=Reader)
+_S = TypeVar("_S")
 _READERS: Final[dict[tuple[str, ...], Reader]] = {}
 
 
@@ -425,6 +427,35 @@ def read(text: str, timestamp: Callable[[], str] = instant) -> Read:
     # A relation of another catalog is Spark's business, but the statement may read the branch.
     except ForeignError:
         return Read(_for_engine(text, tokens, reads_or_mentions(tokens)), calls)
+
+
+# Each statement that reads a view needs its query again.
+@lru_cache(maxsize=1_024)
+def query_of_view(text: str) -> Query:
+    """Parse the query of a view."""
+    return reparsed(Query, text)
+
+
+@lru_cache(maxsize=1_024)
+def query_of_body(text: str) -> Query:
+    """Parse the body of a SQL function, a query or an expression."""
+    return query_of(text, tokenize(text)[:-1])
+
+
+def reparsed(kind: type[_S], text: str) -> _S:
+    """Parse a statement again after an edit of its text.
+
+    Raises:
+        InputError: The text is no longer a statement of the given kind.
+    """
+    statement = parse(text)
+    if not isinstance(statement, kind):
+        raise InputError(
+            f"The versions that this statement names could not be put into it: "
+            f"{excerpt(text, 200)}. Read the version in a subquery: (select * from t "
+            "version as of '...') as t."
+        )
+    return statement
 
 
 def for_spark(text: str) -> SparkCommand:

@@ -34,10 +34,10 @@ from dbt.adapters.vcs.sql.syntax.parser import (
     for_spark,
     read,
     renames,
+    reparsed,
 )
 from dbt.adapters.vcs.sql.view import AlterViewAs, CreateView
 from dbt.adapters.vcs.table.quoting import moved
-from dbt.adapters.vcs.workspace.mounts import reparsed
 from dbt.adapters.vcs.workspace.statement_scope import Handler, Outcome, Scope, handler_of
 
 if TYPE_CHECKING:

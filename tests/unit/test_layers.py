@@ -151,6 +151,17 @@ def test_a_name_means_one_thing() -> None:
     assert not [name for name, count in twice.items() if count > 1]
 
 
+def test_no_package_has_a_module_that_holds_nothing() -> None:
+    # Python needs none, and `docs/architecture.md` says what each package is for.
+    empty = [
+        module_of(path)
+        for path in SOURCES
+        if path.name == "__init__.py"
+        and all(isinstance(node, ast.Expr) for node in parsed(path).body)
+    ]
+    assert not empty, empty
+
+
 def complexity(function: ast.AST) -> int:
     """McCabe's number with the operators `and`, `or` and comprehensions counted, too."""
     total = 1

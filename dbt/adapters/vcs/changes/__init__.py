@@ -1,1 +1,0 @@
-"""Changes of tables: differences, merges, and writes."""

@@ -1,1 +1,0 @@
-"""Differences between versions of a table, and between commits."""

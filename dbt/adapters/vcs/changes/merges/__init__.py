@@ -1,1 +1,0 @@
-"""Three-way merges of trees and tables, and how they are published."""

@@ -1,1 +1,0 @@
-"""Conflicts of merges, kept until somebody decides them."""

@@ -1,1 +1,0 @@
-"""Three-way merge of a table's rows."""

@@ -1,1 +1,0 @@
-"""Rows that statements write, and what every write is held to."""

@@ -1,1 +1,0 @@
-"""What a Python program holds of a branch: tables that it reads without Java."""

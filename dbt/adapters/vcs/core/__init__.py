@@ -1,1 +1,0 @@
-"""The version-control core: knows neither dbt nor Spark nor SQL."""

@@ -1,1 +1,0 @@
-"""What versions were made from, and what follows from it."""

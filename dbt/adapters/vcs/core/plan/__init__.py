@@ -1,1 +1,0 @@
-"""Pure functions from manifests to plans."""

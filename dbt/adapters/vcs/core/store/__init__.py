@@ -1,1 +1,0 @@
-"""Objects and refs on a blob store."""

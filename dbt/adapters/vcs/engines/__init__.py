@@ -1,1 +1,0 @@
-"""Where rows are computed: a port, and the engines that implement it."""

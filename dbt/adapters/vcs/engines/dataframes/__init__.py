@@ -1,1 +1,0 @@
-"""What needs only Spark's DataFrames and SQL, wherever Spark runs."""

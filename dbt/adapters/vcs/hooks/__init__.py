@@ -1,1 +1,0 @@
-"""What is told to others when branches moved: hooks of `vcs.yml`, OpenLineage."""

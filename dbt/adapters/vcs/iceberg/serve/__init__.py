@@ -1,1 +1,0 @@
-"""An Iceberg REST catalog over a repository: `dbt-vcs serve`."""

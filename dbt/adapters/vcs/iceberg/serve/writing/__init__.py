@@ -1,1 +1,0 @@
-"""Writing through the catalog: Iceberg's changes become commits on a branch."""

@@ -1,1 +1,0 @@
-"""Takes results that were computed before, in place of computing them again."""

@@ -1,1 +1,0 @@
-"""Parses SQL text that reads or changes a branch into frozen statements."""

@@ -1,1 +1,0 @@
-"""Shared syntax: tokens, names, literals, relations, and their places in a text."""

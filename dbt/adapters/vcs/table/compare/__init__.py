@@ -1,1 +1,0 @@
-"""Rows compared: which are equal, which are new, which are gone."""

@@ -1,1 +1,0 @@
-"""Parquet files of rows and of tombstones: written, read, and what their footers say."""

@@ -1,1 +1,0 @@
-"""What a statement works with: a branch with pending changes, run branches, names in scope."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import islice
 from typing import Final, NamedTuple, TypeVar
 
 from dbt.adapters.vcs.core.errors import DamagedError
@@ -105,12 +105,12 @@ def needed(
         DamagedError: An object is missing or damaged, and there is no `on_damage`.
     """
     marking = _Marking(read, on_damage)
-    for trees in lots(marking.history((*roots.commits, *roots.whole))):
-        marking.trees(trees)
-    # Their trees and versions are marked by now, and only the files are left.
+    # First, so that each tree is walked once: what comes later leaves out what was seen.
     for ids in lots(roots.whole):
         commits = (commit for _, commit in marking.all(read.commit, ids) if commit is not None)
-        marking.files(chain.from_iterable(marking.shown(commit.tree) for commit in commits))
+        marking.files(marking.tables(commit.tree for commit in commits))
+    for trees in lots(marking.history((*roots.commits, *roots.whole))):
+        marking.tables(trees)
     marking.versions(roots.versions)
     marking.files(("", version) for version in roots.versions)
     return marking.found
@@ -132,8 +132,8 @@ def lots(items: Iterable[Id], size: int = _SMALL) -> Iterator[list[Id]]:
 def versions_of(read: ObjectStore, trees: Iterable[TreeId]) -> Iterator[SnapshotId]:
     """Yield the versions of the tables that some trees show; what trees share is read once."""
     marking = _Marking(read, None)
-    schemas = [schema.id for id in trees for schema in read.tree(id).schemas.values()]
-    for entries in marking.nodes(schemas, marking.is_first):
+    schemas = {ref.id: name for id in trees for name, ref in read.tree(id).schemas.items()}
+    for _, entries in marking.nodes(schemas, marking.is_first):
         for entry in entries.values():
             if isinstance(entry, TableEntry):
                 yield entry.snapshot
@@ -177,11 +177,6 @@ class _Marking:
         self._done: set[str] = set()
         self._relations: dict[TableId, str] = {}
 
-    def get(self, fetch: Callable[[Id], V], id: Id) -> V | None:
-        """Return an object; None if it is damaged, which has been reported."""
-        ((_, found),) = self.all(fetch, [id])
-        return found
-
     def all(
         self, fetch: Callable[[Id], V], ids: Iterable[Id], size: int = _SMALL
     ) -> Iterator[tuple[Id, V | None]]:
@@ -222,30 +217,22 @@ class _Marking:
                     waiting += commit.parents
                     yield commit.tree
 
-    def trees(self, ids: Iterable[TreeId]) -> None:
-        """Mark trees and what they show."""
+    def tables(self, ids: Iterable[TreeId]) -> list[tuple[str, SnapshotId]]:
+        """Mark trees and what they show; return the names and versions of tables seen first."""
         # The empty tree is one object at both levels.
         new = [id for id in ids if self.is_first(f"upper {id}")]
         self.found.objects.update(("tree", id) for id in new)
         trees = [tree for _, tree in self.all(self._read.tree, new) if tree is not None]
-        schemas = [schema.id for tree in trees for schema in tree.schemas.values()]
-        tables = []
-        for entries in self.nodes(schemas, lambda each: self.is_first(f"lower {each}")):
-            for entry in entries.values():
+        schemas = {ref.id: name for tree in trees for name, ref in tree.schemas.items()}
+        found = []
+        for name, entries in self.nodes(schemas, lambda each: self.is_first(f"lower {each}")):
+            for relation, entry in entries.items():
                 if isinstance(entry, TableEntry):
-                    tables.append(entry.snapshot)
+                    found.append((f"{name}.{relation}", entry.snapshot))
                 else:
                     self.is_new(entry.noun, entry.version)
-        self.versions(tables)
-
-    def shown(self, id: TreeId) -> Iterator[tuple[str, SnapshotId]]:
-        """Yield the tables of a tree and their versions, without the parts that were shown."""
-        tree = self.get(self._read.tree, id)
-        for name, schema in tree.schemas.items() if tree else ():
-            for entries in self.nodes([schema.id], lambda each: self.is_first(f"shown {each}")):
-                for relation, entry in entries.items():
-                    if isinstance(entry, TableEntry):
-                        yield f"{name}.{relation}", entry.snapshot
+        self.versions(version for _, version in found)
+        return found
 
     def versions(self, ids: Iterable[SnapshotId]) -> None:
         """Mark versions and those that they came from."""
@@ -281,23 +268,26 @@ class _Marking:
                 self.found.files.setdefault(path, file)
 
     def nodes(
-        self, ids: Iterable[TreeId], is_wanted: Callable[[TreeId], bool]
-    ) -> Iterator[Mapping[str, Entry]]:
-        """Mark the nodes of schemas' trees that are wanted, and yield the relations in each."""
+        self, schemas: Mapping[TreeId, str], is_wanted: Callable[[TreeId], bool]
+    ) -> Iterator[tuple[str, Mapping[str, Entry]]]:
+        """Mark the wanted nodes of schemas' trees; yield the schema and the relations of each."""
 
         def read(id: TreeId) -> tuple[Sequence[TreePiece], Mapping[str, Entry]]:
             return pieces_and_entries(self._read.schema_tree(id))
 
-        waiting = list(ids)
+        names = dict(schemas)
+        waiting = list(names)
         while waiting:
             # What is below a node that isn't wanted was seen with it.
             new = [id for id in waiting if is_wanted(id)]
             self.found.objects.update(("tree", id) for id in new)
             waiting = []
-            for _, found in self.all(read, new, _LARGE):
+            for id, found in self.all(read, new, _LARGE):
                 if found is not None:
-                    waiting += [piece.id for piece in found[0]]
-                    yield found[1]
+                    below = [piece.id for piece in found[0]]
+                    names.update(dict.fromkeys(below, names[id]))
+                    waiting += below
+                    yield names[id], found[1]
 
     def is_first(self, key: str) -> bool:
         """Return whether this is asked for the first time."""

@@ -180,7 +180,7 @@ def test_state_is_replaced_and_carried_along(repository: Repository) -> None:
     land(repository, "runs/1", a=1)
     branch = repository.branch("runs/1")
     assert dict(branch.state) == {"status": "running"}
-    after = repository.set_state("runs/1", {"status": "failed"}, author="ann", note="a test")
+    after = repository.set_state("runs/1", {"status": "failed"}, author="ann")
     assert after == repository.branch("runs/1")
     assert (after.head, dict(after.state)) == (branch.head, {"status": "failed"})
     at = repository.branch("runs/1").head

@@ -291,7 +291,7 @@ class Names:
         *,
         author: str,
         action: str,
-        note: str,
+        note: str = "",
         delete: bool = False,
         state: Mapping[str, str] | None = None,
     ) -> Ref:
@@ -553,7 +553,7 @@ class SnapshotNames:
         """
         names = self._names(relation)
         found = _named_snapshot(relation, *names.get(name))
-        names.change(name, author=author, action="delete", note="", delete=True)
+        names.change(name, author=author, action="delete", delete=True)
         return found
 
     def protect(

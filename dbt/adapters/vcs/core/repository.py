@@ -335,15 +335,13 @@ class Repository(CommitGraph):
         """
         return self._heads.remove(branch.ref, author=author, note=note)
 
-    def set_state(
-        self, name: str, state: Mapping[str, str], *, author: str, note: str = ""
-    ) -> Branch:
+    def set_state(self, name: str, state: Mapping[str, str], *, author: str) -> Branch:
         """Replace a branch's state without moving it, even if it moves meanwhile.
 
         Raises:
             NotFoundError: It doesn't exist.
         """
-        ref = self._heads.change(name, author=author, action="state", note=note, state=state)
+        ref = self._heads.change(name, author=author, action="state", state=state)
         commit = ref.move.commit
         # A state is only set where the name leads to a commit, and the move keeps it.
         assert commit is not None
@@ -432,14 +430,14 @@ class Repository(CommitGraph):
         ref = self._tags.create(name, at, author=author, note=note, state=NO_FACTS)
         return Tag(name, at, ref)
 
-    def delete_tag(self, name: str, *, author: str, note: str = "") -> None:
+    def delete_tag(self, name: str, *, author: str) -> None:
         """Delete a tag; its log is kept.
 
         Raises:
             NotFoundError: It doesn't exist.
             ProtectedError: It is protected.
         """
-        self._tags.change(name, author=author, action="delete", note=note, delete=True)
+        self._tags.change(name, author=author, action="delete", delete=True)
 
     def resolve(self, revision: str) -> CommitId:
         """Return the commit that a revision names; `core.resolver` has the grammar.

@@ -358,8 +358,8 @@ class NamedRoots(NamedTuple):
     origins: set[CommitId]
 
 
-def roots_of(repository: Repository, cutoff: Micros, named: NamedRoots | None = None) -> Roots:
-    """Return what a repository must keep; `named` are its names, if they were read already.
+def roots_of(repository: Repository, cutoff: Micros) -> Roots:
+    """Return what a repository must keep.
 
     All commits in the history of branches, tags and named snapshots are kept, including names
     deleted after `cutoff`. Rows are kept of
@@ -370,7 +370,7 @@ def roots_of(repository: Repository, cutoff: Micros, named: NamedRoots | None = 
     - every merge base of two branches or tags, and of two versions of one table that they show:
       without the base a merge would mistake an update for an insert.
     """
-    names = names_of(repository, cutoff) if named is None else named
+    names = names_of(repository, cutoff)
     commits = names.live | names.lately
     whole = commits | _young(repository, commits, cutoff)
     # Decision 38: a merge takes its base from commits, and where they say nothing, from versions.

@@ -43,7 +43,6 @@ from dbt.adapters.vcs.hooks.branch_event import (
     RunFailure,
     reason_of,
 )
-from dbt.adapters.vcs.workspace.mounts import relation_of
 from dbt.adapters.vcs.workspace.run_branch import FAILED
 
 INSTALL: Final = (
@@ -209,7 +208,7 @@ def _node_run(
 ) -> _JobRun:
     assert node.relation is not None
     kind, project, name = node.id.split(".", 2)
-    relation = relation_of(node.relation)
+    relation = RelationName.of(node.relation)
     repository, branch = item.repository, item.branch
     entry = None if after is None else repository.tree(after).entry(relation)
     ended = times[1]

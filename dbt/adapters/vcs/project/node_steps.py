@@ -41,7 +41,6 @@ from dbt.adapters.vcs.sql.syntax.parser import Query, read
 from dbt.adapters.vcs.table.quoting import quoted_relation
 from dbt.adapters.vcs.workspace.increments import record
 from dbt.adapters.vcs.workspace.lines.line_workspace import Connection, Workspace
-from dbt.adapters.vcs.workspace.mounts import relation_of
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.run_branch import FAILED
 from dbt.adapters.vcs.workspace.statement_scope import Outcome
@@ -147,7 +146,7 @@ def record_consumed(
     # Decision 32: which versions were consumed is read from the SQL that was run.
     text = code if reads else ""
     # A build with `--empty` has read no change, so the table still has to consume it.
-    record(overlay, relation_of(relation), text, origin, lambda: zone, advance=not is_empty)
+    record(overlay, RelationName.of(relation), text, origin, lambda: zone, advance=not is_empty)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,7 +208,7 @@ class RunLog:
         if node.status in FAILED:
             return
         writes = dict(overlay.relations)
-        built = relation_of(node.relation) if node.relation else None
+        built = RelationName.of(node.relation) if node.relation else None
         if built is not None and (found := overlay.entry(built)) is not None:
             writes[built] = found
         self.add(

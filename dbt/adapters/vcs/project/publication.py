@@ -65,7 +65,6 @@ from dbt.adapters.vcs.sql.syntax.parser import CreateTemporaryView, read
 from dbt.adapters.vcs.table.quoting import quoted
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines.lines import RunLine
-from dbt.adapters.vcs.workspace.mounts import relation_of
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.run_branch import Status
 from dbt.adapters.vcs.workspace.shared_run import check_joinable
@@ -425,7 +424,7 @@ class RunHealer:
     def _built(self, plan: MergePlan) -> set[RelationName]:
         """Return the relations that runs built on the target since the base, changed or not."""
         return {
-            relation_of(node.relation)
+            RelationName.of(node.relation)
             for commit in self._since(plan)
             for node in (commit.run.nodes if commit.run is not None else ())
             if node.relation is not None
@@ -495,7 +494,7 @@ def _healed_plan(
 def _node_record(node: NodeRun, overlay: Overlay, inputs: tuple[Input, ...]) -> NodeRun:
     if node.inputs:
         return msgspec.structs.replace(node, inputs=inputs)
-    entry = overlay.entry(relation_of(node.relation)) if node.relation else None
+    entry = overlay.entry(RelationName.of(node.relation)) if node.relation else None
     rows = overlay.snapshot(entry.snapshot).rows if isinstance(entry, TableEntry) else node.rows
     return msgspec.structs.replace(node, rows=rows)
 

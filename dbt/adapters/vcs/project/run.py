@@ -15,7 +15,7 @@ from dbt.adapters.vcs.changes.merges.project_rules import Rules
 from dbt.adapters.vcs.commands.options import with_options
 from dbt.adapters.vcs.core.errors import VcsError, listed
 from dbt.adapters.vcs.core.ids import node_name
-from dbt.adapters.vcs.core.model import NodeRun, Origin, Run, TableEntry
+from dbt.adapters.vcs.core.model import NodeRun, Origin, RelationName, Run, TableEntry
 from dbt.adapters.vcs.core.origins.results import Results
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.credentials import VcsCredentials
@@ -39,7 +39,6 @@ from dbt.adapters.vcs.reuse.reuser import Reuse
 from dbt.adapters.vcs.reuse.taken_versions import settle_history
 from dbt.adapters.vcs.workspace.lines.line_workspace import Connection, Upkeep, Workspace
 from dbt.adapters.vcs.workspace.lines.lines import RunLine
-from dbt.adapters.vcs.workspace.mounts import relation_of
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.run_branch import (
     FAILED,
@@ -626,7 +625,7 @@ class RunLife:
 
 def _rows(overlay: Overlay, relation: str | None) -> int | None:
     """Return the row count of the table that a node built; None if it built none."""
-    entry = overlay.relations.get(relation_of(relation)) if relation else None
+    entry = overlay.relations.get(RelationName.of(relation)) if relation else None
     return overlay.snapshot(entry.snapshot).rows if isinstance(entry, TableEntry) else None
 
 

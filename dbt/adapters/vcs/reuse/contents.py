@@ -40,7 +40,7 @@ from dbt.adapters.vcs.engines.port import PRIVATE
 from dbt.adapters.vcs.reuse.engine_context import machine_zone
 from dbt.adapters.vcs.sql.syntax.names import At, Reference
 from dbt.adapters.vcs.sql.syntax.parser import query_of_body, query_of_view
-from dbt.adapters.vcs.workspace.mounts import External, Externals, relation_of
+from dbt.adapters.vcs.workspace.mounts import External, Externals
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.points import pinned
 
@@ -197,7 +197,7 @@ class NameContents:
         return digest_of_values("function", encode_record(plain), below, pins, *zone)
 
     def _below(self, names: Iterable[str]) -> list[tuple[str, str]]:
-        return [(name, self.of(relation_of(name))) for name in names]
+        return [(name, self.of(RelationName.of(name))) for name in names]
 
     def _pins(self, reads: Iterable[Reference]) -> list[str]:
         return [self._version(read.name.relation(""), read.at) for read in reads if read.at]

@@ -27,7 +27,6 @@ from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
 from dbt.adapters.vcs.sql.syntax.names import TableAt
 from dbt.adapters.vcs.sql.syntax.parser import Query, read
-from dbt.adapters.vcs.workspace.mounts import relation_of
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.points import find_point
 
@@ -169,7 +168,7 @@ def _inputs_now(
     """
     found: dict[str, Input] = {}
     for item in inputs:
-        name = relation_of(item.relation)
+        name = RelationName.of(item.relation)
         entry = overlay.entry(name)
         if entry is not None and name != reader and not item.pinned:
             found[item.relation] = Input(

@@ -196,7 +196,7 @@ class _Showing:
         self.inputs[name] = Input(relation=str(name), view=id)
         view = self.overlay.view(id)
         # What it reads comes first, as Spark resolves a view's query when the view is made.
-        shapes = [self.show(relation_of(read)) for read in (*view.reads, *view.calls)]
+        shapes = [self.show(RelationName.of(read)) for read in (*view.reads, *view.calls)]
         text, pins = self._with_pins(query_of_view(view.text))
         shape = _digest("\n".join([id, *shapes, *pins]).encode())
         columns = [(column.name, column.comment) for column in view.columns]
@@ -207,7 +207,7 @@ class _Showing:
     def _mount_function(self, name: RelationName, id: FunctionId) -> str:
         self.inputs[name] = Input(relation=str(name), function=id)
         function = self.overlay.function(id)
-        shapes = [self.show(relation_of(read)) for read in (*function.reads, *function.calls)]
+        shapes = [self.show(RelationName.of(read)) for read in (*function.reads, *function.calls)]
         text, pins = function.text, list[SnapshotId]()
         if function.language == "sql":
             text, pins = self._with_pins(query_of_body(text))
@@ -256,12 +256,6 @@ class _Showing:
                 self.inputs[f"{item.relation}@{item.snapshot}"] = item
                 ids.append(SnapshotId(str(item.snapshot)))
         return query.rewritten(mounted), ids
-
-
-def relation_of(text: str) -> RelationName:
-    """Parse `schema.identifier`; neither part contains a dot."""
-    schema, _, identifier = text.partition(".")
-    return RelationName(schema, identifier)
 
 
 def _text_of(view: View, text: str) -> str:

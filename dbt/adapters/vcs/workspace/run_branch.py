@@ -14,7 +14,7 @@ import msgspec
 from dbt.adapters.vcs.core.branches import Branch
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError, listed
 from dbt.adapters.vcs.core.ids import CommitId, Micros
-from dbt.adapters.vcs.core.model import Commit, Entry, NodeRun, RelationName, Run
+from dbt.adapters.vcs.core.model import Commit, NodeRun, RelationName, Run
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.tree_changes import TreeReader
 
@@ -465,8 +465,5 @@ def _records(
 
 
 def _id(tree: TreeReader, name: str) -> str | None:
-    schema, _, identifier = name.partition(".")
-    entry: Entry | None = tree.entry(RelationName(schema, identifier))
-    if entry is None:
-        return None
-    return entry.version
+    entry = tree.entry(RelationName.of(name))
+    return None if entry is None else entry.version

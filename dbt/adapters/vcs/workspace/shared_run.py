@@ -25,7 +25,6 @@ from dbt.adapters.vcs.core.repository import BranchMovedError, Proposal, Reposit
 from dbt.adapters.vcs.core.tree_changes import TreeEntries
 from dbt.adapters.vcs.core.turns import attempts
 from dbt.adapters.vcs.variables import RUN
-from dbt.adapters.vcs.workspace.mounts import relation_of
 from dbt.adapters.vcs.workspace.run_branch import (
     FAILED,
     PENDING,
@@ -231,7 +230,7 @@ def outdated_tables(repository: Repository, run: RunBranch) -> list[RelationName
     begun = Counter(node.id for node in nodes if node.status == PENDING)
     results = Counter((node.id, node.relation) for node in nodes if node.status != PENDING)
     again = {
-        relation_of(relation)
+        RelationName.of(relation)
         for (id, relation), times in results.items()
         # A command that was killed and repeated leaves one result of the two.
         if relation is not None and max(times, begun[id]) > 1

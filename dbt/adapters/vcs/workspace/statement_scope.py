@@ -19,7 +19,7 @@ from dbt.adapters.vcs.engines.port import Column, Rows, Session
 from dbt.adapters.vcs.sql.syntax.names import Name, Reference
 from dbt.adapters.vcs.sql.syntax.parser import Query, Statement, load_families
 from dbt.adapters.vcs.table.types import plain_type_text
-from dbt.adapters.vcs.workspace.mounts import Externals, Mounts, relation_of
+from dbt.adapters.vcs.workspace.mounts import Externals, Mounts
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.temporary_names import (
     Followed,
@@ -167,7 +167,7 @@ class Scope:
         """Return the inputs of a table that the same node made and no commit will show."""
         if item.snapshot is None or self.origin.node is None:
             return (item,)
-        if self.overlay.before(relation_of(item.relation)) is not None:
+        if self.overlay.before(RelationName.of(item.relation)) is not None:
             return (item,)
         # Decision 5: states on the way are in no commit, so what they were made from counts.
         origin = self.overlay.snapshot(SnapshotId(item.snapshot)).origin

@@ -234,8 +234,7 @@ class _Walk:
 
 def relation_of_view(view: str) -> RelationName | str:
     """Return the engine's name of a view from `Temporaries.view`."""
-    schema, _, identifier = view.partition(".")
-    return RelationName(schema, identifier) if is_global(view) else view
+    return RelationName.of(view) if is_global(view) else view
 
 
 def is_global(view: str) -> bool:

@@ -45,7 +45,6 @@ from dbt.adapters.vcs.core.turns import attempts
 from dbt.adapters.vcs.engines.port import Rewriters
 from dbt.adapters.vcs.table.files.block_reader import is_readable
 from dbt.adapters.vcs.table.python_values import python_rows
-from dbt.adapters.vcs.workspace.mounts import relation_of
 from dbt.adapters.vcs.workspace.run_branch import Status, check_tested, record_of, run_of
 
 # Rows that an error shows.
@@ -479,7 +478,7 @@ def _check_required_tests(repository: Repository, plan: MergePlan) -> None:
     _check_unmixed(repository, plan, "Tests are required, and no test can have seen")
     work, target = plan.work, plan.target
     changed = [
-        relation_of(change.name)
+        RelationName.of(change.name)
         for change in planned_changes(repository, plan)
         if change.kind != "schema"
     ]

@@ -90,8 +90,7 @@ class CloudBlobs:
         # What is there is never replaced by other bytes.
         with suppress(NotFoundError):
             data = self.get(path)
-        with translated_cloud("write", path, self.uri):
-            obstore.put(self._store, path, data, use_multipart=False)
+        self._replace(path, data)
         return False
 
     def replace_all(self, blobs: Mapping[str, bytes]) -> None:

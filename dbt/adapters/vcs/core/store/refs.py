@@ -92,7 +92,27 @@ class RefStore:
         Raises:
             DamagedError: The last moves are not those that were written, or one is missing.
         """
-        return self._last(space, name)
+        # Looked for from the one that this process knows.
+        known = self._seen.get(space, name)
+        start = known.seq if known else 0
+        last = self._end(log_folder(space, name), start)
+        if known is not None and last == start:
+            # Its digest was checked before it was remembered.
+            return Ref(
+                name, last, decode_record(RefMove, known.data, move_path(space, name, last))
+            )
+        if last == 0:
+            return None
+        move, data = self._opened(space, name, last)
+        if last > 1:
+            # A log that grew by one, the usual case, needs no second read.
+            is_next = known is not None and last == start + 1
+            before = known.data if known and is_next else self._bytes_of(space, name, last - 1)
+            paths = move_path(space, name, last), move_path(space, name, last - 1)
+            check_follows(move, paths[0], before, paths[1], self._forwards.latest)
+        if move.commit is not None:
+            self._seen.put(space, name, SeenMove(last, data))
+        return Ref(name, last, move)
 
     def at(self, space: Space, name: str, seq: int) -> Ref:
         """Return one move; an earlier one than the last names what a purge replaced by its new id.
@@ -174,7 +194,7 @@ class RefStore:
 
         Relies on moves' times never decreasing, which every writer ensures.
         """
-        last = self._last(space, name)
+        last = self.read(space, name)
         low, high = 0, last.seq if last else 0
         while low < high:
             middle = (low + high + 1) // 2
@@ -241,7 +261,7 @@ class RefStore:
         Raises:
             DamagedError: A move is missing, was edited, or doesn't follow the one before it.
         """
-        last = self._last(space, name)
+        last = self.read(space, name)
         later: RefMove | None = None
         for seq in range(last.seq if last else 0, 0, -1):
             move, data = self._opened(space, name, seq)
@@ -431,29 +451,6 @@ class RefStore:
                 f"It is not known whether the move of {name!r} landed: {error} Reading it back "
                 f"failed too: {second} Read the branch before trying again."
             ) from error
-
-    def _last(self, space: Space, name: str) -> Ref | None:
-        """Return the last move, looked for from the one that this process knows."""
-        known = self._seen.get(space, name)
-        start = known.seq if known else 0
-        last = self._end(log_folder(space, name), start)
-        if known is not None and last == start:
-            # Its digest was checked before it was remembered.
-            return Ref(
-                name, last, decode_record(RefMove, known.data, move_path(space, name, last))
-            )
-        if last == 0:
-            return None
-        move, data = self._opened(space, name, last)
-        if last > 1:
-            # A log that grew by one, the usual case, needs no second read.
-            is_next = known is not None and last == start + 1
-            before = known.data if known and is_next else self._bytes_of(space, name, last - 1)
-            paths = move_path(space, name, last), move_path(space, name, last - 1)
-            check_follows(move, paths[0], before, paths[1], self._forwards.latest)
-        if move.commit is not None:
-            self._seen.put(space, name, SeenMove(last, data))
-        return Ref(name, last, move)
 
     def _end(self, folder: str, known: int) -> int:
         """Return the number of the last move, at or after a known one.

@@ -710,6 +710,10 @@ ELSEWHERE: Mapping[Place, tuple[str, str]] = {
         "tests/functional/life/test_next_steps.py",
         'run(shop, "retry")',
     ),
+    ("project/run_record.py", "Fix the cause"): (
+        "tests/functional/life/test_next_steps.py",
+        'run(shop, "retry")',
+    ),
     ("project/run.py", "Run: dbt retry"): (
         "tests/functional/life/test_signals.py",
         "shlex.split(step)",

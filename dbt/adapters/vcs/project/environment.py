@@ -35,7 +35,8 @@ from dbt.adapters.vcs.project.operations import (
     statements_of,
 )
 from dbt.adapters.vcs.project.reuse_modes import credentials_context
-from dbt.adapters.vcs.project.run import RunLife, is_hook, is_node, outdated_warning
+from dbt.adapters.vcs.project.run import RunLife, is_hook, is_node
+from dbt.adapters.vcs.project.run_record import outdated_warning
 from dbt.adapters.vcs.reuse.reuser import Reuse
 from dbt.adapters.vcs.sql.show import columns_of
 from dbt.adapters.vcs.workspace.lines.line_workspace import (

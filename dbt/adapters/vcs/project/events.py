@@ -145,7 +145,7 @@ class RunListener:
 
     def _freshness_check_complete(self, life: RunLife, data: Any) -> None:
         if not life.is_ended:
-            life.end(not life.has_failed, life.seconds)
+            life.end(not life.record.failed, life.seconds)
 
     def _main_encountered_error(self, life: RunLife, data: Any) -> None:
         # dbt fires it while it handles the error, which has more details than the event's text.

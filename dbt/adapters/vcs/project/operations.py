@@ -497,3 +497,50 @@ def _name(value: Any) -> str:
 
 def _as_of(revision: Any) -> str:
     return "" if revision is None else f" version as of {quote_text(str(revision))}"
+
+
+class PostponedOperations:
+    """Operations that wait until a run is published."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        """`say` writes a line to dbt's log."""
+        self._say = say
+        self._waiting: list[tuple[str, str, Callable[[], list[str]]]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting)
+
+    def add(self, caller: str, command: str, work: Callable[[], list[str]]) -> None:
+        """Postpone what a node or hook called; `command` does the same outside of a run."""
+        self._waiting.append((caller, command, work))
+
+    def drop(self, caller: str) -> None:
+        """Drop what a node called that has failed; it calls it again when it is retried."""
+        self._waiting = [waiting for waiting in self._waiting if waiting[0] != caller]
+
+    def carry_out(self) -> None:
+        """Do all of it, in order, and write what it prints.
+
+        Raises:
+            VcsError: Some of it failed; the message says what was not done.
+        """
+        # Emptied first: `leave_out` is called afterwards in any case.
+        waiting, self._waiting = self._waiting, []
+        for place, (_, _, work) in enumerate(waiting):
+            try:
+                lines = work()
+            except VcsError as error:
+                left = "; ".join(command for _, command, _ in waiting[place:])
+                # The same kind, because callers go by it.
+                raise type(error)(
+                    f"The run is published, but an operation that it called failed: {error} "
+                    f"Not carried out: {left}"
+                ) from error
+            for line in lines:
+                self._say(line)
+
+    def leave_out(self) -> None:
+        """Write what is not carried out, since the run was not published."""
+        for _, command, _ in self._waiting:
+            self._say(f"Not carried out, since the run is not published: {command}")
+        self._waiting = []

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Sequence
-from functools import cached_property
+from collections.abc import Callable, Collection
 from shlex import quote
-from typing import Any, Final
 
 import msgspec
 from dbt.adapters.events.logging import AdapterLogger
 
 from dbt.adapters.vcs.changes.merges.project_rules import Rules
 from dbt.adapters.vcs.commands.options import with_options
-from dbt.adapters.vcs.core.errors import VcsError, listed
-from dbt.adapters.vcs.core.ids import node_name
+from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.model import NodeRun, Origin, RelationName, Run, TableEntry
 from dbt.adapters.vcs.core.origins.results import Results
 from dbt.adapters.vcs.core.repository import Repository
@@ -33,8 +30,10 @@ from dbt.adapters.vcs.project.node_steps import (
     savings_line,
     with_savings,
 )
+from dbt.adapters.vcs.project.operations import PostponedOperations
 from dbt.adapters.vcs.project.publication import Publication
 from dbt.adapters.vcs.project.reuse_modes import ReuseModes
+from dbt.adapters.vcs.project.run_record import RunRecord
 from dbt.adapters.vcs.reuse.reuser import Reuse
 from dbt.adapters.vcs.reuse.taken_versions import settle_history
 from dbt.adapters.vcs.workspace.lines.line_workspace import Connection, Upkeep, Workspace
@@ -47,7 +46,6 @@ from dbt.adapters.vcs.workspace.run_branch import (
     SKIPPED,
     UNDONE,
     Status,
-    steps_of,
 )
 from dbt.adapters.vcs.workspace.shared_run import note_undone, put_results, undone_before
 from dbt.adapters.vcs.workspace.statement_scope import Outcome
@@ -125,12 +123,10 @@ class RunLife:
         self._is_interrupted = False
         self._steps: dict[str, NodeStep] = {}
         self._outside: list[Reuse] = []
-        self._ended: dict[str, NodeRun] = {}
-        self._announced: tuple[str, ...] = ()
-        self._hook_results: dict[str, str] = {}
+        self.record = RunRecord(workspace.repository, line, invocation, project)
         # As it is when the command begins to read: what is built again meanwhile it may not see.
         self._undone: frozenset[str] = (
-            undone_before(self.repository, line.run.target) if self._is_part else frozenset()
+            undone_before(self.repository, line.run.target) if self.record.is_part else frozenset()
         )
         self._log = RunLog()
         self.postponed = PostponedOperations(say)
@@ -145,26 +141,6 @@ class RunLife:
         """Wall time in seconds since the run started."""
         return (self.repository.clock() - self.line.run.started_at) / 1_000_000
 
-    @property
-    def _nodes(self) -> list[NodeRun]:
-        """The nodes that have ended, each once."""
-        return list(self._ended.values())
-
-    @property
-    def _failed_hooks(self) -> list[str]:
-        return [name for name, status in self._hook_results.items() if status in FAILED]
-
-    @property
-    def _is_part(self) -> bool:
-        """True if the command has joined a shared run, which is its target."""
-        return self.line.run.target.startswith(PREFIX)
-
-    @property
-    def has_failed(self) -> bool:
-        """True if a node or a hook has failed; for commands without a result from dbt."""
-        failed = any(node.status in FAILED for node in self._nodes)
-        return failed or bool(self._failed_hooks)
-
     def announce(self, ids: Collection[str]) -> None:
         """Let a shared run know which nodes the command is about to build.
 
@@ -173,13 +149,15 @@ class RunLife:
         Raises:
             VcsError: It could not be recorded, or nothing can be added to the run any more.
         """
-        if not (self._is_part and ids):
+        if not (self.record.is_part and ids):
             return
-        self._announced = tuple(ids)
+        self.record.announced = tuple(ids)
         nodes = [NodeRun(id=id, status=PENDING) for id in ids]
         run, author = self.line.run.target, self.invocation.author
         # The id of the run, since by its own a command is recognised as one that has landed.
-        record = msgspec.structs.replace(self._record(nodes), invocation=run.removeprefix(PREFIX))
+        record = msgspec.structs.replace(
+            self.record.of(nodes), invocation=run.removeprefix(PREFIX)
+        )
         message = f"dbt {self.invocation.command}: begun"
         put_results(self.repository, run, record, message, author)
 
@@ -268,7 +246,7 @@ class RunLife:
             node = self._unless_outdated(node)
             node = with_savings(node, step.reuse.tally, self.invocation.id)
             # Each batch of a microbatch model ends like a node, and then the model as a whole.
-            if (batch := self._ended.get(node.id)) is not None:
+            if (batch := self.record.ended.get(node.id)) is not None:
                 node = msgspec.structs.replace(
                     node, rows=batch.rows, file_checksum=batch.file_checksum
                 )
@@ -287,7 +265,7 @@ class RunLife:
                     zone=self._credentials.time_zone,
                     is_empty=self.invocation.is_empty,
                 )
-                self.land(overlay, f"{node.id} ({node.status})", self._record([node]))
+                self.land(overlay, f"{node.id} ({node.status})", self.record.of([node]))
                 self._log.add_node(
                     node, step, overlay, self._project.origin(node.id, self.invocation.id)
                 )
@@ -296,7 +274,7 @@ class RunLife:
             if node.id.startswith("test."):
                 # A later publish or promotion asks which versions a test has seen.
                 node = msgspec.structs.replace(node, inputs=step.read())
-            self._ended[node.id] = node
+            self.record.ended[node.id] = node
             # Only now: a result that did not land names versions that a collection may take.
             if node.status not in UNDONE or node.id.startswith("test."):
                 self._remember(step.reuse)
@@ -314,14 +292,14 @@ class RunLife:
         if node.status in FAILED | UNDONE or node.id.startswith("unit_test."):
             # A unit test reads no table.
             return node
-        ended = self._ended
+        ended = self.record.ended
         failed = {id for id in ended if id.startswith("model.") and ended[id].status in FAILED}
         failed.update(id for id in self._undone if id not in ended or ended[id].status in UNDONE)
         cause = self._project.ancestor(node.id, failed)
         if cause is None:
             return node
         # Each batch of a microbatch model ends like a node.
-        if node.id not in self._ended:
+        if node.id not in self.record.ended:
             why = (
                 "failed" if cause in ended else "did not succeed in an earlier command of the run"
             )
@@ -330,7 +308,7 @@ class RunLife:
 
     def end_hook(self, name: str, status: str) -> None:
         """Record the result of a project hook; its changes have already been committed."""
-        self._hook_results[name] = status
+        self.record.hooks[name] = status
 
     def end(self, success: bool, seconds: float) -> None:
         """Publish if the run succeeded, otherwise keep its branch for inspection.
@@ -344,7 +322,7 @@ class RunLife:
             self._remember(reuse)
         self._upkeep.tell()
         try:
-            nodes = self._all_nodes()
+            nodes = self.record.all_nodes()
             if self._end(success, seconds):
                 if self.postponed:
                     # Operations call hooks of their own: those for the run come first.
@@ -357,14 +335,14 @@ class RunLife:
 
     def _end(self, success: bool, seconds: float) -> bool:
         """Return whether the target now shows what the run did."""
-        if self._is_part:
+        if self.record.is_part:
             self._end_part(success, seconds)
             return True
-        if not self.line.has_changes and any(node.inputs for node in self._nodes):
+        if not self.line.has_changes and any(node.inputs for node in self.record.nodes):
             self._record_tests(success)
             return success
         if not success and not self._publishes_part():
-            self._keep_failed(self._what_failed(), self._next_step())
+            self._keep_failed(self.record.what_failed(), self.record.next_step())
             self._note_failed("failed")
             return False
         if not self.line.has_changes:
@@ -388,15 +366,15 @@ class RunLife:
         if self.invocation.is_operation:
             status = "success" if success else "error"
             id = self.invocation.operation
-            self._ended[id] = NodeRun(id=id, status=status, seconds=round(seconds, 3))
+            self.record.ended[id] = NodeRun(id=id, status=status, seconds=round(seconds, 3))
         if self.line.has_changes and failed_operation:
             # It starts from the beginning when it is repeated.
-            self._keep_failed(self._what_failed(), self._next_step())
+            self._keep_failed(self.record.what_failed(), self.record.next_step())
         elif self.line.has_changes:
             note_undone(
                 self.repository,
                 self.line.run.target,
-                self._all_nodes(),
+                self.record.all_nodes(),
                 author=self.invocation.author,
             )
             try:
@@ -411,7 +389,7 @@ class RunLife:
             self._put_results()
 
     def _put_results(self, error: str = "") -> None:
-        nodes = self._all_nodes()
+        nodes = self.record.all_nodes()
         if error:
             # What could not land is missing on the run, whatever became of its nodes.
             nodes = [msgspec.structs.replace(node, status="error") for node in nodes]
@@ -420,7 +398,11 @@ class RunLife:
         run, command = self.line.run.target, self.invocation.command
         try:
             put_results(
-                self.repository, run, self._record(nodes), f"dbt {command}", self.invocation.author
+                self.repository,
+                run,
+                self.record.of(nodes),
+                f"dbt {command}",
+                self.invocation.author,
             )
         except VcsError as other:
             if not error:
@@ -432,7 +414,7 @@ class RunLife:
         """Keep no further changes; return the ids of the nodes whose changes were kept."""
         with self._landing:
             self._is_interrupted = True
-            return frozenset(node.id for node in self._nodes if node.status not in UNDONE)
+            return frozenset(node.id for node in self.record.nodes if node.status not in UNDONE)
 
     def abandon(self, *, can_go_on: bool, error: str | None = None) -> None:
         """Keep the branch of a run that was stopped before its result.
@@ -467,7 +449,7 @@ class RunLife:
             RunFailure(
                 repository=self.repository,
                 run=self.line.run,
-                nodes=tuple(self._nodes),
+                nodes=tuple(self.record.nodes),
                 reason=reason,
                 author=self.invocation.author,
                 has_changes=self.line.has_changes,
@@ -477,10 +459,10 @@ class RunLife:
     def _record_tests(self, success: bool) -> None:
         """Keep the test results for versions that the target already has."""
         command = self.invocation.command
-        self.line.record(f"dbt {command}: tests alone", self._record(self._nodes))
+        self.line.record(f"dbt {command}: tests alone", self.record.of(self.record.nodes))
         tested = success and self.invocation.is_testing
         status = Status.PUBLISHED if success else Status.FAILED
-        note = "nothing changed" if success else self._what_failed()
+        note = "nothing changed" if success else self.record.what_failed()
         self.line.end(status, note, tested=tested)
         if not success:
             self._note_failed("failed")
@@ -514,30 +496,16 @@ class RunLife:
             node_of=self._project.node,
         )
         return publication.put(
-            self._published(seconds),
+            self.record.published(seconds),
             seconds,
             tested=success and self.invocation.is_testing,
-            failed=None if success else self._what_failed(),
-        )
-
-    def _what_failed(self) -> str:
-        if self.invocation.is_operation:
-            return "the operation failed"
-        return what_failed(self._nodes, self._failed_hooks)
-
-    def _next_step(self) -> str:
-        tests = [node.id for node in self._nodes if node.status in FAILED]
-        return next_step(
-            self.invocation,
-            self._nodes,
-            outdated=self._project.outdated(steps_of(self.repository, self.line.run)),
-            tested=self._project.read_by(id for id in tests if id.startswith("test.")),
+            failed=None if success else self.record.what_failed(),
         )
 
     def _keep_failed(self, why: str, step: str) -> None:
-        if self.line.has_changes and (rest := self._unrecorded()):
+        if self.line.has_changes and (rest := self.record.unrecorded()):
             # A retry needs to know which files they were built from.
-            self.line.record(f"dbt {self.invocation.command}: no change", self._record(rest))
+            self.line.record(f"dbt {self.invocation.command}: no change", self.record.of(rest))
         run = self.line.end(Status.FAILED, why)
         if not self.line.has_changes:
             return
@@ -548,10 +516,10 @@ class RunLife:
 
     def _keep_passed(self) -> None:
         tested = self.invocation.is_testing
-        found = [node for node in self._nodes if node.inputs]
+        found = [node for node in self.record.nodes if node.inputs]
         if found:
             # A later publish needs to know which versions the tests saw.
-            self.line.record(f"dbt {self.invocation.command}: tests", self._record(found))
+            self.line.record(f"dbt {self.invocation.command}: tests", self.record.of(found))
         run = self.line.end(Status.PASSED, "waiting to be published", tested=tested)
         if self.repository.branch(run.target).protection is not None:
             why = f"{run.target} is protected"
@@ -562,51 +530,6 @@ class RunLife:
             why = f"publish: {self._credentials.publish}"
             step = f"dbt-vcs merge {quote(run.name)} {quote(run.target)}"
         self._say(f"Not published yet ({why}). Next: {step}")
-
-    def _unrecorded(self) -> list[NodeRun]:
-        """Return the nodes that succeeded and changed nothing, so that no commit names them."""
-        # Commits of the run branch have the record of the nodes that changed something.
-        recorded = {step.id for step in steps_of(self.repository, self.line.run)}
-        return [
-            msgspec.structs.replace(node, file_checksum=self._project.digest(node.id))
-            for node in self._nodes
-            if node.status == "success" and node.id not in recorded
-        ]
-
-    def _record(self, nodes: Iterable[NodeRun], **facts: Any) -> Run:
-        invocation = self.invocation
-        return Run(
-            invocation=invocation.id,
-            command=invocation.command,
-            target=invocation.target,
-            dbt_version=invocation.dbt_version,
-            git_sha=self._git_sha,
-            started_at=self.line.run.started_at,
-            nodes=tuple(sorted(nodes, key=lambda node: node.id)),
-            **facts,
-        )
-
-    @cached_property
-    def _git_sha(self) -> str | None:
-        return self.invocation.git_sha()
-
-    def _published(self, seconds: float) -> Run:
-        """Return the record of the whole run, including the nodes of the run that it resumed."""
-        # Checksums are for `dbt retry`, and what is published isn't retried.
-        nodes = [msgspec.structs.replace(node, file_checksum=None) for node in self._all_nodes()]
-        # Decision 6: the run's last commit is named and is no parent, so that its steps can go.
-        return self._record(nodes, seconds=round(seconds, 3), head=self.line.run.head)
-
-    def _all_nodes(self) -> list[NodeRun]:
-        """Return each node that ended in this run, or in the one that it resumed."""
-        # With `--fail-fast`, nodes that were announced may not be reached.
-        nodes = {id: NodeRun(id=id, status=SKIPPED) for id in self._announced}
-        nodes |= {node.id: node for node in steps_of(self.repository, self.line.run)}
-        if self._is_part:
-            # A hook that fails makes dbt report a failure, and a shared run must know it.
-            hooks = self._hook_results.items()
-            nodes |= {name: NodeRun(id=name, status=told) for name, told in hooks}
-        return list((nodes | self._ended).values())
 
     def _remember(self, reuse: Reuse) -> None:
         """Remember what was computed, now that it has landed; without it, it's computed again."""
@@ -627,114 +550,3 @@ def _rows(overlay: Overlay, relation: str | None) -> int | None:
     """Return the row count of the table that a node built; None if it built none."""
     entry = overlay.relations.get(RelationName.of(relation)) if relation else None
     return overlay.snapshot(entry.snapshot).rows if isinstance(entry, TableEntry) else None
-
-
-_SHOWN: Final = 5
-
-
-def what_failed(nodes: Sequence[NodeRun], hooks: Sequence[str]) -> str:
-    """Return a clause with what failed in a run: the first node or hook, and how many more."""
-    names = [node.id for node in nodes if node.status in FAILED]
-    names += [f"the hook {hook}" for hook in hooks]
-    if not names:
-        return "dbt reported a failure"
-    return f"{names[0]} failed" + (f", and {len(names) - 1} more" if names[1:] else "")
-
-
-def next_step(
-    invocation: Invocation,
-    nodes: Sequence[NodeRun],
-    *,
-    outdated: Sequence[str],
-    tested: Sequence[str],
-) -> str:
-    """Return the sentence with the next step after a failed run.
-
-    `dbt retry` runs only the nodes that failed or were skipped. It doesn't help after a failed
-    hook, or if nodes that were already built must be built again.
-
-    Args:
-        invocation: The command.
-        outdated: Ids of nodes that were built before their file changed, and are kept.
-        tested: Ids of nodes that the failed tests read.
-    """
-    if invocation.is_operation:
-        return "Fix the cause and run the operation again."
-    if invocation.is_freshness:
-        # dbt keeps no record of it to retry from.
-        return f"Fix the cause and run: dbt {invocation.command}"
-    if outdated:
-        return f"{outdated_warning(outdated)} Running the same command again builds everything."
-    if not any(node.status in FAILED for node in nodes):
-        return "Fix the cause and run the same command again."
-    step = "Fix the cause and run: dbt retry"
-    if not tested:
-        return step
-    return (
-        f"{step}. It doesn't rebuild nodes that succeeded: after a change to {_names(tested)}, "
-        f"run: {_build(tested)}"
-    )
-
-
-def outdated_warning(outdated: Sequence[str]) -> str:
-    """Return a warning about nodes that changed after the retried run built them."""
-    have, them = ("has", "it") if len(outdated) == 1 else ("have", "them")
-    return (
-        f"{_names(outdated)} {have} changed since the run built {them}, and dbt retry doesn't "
-        f"build {them} again. Run: {_build(outdated)}"
-    )
-
-
-def _names(ids: Sequence[str]) -> str:
-    return listed(map(node_name, ids), _SHOWN)
-
-
-def _build(ids: Sequence[str]) -> str:
-    return f"dbt build --select {' '.join(f'{node_name(id)}+' for id in ids)}"
-
-
-class PostponedOperations:
-    """Operations that wait until a run is published."""
-
-    def __init__(self, say: Callable[[str], None]) -> None:
-        """`say` writes a line to dbt's log."""
-        self._say = say
-        self._waiting: list[tuple[str, str, Callable[[], list[str]]]] = []
-
-    def __bool__(self) -> bool:
-        return bool(self._waiting)
-
-    def add(self, caller: str, command: str, work: Callable[[], list[str]]) -> None:
-        """Postpone what a node or hook called; `command` does the same outside of a run."""
-        self._waiting.append((caller, command, work))
-
-    def drop(self, caller: str) -> None:
-        """Drop what a node called that has failed; it calls it again when it is retried."""
-        self._waiting = [waiting for waiting in self._waiting if waiting[0] != caller]
-
-    def carry_out(self) -> None:
-        """Do all of it, in order, and write what it prints.
-
-        Raises:
-            VcsError: Some of it failed; the message says what was not done.
-        """
-        # Emptied first: `leave_out` is called afterwards in any case.
-        waiting, self._waiting = self._waiting, []
-        for place, (_, _, work) in enumerate(waiting):
-            try:
-                lines = work()
-            except VcsError as error:
-                left = "; ".join(command for _, command, _ in waiting[place:])
-                # The same kind, because callers go by it.
-                raise type(error)(
-                    f"The run is published, but an operation that it called failed: {error} "
-                    f"Not carried out: {left}"
-                ) from error
-            for line in lines:
-                self._say(line)
-
-    def leave_out(self) -> None:
-        """Write what is not carried out, since the run was not published."""
-        for _, command, _ in self._waiting:
-            self._say(f"Not carried out, since the run is not published: {command}")
-        self._waiting = []

@@ -8,7 +8,7 @@ from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.model import NodeRun
 from dbt.adapters.vcs.core.origins.results import Result
 from dbt.adapters.vcs.project.node_steps import savings_line, with_savings
-from dbt.adapters.vcs.reuse.reuser import Taken, Tally
+from dbt.adapters.vcs.reuse.reuser import Tally
 
 NOTHING = [
     NodeRun(id="saved_query.p.q", status="no-op"),
@@ -28,7 +28,7 @@ def test_a_run_says_what_it_saved_unless_that_is_nothing(
     seconds: float, computed: int, line: str | None
 ) -> None:
     result = Result(kind="table", made_at=Micros(1), seconds=seconds)
-    tally = Tally(taken=[Taken("k", result)], computed=computed)
+    tally = Tally(taken=[result], computed=computed)
     node = with_savings(NodeRun(id="model.p.m", status="success"), tally, "i")
     assert (node.reused is None) == bool(computed)
     assert savings_line([node, *NOTHING]) == line
@@ -43,5 +43,5 @@ def test_what_a_run_computed_itself_comes_from_no_branch(
     invocation: str | None, branch: str, where: str
 ) -> None:
     result = Result(kind="table", made_at=Micros(1), branch=branch, invocation=invocation)
-    tally = Tally(taken=[Taken("k", result)])
+    tally = Tally(taken=[result])
     assert with_savings(NodeRun(id="model.p.m", status="success"), tally, "i").reused == where

@@ -70,7 +70,9 @@ class EarlyStart:
         self._before: LastBuild | None = None
         self._files = ""
         self._looked = threading.Event()
-        self._begin()
+        # A daemon, so that nobody has to wait for Spark after Ctrl-C or an error of the project:
+        # its process ends with this one.
+        threading.Thread(target=self._work, name="vcs-early-start", daemon=True).start()
 
     def end(self, *, computed: bool) -> None:
         """Remember whether the build needed the engine; nothing is waited for but files."""
@@ -79,11 +81,6 @@ class EarlyStart:
             _record_after(self._before, self._files, computed=computed).save(self._place)
         except OSError as error:
             _LOG.debug("The next build can't know of this one: %s", error)
-
-    def _begin(self) -> None:
-        # A daemon, so that nobody has to wait for Spark after Ctrl-C or an error of the project:
-        # its process ends with this one.
-        threading.Thread(target=self._work, name="vcs-early-start", daemon=True).start()
 
     def _work(self) -> None:
         try:

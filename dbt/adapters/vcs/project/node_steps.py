@@ -31,6 +31,7 @@ from dbt.adapters.vcs.core.origins.staleness import (
     is_whole,
     moved_inputs,
     name_of,
+    reaching,
 )
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.reuse.reuser import Reuse, Tally, told_source
@@ -110,7 +111,7 @@ def with_savings(node: NodeRun, tally: Tally, invocation: str) -> NodeRun:
     if not tally.taken or tally.computed or tally.refused:
         why = "; ".join(dict.fromkeys(tally.refused)) or None
         return msgspec.structs.replace(node, refused=why)
-    where = told_source(tally.taken[-1].result, invocation)
+    where = told_source(tally.taken[-1], invocation)
     return msgspec.structs.replace(node, reused=where, saved=round(tally.seconds_saved, 3))
 
 
@@ -456,15 +457,8 @@ class RecordedTables:
         What comes after its makers in the list was made from them.
         """
         reads = {name: self._reads(name) for name in built}
-        # First all readers, over any number of steps.
-        reached, left = set(moved), list(moved)
-        found: set[RelationName] = set()
-        while left:
-            name = left.pop()
-            found |= {reader for reader, items in reads.items() if name in items}
-            left += found - reached
-            reached |= found
-        # Then in an order in which makers come before readers.
+        reached = reaching(moved, reads)
+        found = {name for name, items in reads.items() if not reached.isdisjoint(items)}
         ordered: list[RelationName] = []
         while len(ordered) < len(found):
             rest = found.difference(ordered)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from msgspec.structs import replace
 
@@ -29,13 +29,6 @@ ReuseMode: TypeAlias = Literal["auto", "always", "never", "verify"]
 compare them with what is computed."""
 
 
-class Taken(NamedTuple):
-    """A result that was taken instead of computing it."""
-
-    key: str
-    result: Result
-
-
 @dataclass(slots=True)
 class Tally:
     """What was taken and computed for one node, in order.
@@ -47,7 +40,7 @@ class Tally:
         computed: How many statements were carried out.
     """
 
-    taken: list[Taken] = field(default_factory=list)
+    taken: list[Result] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     pending: list[tuple[str, Result, bool]] = field(default_factory=list)
     computed: int = 0
@@ -55,7 +48,7 @@ class Tally:
     @property
     def seconds_saved(self) -> float:
         """Seconds that the taken results took when they were computed."""
-        return sum(item.result.seconds for item in self.taken)
+        return sum(item.seconds for item in self.taken)
 
 
 class Reuse:
@@ -123,7 +116,7 @@ class Reuse:
             # It was collected; what is computed now takes its place.
             return None
         with self._lock:
-            self.tally.taken.append(Taken(key.id, result))
+            self.tally.taken.append(result)
         self.refresh(scope.now, key.id, result)
         return outcome
 
@@ -174,11 +167,6 @@ class Reuse:
             pending, self.tally.pending = self.tally.pending, []
         for key, result, is_gone in pending:
             self._results.put(key, result, replace=is_gone)
-
-    def forget(self) -> None:
-        """Drop what was computed: the node failed."""
-        with self._lock:
-            self.tally.pending.clear()
 
     def _outcome(
         self, scope: Scope, key: CacheKey, result: Result, again: Callable[[], Rows]

@@ -11,6 +11,7 @@ from dbt.adapters.vcs.core.model import (
     Block,
     ColumnStats,
     Field,
+    Readable,
     RelationName,
     Scalar,
     Snapshot,
@@ -29,7 +30,7 @@ from dbt.adapters.vcs.sql.syntax.names import CATALOG, Target
 from dbt.adapters.vcs.sql.syntax.parser import OnRelation, Statement, reads
 from dbt.adapters.vcs.sql.syntax.scan import QUERY_WORDS
 from dbt.adapters.vcs.table.python_values import date_text, moment_text
-from dbt.adapters.vcs.workspace.mounts import answering, shown_versions, table_placeholder
+from dbt.adapters.vcs.workspace.mounts import answering, table_placeholder
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope, handles
 from dbt.adapters.vcs.workspace.table_version import Version
@@ -252,7 +253,11 @@ def show_table_extended(scope: Scope, statement: ShowTableExtended) -> Outcome:
     schema = (statement.schema or scope.schema).lower()
     scope.overlay.require_schema(schema)
     scope.session.ensure_schema(schema)
-    found = [name for name in shown_versions(scope.overlay) if name.schema == schema]
+    found = [
+        RelationName(schema, identifier)
+        for identifier, entry in scope.overlay.entries(schema).items()
+        if isinstance(entry, Readable)
+    ]
     wanted = set(like([name.identifier for name in found], statement.pattern))
     return _with_placeholders(scope, *(name for name in found if name.identifier in wanted))
 

@@ -271,18 +271,6 @@ def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:32]
 
 
-def shown_versions(overlay: Overlay) -> dict[RelationName, str]:
-    """Return every table and view of a branch with a name for its version."""
-    found: dict[RelationName, str] = {}
-    for schema in overlay.schema_names():
-        for identifier, entry in overlay.entries(schema).items():
-            if isinstance(entry, TableEntry):
-                found[RelationName(schema, identifier)] = entry.snapshot
-            elif isinstance(entry, ViewEntry):
-                found[RelationName(schema, identifier)] = entry.view
-    return found
-
-
 def answering(
     overlay: Overlay, name: RelationName, columns: tuple[Column, ...] = ()
 ) -> Placeholder:

@@ -13,6 +13,7 @@ A version from before a table was created, or after it was dropped, has no rows.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable
 from datetime import datetime
 from itertools import islice
@@ -21,23 +22,23 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
-from dbt.adapters.vcs.core.ids import Micros, SnapshotId, micros_of
+from dbt.adapters.vcs.core.ids import (
+    ID_PREFIX,
+    CommitId,
+    Micros,
+    SnapshotId,
+    datetime_of,
+    micros_of,
+)
 from dbt.adapters.vcs.core.model import Entry, Input, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.resolver import parse_moment
+from dbt.adapters.vcs.core.store.branch_names import is_name
 from dbt.adapters.vcs.sql.syntax.names import At
 from dbt.adapters.vcs.workspace.overlay import Overlay
 
 if TYPE_CHECKING:
     from dbt.adapters.vcs.engines.port import Queries
-import difflib
-
-from dbt.adapters.vcs.core.ids import (
-    ID_PREFIX,
-    CommitId,
-    datetime_of,
-)
-from dbt.adapters.vcs.core.store.branch_names import is_name
 
 _STEPS: Final = frozenset("~^@")
 _NEAR: Final = 3

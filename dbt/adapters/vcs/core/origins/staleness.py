@@ -108,7 +108,7 @@ def stale_among(
     reads = {
         name: sorted({*map(name_of, items)} & tables.keys()) for name, items in inputs.items()
     }
-    stale = _reaching({name for name, items in moved.items() if items}, reads)
+    stale = reaching({name for name, items in moved.items() if items}, reads)
     return [
         Stale(name, tables[name], moved[name], tuple(filter(stale.__contains__, reads[name])))
         for name in _in_order(reads)
@@ -318,8 +318,8 @@ def _counts(item: Input, reader: RelationName) -> bool:
     return item.external is None and not item.pinned and name_of(item) != reader
 
 
-def _reaching(
-    found: set[RelationName], reads: Mapping[RelationName, list[RelationName]]
+def reaching(
+    found: Iterable[RelationName], reads: Mapping[RelationName, Iterable[RelationName]]
 ) -> set[RelationName]:
     """Return tables, and those that were made from them, over any number of steps."""
     readers: dict[RelationName, list[RelationName]] = {}

@@ -28,7 +28,7 @@ from dbt.adapters.vcs.core.model import (
     Tombstone,
 )
 from dbt.adapters.vcs.core.model.tree import AbsentType, TreePiece
-from dbt.adapters.vcs.core.store.blobs import Blobs, each
+from dbt.adapters.vcs.core.store.blobs import Blobs, caught, each
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.store.relations import pieces_and_entries
 from dbt.adapters.vcs.core.tree_changes import diff_trees
@@ -181,16 +181,9 @@ class _Marking:
         self, fetch: Callable[[Id], V], ids: Iterable[Id], size: int = _SMALL
     ) -> Iterator[tuple[Id, V | None]]:
         """Yield objects by id, lot by lot; None for those that are damaged, which was reported."""
-
-        def found(id: Id) -> V | DamagedError:
-            # Returned, not raised: they are reported by one thread, in the order of the ids.
-            try:
-                return fetch(id)
-            except DamagedError as error:
-                return error
-
         for some in lots(ids, size):
-            for id, value in zip(some, each(found, some), strict=True):
+            # Damage is reported by one thread, in the order of the ids.
+            for id, value in zip(some, each(caught(fetch), some), strict=True):
                 if not isinstance(value, DamagedError):
                     yield id, value
                 elif self._on_damage is None:

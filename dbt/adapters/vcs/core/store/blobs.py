@@ -18,7 +18,7 @@ from functools import partial
 from operator import itemgetter
 from typing import ClassVar, Final, Generic, NamedTuple, Protocol, TypeVar
 
-from dbt.adapters.vcs.core.errors import InputError, NotFoundError, StorageError
+from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError, StorageError
 from dbt.adapters.vcs.core.ids import Clock, Micros, system_clock
 
 _REFUSED_SEGMENTS = frozenset({"", ".", ".."})
@@ -308,6 +308,18 @@ if hasattr(os, "register_at_fork"):
 
 each: Final = Parallel().map
 """For what reads a repository; stores have threads of their own, which never wait for others."""
+
+
+def caught(read: Callable[[T], R]) -> Callable[[T], R | DamagedError]:
+    """Return damage as a result: `each` would raise the first error and drop all other results."""
+
+    def call(item: T) -> R | DamagedError:
+        try:
+            return read(item)
+        except DamagedError as error:
+            return error
+
+    return call
 
 
 def delete_below(blobs: Blobs, *folders: str) -> None:

@@ -24,7 +24,7 @@ from dbt.adapters.vcs.core.codec import decode_record, encode_record, pack, unpa
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
 from dbt.adapters.vcs.core.model import RefMove
 from dbt.adapters.vcs.core.model.tree import Value
-from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs, FolderEnd, each
+from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs, FolderEnd, caught, each
 from dbt.adapters.vcs.core.store.branch_names import quote
 from dbt.adapters.vcs.core.store.moves import (
     Earlier,
@@ -209,8 +209,11 @@ class ListedRefs:
                     del waiting[name]
                 else:
                     waiting[name] = shown, packed
-        read = caught(lambda name: self._read(name, *waiting[name]))
-        found.update(zip(waiting, each(read, waiting), strict=True))
+
+        def read(name: str) -> Ref | None:
+            return self._read(name, *waiting[name])
+
+        found.update(zip(waiting, each(caught(read), waiting), strict=True))
         return [found[name] for name in names]
 
     def _shown(self, name: str) -> _Shown | None:
@@ -272,17 +275,3 @@ class ListedRefs:
 
 def _ref(name: str, seen: SeenMove, path: str) -> Ref:
     return Ref(name, seen.seq, move_of(decode_record(RefMove, seen.data, path), name, path))
-
-
-def caught(
-    read: Callable[[str], Ref | None],
-) -> Callable[[str], Ref | DamagedError | None]:
-    """Return errors: `each` would raise the first one and drop all other logs."""
-
-    def call(name: str) -> Ref | DamagedError | None:
-        try:
-            return read(name)
-        except DamagedError as error:
-            return error
-
-    return call

@@ -18,6 +18,7 @@ from dbt.adapters.vcs.core.store.blobs import (
     LATER,
     BlobInfo,
     Blobs,
+    caught,
     check_write_once,
     each,
     next_after,
@@ -46,7 +47,6 @@ from dbt.adapters.vcs.core.store.ref_packs import (
     PACKED,
     ListedRefs,
     PackedMove,
-    caught,
     mark_of,
     write_pack,
 )

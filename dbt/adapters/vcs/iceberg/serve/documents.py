@@ -261,7 +261,7 @@ class IcebergDocuments:
         Commits older than the retention are not read. What is found is kept, so that the next
         head of a branch is followed only to the last one.
         """
-        found = self._known_first(commit, relation, entry)
+        found = self._known.get((commit, relation, entry.version))
         if found is not None:
             return found
         since, id = kept_since(self._repository), commit
@@ -276,14 +276,9 @@ class IcebergDocuments:
                 found = id
             else:
                 id = parent
-                found = self._known_first(id, relation, entry)
+                found = self._known.get((id, relation, entry.version))
         self._known.put((commit, relation, entry.version), found, _FIRST)
         return found
-
-    def _known_first(
-        self, commit: CommitId, relation: RelationName, entry: Readable
-    ) -> CommitId | None:
-        return self._known.get((commit, relation, entry.version))
 
 
 TAGS_AGE: Final = 10.0

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from socket import socket
 from typing import Final, TextIO
 
 from starlette.types import ASGIApp
@@ -117,11 +118,15 @@ class Serving:
         Raises:
             InputError: The address can't be used.
         """
-        log = ServerLog(stream)
-        try:
-            self._run(log)
-        finally:
-            log.end()
+        with self._listening(stream) as (log, app, listener, url):
+            log(f"Serving {shown_location(self.repository.uri)} at {url}")
+            if self.certificate is None and not is_loopback(self.listening.host):
+                log(
+                    "Tokens are sent without TLS. Give --certificate and --key, unless a proxy "
+                    "before this server has them."
+                )
+            run(app, listener, self.certificate, limits=self._limits, log=log.stranger)
+            log("Stopped.")
 
     @contextmanager
     def beside(self, tokens: TokenList, stream: TextIO) -> Iterator[str]:
@@ -131,13 +136,19 @@ class Serving:
             InputError: The address can't be used.
         """
         self.tokens = tokens
+        with (
+            self._listening(stream) as (log, app, listener, url),
+            answering(app, listener, log.stranger),
+        ):
+            yield url
+
+    @contextmanager
+    def _listening(self, stream: TextIO) -> Iterator[tuple[ServerLog, ASGIApp, socket, str]]:
         log = ServerLog(stream)
         try:
             app = self.app(log)
             with listen(self.listening.host, self.listening.port) as listener:
-                url = self._url(listener.getsockname()[1])
-                with answering(app, listener, log.stranger):
-                    yield url
+                yield log, app, listener, self._url(listener.getsockname()[1])
         finally:
             log.end()
 
@@ -153,19 +164,6 @@ class Serving:
             log=log,
             stranger=log.stranger,
         )
-
-    def _run(self, log: ServerLog) -> None:
-        app = self.app(log)
-        with listen(self.listening.host, self.listening.port) as listener:
-            url = self._url(listener.getsockname()[1])
-            log(f"Serving {shown_location(self.repository.uri)} at {url}")
-            if self.certificate is None and not is_loopback(self.listening.host):
-                log(
-                    "Tokens are sent without TLS. Give --certificate and --key, unless a proxy "
-                    "before this server has them."
-                )
-            run(app, listener, self.certificate, limits=self._limits, log=log.stranger)
-        log("Stopped.")
 
     def help(self, branch: str) -> list[ClientHelp]:
         """Return what clients need to type to read a branch, and to write to it.

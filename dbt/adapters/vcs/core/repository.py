@@ -6,14 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from dbt.adapters.vcs.core.branches import (
-    NO_FACTS,
-    Branch,
-    Names,
-    Protection,
-    SnapshotNames,
-    Tag,
-)
+from dbt.adapters.vcs.core.branches import NO_FACTS, Branch, Names, Protection, SnapshotNames, Tag
 from dbt.adapters.vcs.core.errors import (
     ConflictError,
     DamagedError,
@@ -22,13 +15,7 @@ from dbt.adapters.vcs.core.errors import (
     listed,
 )
 from dbt.adapters.vcs.core.graph import CommitGraph
-from dbt.adapters.vcs.core.groups import (
-    Combine,
-    GroupLandings,
-    Landed,
-    LandingPlan,
-    Offer,
-)
+from dbt.adapters.vcs.core.groups import Combine, GroupLandings, Landed, LandingPlan, Offer
 from dbt.adapters.vcs.core.ids import Clock, CommitId, Micros, TreeId, system_clock
 from dbt.adapters.vcs.core.maintenance import Maintenance, ReplacedError
 from dbt.adapters.vcs.core.model import Absent, Commit, Run, Tree

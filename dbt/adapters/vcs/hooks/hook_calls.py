@@ -26,12 +26,7 @@ from urllib.parse import urlsplit
 
 from dbt.adapters.vcs import variables
 from dbt.adapters.vcs.__version__ import version
-from dbt.adapters.vcs.changes.merges.hook_rules import (
-    MOST_SECONDS,
-    Hook,
-    HookRules,
-    why_no_url,
-)
+from dbt.adapters.vcs.changes.merges.hook_rules import MOST_SECONDS, Hook, HookRules, why_no_url
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.hooks.branch_event import BranchEvent, Occurrence, reason_of
 from dbt.adapters.vcs.workspace.run_branch import PREFIX

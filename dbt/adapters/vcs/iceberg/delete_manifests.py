@@ -23,12 +23,7 @@ from dbt.adapters.vcs.iceberg.manifest_files import (
     manifest_bytes,
     manifest_schema,
 )
-from dbt.adapters.vcs.iceberg.puffin_files import (
-    VectorPlace,
-    placed,
-    puffin_bytes,
-    vector_bytes,
-)
+from dbt.adapters.vcs.iceberg.puffin_files import VectorPlace, placed, puffin_bytes, vector_bytes
 from dbt.adapters.vcs.table.files.block_reader import Files
 
 _FILE: Final = 2147483546

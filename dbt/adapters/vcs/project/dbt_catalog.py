@@ -10,12 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from dbt.adapters.base.relation import BaseRelation
-from dbt_common.contracts.metadata import (
-    CatalogTable,
-    ColumnMetadata,
-    StatsItem,
-    TableMetadata,
-)
+from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, StatsItem, TableMetadata
 
 from dbt.adapters.vcs.core.codec import rows_digest
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError

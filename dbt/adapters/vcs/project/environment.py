@@ -28,12 +28,7 @@ from dbt.adapters.vcs.project.early_start import EarlyStart, starts_early
 from dbt.adapters.vcs.project.invocation import Invocation, current_invocation
 from dbt.adapters.vcs.project.manifest import Project, check_storage, externals_of
 from dbt.adapters.vcs.project.node_steps import Work
-from dbt.adapters.vcs.project.operations import (
-    READING,
-    command_of,
-    only_reads,
-    statements_of,
-)
+from dbt.adapters.vcs.project.operations import READING, command_of, only_reads, statements_of
 from dbt.adapters.vcs.project.reuse_modes import credentials_context
 from dbt.adapters.vcs.project.run import RunLife, is_hook, is_node
 from dbt.adapters.vcs.project.run_record import outdated_warning

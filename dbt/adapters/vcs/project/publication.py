@@ -40,12 +40,7 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.origins.results import Results
 from dbt.adapters.vcs.core.origins.staleness import moved_inputs
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.hooks.branch_event import (
-    BranchMove,
-    MergeStop,
-    RunFailure,
-    waiting_merge,
-)
+from dbt.adapters.vcs.hooks.branch_event import BranchMove, MergeStop, RunFailure, waiting_merge
 from dbt.adapters.vcs.hooks.hook_calls import HookQueue
 from dbt.adapters.vcs.project.invocation import Invocation
 from dbt.adapters.vcs.project.node_steps import (

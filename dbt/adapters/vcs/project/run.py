@@ -39,14 +39,7 @@ from dbt.adapters.vcs.reuse.taken_versions import settle_history
 from dbt.adapters.vcs.workspace.lines.line_workspace import Connection, Upkeep, Workspace
 from dbt.adapters.vcs.workspace.lines.lines import RunLine
 from dbt.adapters.vcs.workspace.overlay import Overlay
-from dbt.adapters.vcs.workspace.run_branch import (
-    FAILED,
-    PENDING,
-    PREFIX,
-    SKIPPED,
-    UNDONE,
-    Status,
-)
+from dbt.adapters.vcs.workspace.run_branch import FAILED, PENDING, PREFIX, SKIPPED, UNDONE, Status
 from dbt.adapters.vcs.workspace.shared_run import note_undone, put_results, undone_before
 from dbt.adapters.vcs.workspace.statement_scope import Outcome
 

@@ -12,11 +12,7 @@ from dbt.adapters.vcs.core.model import Entry, RelationName
 from dbt.adapters.vcs.engines.port import Column, Rows, TemporaryDefinition
 from dbt.adapters.vcs.reuse.answer_rows import WatchedRows, encoded_rows
 from dbt.adapters.vcs.reuse.audit import check_answer, check_table
-from dbt.adapters.vcs.reuse.cache_key import (
-    CacheKey,
-    KeyContext,
-    KeyMaker,
-)
+from dbt.adapters.vcs.reuse.cache_key import CacheKey, KeyContext, KeyMaker
 from dbt.adapters.vcs.reuse.contents import NotReusableError
 from dbt.adapters.vcs.reuse.engine_context import SessionFacts, setting_of
 from dbt.adapters.vcs.reuse.reuser import Reuse, result_columns

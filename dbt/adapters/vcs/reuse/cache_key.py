@@ -23,11 +23,7 @@ from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.model import FunctionEntry, Input, RelationName, TableEntry
 from dbt.adapters.vcs.core.origins.results import ResultKind
 from dbt.adapters.vcs.engines.port import GLOBAL_TEMPORARY
-from dbt.adapters.vcs.reuse.contents import (
-    NameContents,
-    NotReusableError,
-    entry_digest,
-)
+from dbt.adapters.vcs.reuse.contents import NameContents, NotReusableError, entry_digest
 from dbt.adapters.vcs.reuse.engine_context import EngineContext, SessionFacts
 from dbt.adapters.vcs.sql.syntax.canonical import (
     Meant,

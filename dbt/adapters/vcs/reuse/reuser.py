@@ -12,10 +12,7 @@ from msgspec.structs import replace
 from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.origins.results import Result, ResultColumn, Results
 from dbt.adapters.vcs.engines.port import Column, Rows
-from dbt.adapters.vcs.reuse.answer_rows import (
-    KeptRows,
-    decoded_rows,
-)
+from dbt.adapters.vcs.reuse.answer_rows import KeptRows, decoded_rows
 from dbt.adapters.vcs.reuse.cache_key import CacheKey
 from dbt.adapters.vcs.reuse.taken_versions import GoneError, put_taken
 from dbt.adapters.vcs.sql.syntax.canonical import without_margins

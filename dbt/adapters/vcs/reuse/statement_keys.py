@@ -9,12 +9,7 @@ from dbt.adapters.vcs.core.model import RelationName, TableEntry, ViewEntry
 from dbt.adapters.vcs.core.model.snapshot import REBUILD
 from dbt.adapters.vcs.core.model.tree import Entry
 from dbt.adapters.vcs.core.origins.results import ResultKind
-from dbt.adapters.vcs.reuse.cache_key import (
-    CacheKey,
-    KeyContext,
-    KeyMaker,
-    facts_of,
-)
+from dbt.adapters.vcs.reuse.cache_key import CacheKey, KeyContext, KeyMaker, facts_of
 from dbt.adapters.vcs.reuse.contents import NotReusableError
 from dbt.adapters.vcs.sql.alter import (
     AddCheck,

@@ -20,13 +20,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from dbt.adapters.vcs.core.errors import DamagedError
 from dbt.adapters.vcs.core.ids import CommitId, SegmentId, SnapshotId, TableId, TreeId
-from dbt.adapters.vcs.core.model import (
-    Block,
-    Entry,
-    Segment,
-    TableEntry,
-    Tombstone,
-)
+from dbt.adapters.vcs.core.model import Block, Entry, Segment, TableEntry, Tombstone
 from dbt.adapters.vcs.core.model.tree import AbsentType, TreePiece
 from dbt.adapters.vcs.core.store.blobs import Blobs, caught, each
 from dbt.adapters.vcs.core.store.objects import ObjectStore

@@ -24,11 +24,7 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.core.model.tree import AbsentType
 from dbt.adapters.vcs.core.plan.collect import files_of
-from dbt.adapters.vcs.core.repository import (
-    Proposal,
-    Repository,
-    TreeConflictError,
-)
+from dbt.adapters.vcs.core.repository import Proposal, Repository, TreeConflictError
 from dbt.adapters.vcs.core.retention import check_present, check_stored
 from dbt.adapters.vcs.core.turns import Turn
 from dbt.adapters.vcs.workspace.overlay import Overlay

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -47,7 +46,11 @@ class Started:
     """A run of models that each make an empty table of their name."""
 
     def __init__(
-        self, publish: str, repository: Repository | None = None, target: str = "main"
+        self,
+        publish: str,
+        repository: Repository | None = None,
+        target: str = "main",
+        operation: str = "",
     ) -> None:
         self.said: list[str] = []
         self.repository = repository or Warehouse().repository
@@ -66,7 +69,8 @@ class Started:
             line,
             Invocation(
                 id=id,
-                command="run",
+                command="run-operation" if operation else "run",
+                operation=operation,
                 target="dev",
                 project_root=None,  # type: ignore[arg-type]
                 retry_of=None,
@@ -231,10 +235,7 @@ def test_a_command_outside_of_a_shared_run_announces_nothing(run: Started) -> No
 
 
 def operation(shared: Shared, id: str) -> Started:
-    started = shared.command()
-    started.life.invocation = replace(
-        started.life.invocation, command="run-operation", operation=id
-    )
+    started = Started("on_success", shared.repository, shared.begun.name, operation=id)
     started.life.announce([id])
     connection = started.life.workspace.connect("macro_load")
     text = "create or replace table loaded (id int)"

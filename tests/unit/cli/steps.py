@@ -706,10 +706,6 @@ ELSEWHERE: Mapping[Place, tuple[str, str]] = {
         "tests/functional/life/test_on_stale.py",
         "Stale on",
     ),
-    ("project/run.py", "Fix the cause"): (
-        "tests/functional/life/test_next_steps.py",
-        'run(shop, "retry")',
-    ),
     ("project/run_record.py", "Fix the cause"): (
         "tests/functional/life/test_next_steps.py",
         'run(shop, "retry")',

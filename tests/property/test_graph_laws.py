@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dbt.adapters.vcs.core.graph import ancestors, is_ancestor, merge_bases
+from dbt.adapters.vcs.core.graph import ancestors, is_ancestor, merge_bases, reaches_alone
 
 Graph = dict[str, tuple[str, ...]]
 
@@ -49,6 +49,19 @@ def test_merge_bases_are_the_best_common_ancestors(graph: Graph, data: st.DataOb
     for age_of in (int, wrong.__getitem__, lambda node: 0, lambda node: -int(node)):
         assert merge_bases(left, right, graph.__getitem__, age_of) == best(graph, left, right)
         assert merge_bases(right, left, graph.__getitem__, age_of) == best(graph, left, right)
+
+
+@given(graphs(), st.data())
+def test_what_one_reaches_alone_is_what_the_other_does_not(
+    graph: Graph, data: st.DataObject
+) -> None:
+    node, other = (data.draw(st.sampled_from(sorted(graph))) for _ in range(2))
+    wanted = data.draw(st.sets(st.sampled_from(sorted(graph))))
+    wrong = data.draw(st.fixed_dictionaries({node: st.integers(0, 5) for node in graph}))
+    expected = bool(wanted & (reach(graph, node) - reach(graph, other)))
+    for age_of in (int, wrong.__getitem__, lambda node: 0, lambda node: -int(node)):
+        found = reaches_alone(node, other, wanted.__contains__, graph.__getitem__, age_of)
+        assert found == expected
 
 
 @given(graphs(), st.data())

@@ -28,11 +28,21 @@ class Shelf:
     """A repository in memory whose branch `main` has the schema `s`."""
 
     def __init__(self, blobs: Blobs | None = None) -> None:
-        self.repository = Repository.create(blobs or MemoryBlobs(), author="ann")
-        self.line = BranchLine(self.repository, "main", "ann")
-        self.workspace = Workspace(self.repository, self.line, _no_engine, schema="s")
-        self.connection = self.workspace.connect("test")
+        self._open(Repository.create(blobs or MemoryBlobs(), author="ann"), "main")
         self.run("create schema s")
+
+    @classmethod
+    def of(cls, repository: Repository, branch: str) -> Shelf:
+        """Return a branch of the same repository."""
+        new = cls.__new__(cls)
+        new._open(repository, branch)
+        return new
+
+    def _open(self, repository: Repository, branch: str) -> None:
+        self.repository = repository
+        self.line = BranchLine(repository, branch, "ann")
+        self.workspace = Workspace(repository, self.line, _no_engine, schema="s")
+        self.connection = self.workspace.connect("test")
 
     def begin(self) -> Overlay:
         return self.workspace.begin()

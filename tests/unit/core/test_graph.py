@@ -15,6 +15,7 @@ from dbt.adapters.vcs.core.graph import (
     is_ancestor,
     merge_bases,
     outer_merge_bases,
+    reaches_alone,
 )
 
 # child: parents, as drawn in the comments; letters grow with time.
@@ -167,6 +168,42 @@ def test_a_merge_base_near_the_tips_visits_nothing_below() -> None:
     age = {"x": 20_000, "y": 20_001}
     assert merge_bases("x", "y", parents_of, lambda n: age.get(n) or int(n)) == ["9990"]
     assert len(visited) < 20
+
+
+@pytest.mark.parametrize(("wanted", "expected"), [("0", False), ("9999", True)])
+def test_what_was_done_since_visits_little_below(wanted: str, expected: bool) -> None:
+    # Every tenth node merges one that went its own way since before the base.
+    graph = {str(n): [str(n - 1)] if n else [] for n in range(10_000)}
+    for n in range(50, 10_000, 10):
+        graph[str(n)].append(f"{n - 5}.5")
+        graph[f"{n - 5}.5"] = [str(n - 45)]
+    visited = []
+
+    def parents_of(node: str) -> list[str]:
+        visited.append(node)
+        return graph[node]
+
+    def age_of(node: str) -> int:
+        return int(10 * float(node))
+
+    found = reaches_alone("9999", "9985", wanted.__eq__, parents_of, age_of)
+    assert found is expected
+    assert len(set(visited)) < 150
+
+
+def test_the_bases_of_a_criss_cross_visit_nothing_below() -> None:
+    graph = {str(n): [str(n - 1)] if n else [] for n in range(10_000)}
+    graph |= {"b": ["9998"], "c": ["9999"], "d": ["b", "c"], "e": ["c", "b"]}
+    visited = []
+
+    def parents_of(node: str) -> list[str]:
+        visited.append(node)
+        return graph[node]
+
+    ages = {name: 10_000 + number for number, name in enumerate("bcde")}
+    found = merge_bases("d", "e", parents_of, lambda n: ages.get(n) or int(n))
+    assert found == ["b", "c"]
+    assert len(visited) < 50
 
 
 def test_ten_thousand_commits_are_walked_without_recursion() -> None:

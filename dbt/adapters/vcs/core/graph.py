@@ -11,7 +11,7 @@ import heapq
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
-from itertools import chain, takewhile
+from itertools import chain, permutations, takewhile
 from typing import Final, Generic, TypeAlias, TypeVar
 
 from dbt.adapters.vcs.core.ids import CommitId
@@ -99,15 +99,45 @@ def merge_bases(left: N, right: N, parents_of: ParentsOf[N], age_of: AgeOf[N] = 
     (commit-reach.c), both sides' marks flow to parents until only nodes below a common one are
     left. Ages affect how many nodes are visited, never the result.
     """
-    candidates = _paint_down(left, right, parents_of, age_of)
-    if len(candidates) < 2:
-        return candidates
-    # The walk stops early, so a candidate may still be an ancestor of another one.
-    redundant = set()
-    for node in candidates:
-        below = ancestors(parents_of(node), parents_of, age_of)
-        redundant |= set(candidates).intersection(below)
+    candidates, _ = _paint_down(left, right, parents_of, age_of)
+    # The walk stops early, so a candidate may still be an ancestor of another one. Of two of which
+    # one is, that one is what they have in common.
+    redundant = {
+        node
+        for node, other in permutations(candidates, 2)
+        if node in _paint_down(node, other, parents_of, age_of)[0]
+    }
     return sorted(set(candidates) - redundant)
+
+
+def reaches_alone(
+    node: N,
+    other: N,
+    is_wanted: Callable[[N], bool],
+    parents_of: ParentsOf[N],
+    age_of: AgeOf[N] = no_age,
+) -> bool:
+    """Return whether a node reaches a wanted one that the other node doesn't reach.
+
+    Ages affect how many nodes are visited, never the result: where they are above those of the
+    parents, and the node reaches the other one, nothing much older than that is.
+    """
+    _, seen = _paint_down(node, other, parents_of, age_of)
+    alone = {found for found, flags in seen.items() if flags == _LEFT}
+    wanted = [found for found in alone if is_wanted(found)]
+
+    if not wanted:
+        return False
+    children: dict[N, list[N]] = {}
+    for child in alone:
+        for parent in parents_of(child):
+            children.setdefault(parent, []).append(child)
+    # What reaches the other one is none of its ancestors. Of the rest that is not known, as the
+    # walk stops early.
+    above = ancestors([other], lambda found: children.get(found, ()))
+    if not set(above).isdisjoint(wanted):
+        return True
+    return not set(ancestors([other], parents_of)).issuperset(wanted)
 
 
 def only_reached(
@@ -280,8 +310,13 @@ class _Sides:
         return _parts(each, self.bits << 1 | self.unnamed)
 
 
-def _paint_down(left: N, right: N, parents_of: ParentsOf[N], age_of: AgeOf[N]) -> list[N]:
-    """Return common ancestors, including all best ones."""
+def _paint_down(
+    left: N, right: N, parents_of: ParentsOf[N], age_of: AgeOf[N]
+) -> tuple[list[N], dict[N, int]]:
+    """Return common ancestors, including all best ones, and the marks of all that was visited.
+
+    What only one of the two reaches is visited, and has its mark alone.
+    """
     seen: dict[N, int] = {}
     live = 0
     queue: _Queue[N] = _Queue(age_of)
@@ -311,7 +346,7 @@ def _paint_down(left: N, right: N, parents_of: ParentsOf[N], age_of: AgeOf[N]) -
         for parent in parents_of(node):
             live += mark(parent, flags)
     # Where ages don't order them, a node may have been found common before its child was.
-    return [node for node in common if not seen[node] & _STALE]
+    return [node for node in common if not seen[node] & _STALE], seen
 
 
 def _parts(sides: Collection[int], reached: int) -> bool:

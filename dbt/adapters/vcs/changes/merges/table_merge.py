@@ -23,7 +23,7 @@ from dbt.adapters.vcs.changes.merges.rowwise.row_outcome import How, MergeOutcom
 from dbt.adapters.vcs.changes.merges.rowwise.row_policy import Decided, Pick, RowPolicy
 from dbt.adapters.vcs.changes.merges.rowwise.side_fitting import MisfitError
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.core.graph import ancestors
+from dbt.adapters.vcs.core.graph import ancestors, reaches_alone
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, TreeId, WriteId, new_write_id
 from dbt.adapters.vcs.core.model import (
     Field,
@@ -39,7 +39,7 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.tree_changes import TreeChanges, merge_trees
 from dbt.adapters.vcs.engines.port import Rewriters
-from dbt.adapters.vcs.table.compare.comparison import best_bases, merge_base, own_parents
+from dbt.adapters.vcs.table.compare.comparison import best_bases, merge_base, own_graph
 from dbt.adapters.vcs.table.limits import MERGE_LIMITS, Limits
 from dbt.adapters.vcs.table.types import plain_type_text
 
@@ -192,25 +192,15 @@ def base_of(repository: Repository, work: TableMerge) -> SnapshotId | None:
 
 def is_rebuilt(objects: ObjectStore, tip: SnapshotId, base: SnapshotId | None) -> bool:
     """Return whether all rows of a version were computed again since another version."""
-    seen: set[SnapshotId] = set()
-    older: set[SnapshotId] | None = None
-    todo = [tip]
-    while todo:
-        id = todo.pop()
-        # Crossing merges lead to one version by many ways.
-        if id == base or id in seen:
-            continue
-        seen.add(id)
-        snapshot = objects.snapshot(id)
-        if snapshot.operation in ("create", "rebuild"):
-            # The base isn't always below the tip: a merge may have taken the other side whole.
-            if base is not None and older is None:
-                older = set(ancestors([base], lambda it: own_parents(objects.snapshot(it))))
-            if id in (older or ()):
-                continue
-            return True
-        todo += own_parents(snapshot)
-    return False
+
+    def is_new(id: SnapshotId) -> bool:
+        return objects.snapshot(id).operation in ("create", "rebuild")
+
+    parents, age = own_graph(objects)
+    if base is None:
+        return any(map(is_new, ancestors([tip], parents, age)))
+    # The base isn't always below the tip: a merge may have taken the other side whole.
+    return reaches_alone(tip, base, is_new, parents, age)
 
 
 def key_of(snapshot: Snapshot) -> tuple[Field, ...]:

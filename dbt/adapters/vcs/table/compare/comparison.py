@@ -12,7 +12,7 @@ it. The answer would then depend on which files were rewritten.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -144,6 +144,20 @@ def merge_base(objects: ObjectStore, left: SnapshotId, right: SnapshotId) -> Sna
 
 def best_bases(objects: ObjectStore, left: SnapshotId, right: SnapshotId) -> list[SnapshotId]:
     """Return the nearest common ancestors, the newest first; several after criss-cross merges."""
+    parents, age = own_graph(objects)
+    # The id decides between equal ages, so that every machine takes the same base.
+    found = merge_bases(left, right, parents, age)
+    return sorted(found, key=lambda id: (age(id), id), reverse=True)
+
+
+def own_graph(
+    objects: ObjectStore,
+) -> tuple[Callable[[SnapshotId], tuple[SnapshotId, ...]], Callable[[SnapshotId], int]]:
+    """Return what tells the own parents and the age of a version.
+
+    A version may be younger than one that was made from it: its time is that at which its
+    statement began.
+    """
 
     def parents(id: SnapshotId) -> tuple[SnapshotId, ...]:
         return own_parents(objects.snapshot(id))
@@ -151,9 +165,7 @@ def best_bases(objects: ObjectStore, left: SnapshotId, right: SnapshotId) -> lis
     def age(id: SnapshotId) -> int:
         return objects.snapshot(id).created_at
 
-    # The id decides between equal ages, so that every machine takes the same base.
-    found = merge_bases(left, right, parents, age)
-    return sorted(found, key=lambda id: (age(id), id), reverse=True)
+    return parents, age
 
 
 def own_parents(snapshot: Snapshot) -> tuple[SnapshotId, ...]:

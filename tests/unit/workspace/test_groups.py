@@ -592,9 +592,8 @@ def test_an_owner_hears_of_a_landing_that_a_purge_has_rewritten(
     repository = Repository.open(blobs)
     landed = land(blobs, "ann")
     gone = CommitId("0" * 64)
-    monkeypatch.setattr(
-        repository.maintenance, "current", lambda id: landed.commit if id == gone else id
-    )
+    current = {gone: landed.commit}
+    monkeypatch.setattr(repository.groups, "_current", lambda id: current.get(id, id))
     with repository.turns.on("main") as turn:
         offer = repository.groups.offer("main", lambda _: None, turn)
         monkeypatch.setattr(offer, "landed", lambda: gone)

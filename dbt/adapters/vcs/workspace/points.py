@@ -35,10 +35,10 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.resolver import parse_moment
 from dbt.adapters.vcs.core.store.branch_names import is_name
 from dbt.adapters.vcs.sql.syntax.names import At
-from dbt.adapters.vcs.workspace.overlay import Overlay
 
 if TYPE_CHECKING:
     from dbt.adapters.vcs.engines.port import Queries
+    from dbt.adapters.vcs.workspace.overlay import Overlay
 
 _STEPS: Final = frozenset("~^@")
 _NEAR: Final = 3

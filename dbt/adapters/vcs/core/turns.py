@@ -124,10 +124,7 @@ class Turn:
                 self._queue(offer)
             else:
                 pause(number)
-        raise RetryError(
-            f"Could not {what}: another writer was first {MAX_ATTEMPTS} times in a row. Nothing "
-            "was changed; try again when fewer writers are running."
-        )
+        raise _lost_error(what)
 
     def end(self) -> None:
         """Take the ticket down, if there is one, and those whose plans landed with this work."""
@@ -274,7 +271,11 @@ def attempts(what: str) -> Iterator[int]:
         if number:
             pause(number)
         yield number + 1
-    raise RetryError(
+    raise _lost_error(what)
+
+
+def _lost_error(what: str) -> RetryError:
+    return RetryError(
         f"Could not {what}: another writer was first {MAX_ATTEMPTS} times in a row. "
         "Nothing was changed; try again when fewer writers are at work."
     )

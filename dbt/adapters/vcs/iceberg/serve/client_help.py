@@ -70,7 +70,7 @@ def client_help(served: Served) -> list[ClientHelp]:
     *namespace, name = served.table
     quoted_table = f"vcs.{_quoted('.'.join(namespace))}.{name}"
     makers = (
-        ("Spark", _spark, _sql_writes(served, f"vcs.{_dotted(served.table, '`')}")),
+        ("Spark", _spark, _sql_writes(served, f"vcs.{_dotted(served.table)}")),
         ("Trino", _trino, _sql_writes(served, quoted_table)),
         ("DuckDB", _duckdb, _sql_writes(served, quoted_table)),
         ("PyIceberg", _pyiceberg, _python_writes(served)),
@@ -133,7 +133,7 @@ def _spark(served: Served) -> Iterator[str]:
     for name, value in first:
         yield f"  --conf spark.sql.catalog.vcs{name}={shlex.quote(value)} \\"
     yield f"  --conf spark.sql.catalog.vcs{last[0]}={shlex.quote(last[1])}"
-    yield f"select * from vcs.{_dotted(served.table, '`')};"
+    yield f"select * from vcs.{_dotted(served.table)};"
     if served.authority:
         yield f"-- Java must trust {served.authority}: keytool -importcert"
 
@@ -199,11 +199,9 @@ def _snowflake(served: Served) -> Iterator[str]:
     yield f"  catalog_table_name = '{served.example.identifier}';"
 
 
-def _dotted(levels: tuple[str, ...], quote: str) -> str:
-    return ".".join(
-        name if name.replace("_", "a").isalnum() else f"{quote}{name}{quote}" for name in levels
-    )
+def _dotted(levels: tuple[str, ...]) -> str:
+    return ".".join(_quoted(name, "`") for name in levels)
 
 
-def _quoted(name: str) -> str:
-    return name if name.replace("_", "a").isalnum() else f'"{name}"'
+def _quoted(name: str, quote: str = '"') -> str:
+    return name if name.replace("_", "a").isalnum() else f"{quote}{name}{quote}"

@@ -484,10 +484,10 @@ def test_a_row_that_one_deleted_from_a_copy_is_no_difference(place: Place) -> No
 def check_difference(place: Place, fork: Fork) -> Counts:
     """Return how two sides differ; an engine finds the same rows as this process does."""
     difference = Difference(repository=place.repository, before=fork.ours, after=fork.theirs)
-    found = place.rows.query(difference.by_engine(place.rows, "wide")).arrow()
+    found = place.rows.query(difference.by_engine(place.rows)).arrow()
     columns = found.column_names
     assert counts_of(found.to_pylist(), columns) == counts_of(
-        difference.table("wide").to_pylist(), columns
+        difference.table().to_pylist(), columns
     )
     counts = difference.counts()
     assert difference.counts_by_engine(place.rows) == counts

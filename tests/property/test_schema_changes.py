@@ -566,7 +566,7 @@ def test_a_diff_of_some_columns() -> None:
     found = Difference(
         repository=sides.world.repository, before=sides.base, after=sides.theirs, columns=("B",)
     )
-    assert found.table("wide").to_pylist() == [
+    assert found.table().to_pylist() == [
         {"diff_type": "modified", "from_k": 2, "to_k": 2, "from_b": "y", "to_b": "new"}
     ]
     with pytest.raises(InputError, match="There is no column 'z'"):

@@ -6,6 +6,7 @@ import json
 import random
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
@@ -61,19 +62,18 @@ def both(
     If Spark only scans files for them, it has to find the same by comparing all rows.
     """
     session = client._workspace.open_session("test")
-    if isinstance(difference, Difference) and difference.scanned(session, shape) is not None:
-        text = difference.by_engine(session, shape)
-        with patch.object(Difference, "scanned", return_value=None):
-            compared = difference.by_engine(session, shape)
+    if isinstance(difference, Difference):
+        difference = replace(difference, shape=shape)
+    if isinstance(difference, Difference) and difference._scanned(session, shape) is not None:
+        text = difference.by_engine(session)
+        with patch.object(Difference, "_scanned", return_value=None):
+            compared = difference.by_engine(session)
         assert text != compared
         query = "select to_json(struct(*)) from ({})"
         scanned = Counter(session.query(query.format(text)).fetch())
         assert scanned == Counter(session.query(query.format(compared)).fetch())
     for limits in (Limits(rows=1_000_000, bytes=1 << 30), NOTHING):
-        if isinstance(difference, ThreeWay):
-            text = difference.relation(session, limits=limits)
-        else:
-            text = difference.relation(session, shape, limits=limits)
+        text = difference.relation(session, limits=limits)
         assert text.startswith("(") == (limits is NOTHING)
         rows = session.query(f"select to_json(struct(*)) from {text}").fetch()
         types = tuple((c.name, c.type) for c in session.analysed(f"select * from {text}").columns)

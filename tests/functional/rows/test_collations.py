@@ -97,9 +97,11 @@ def test_a_difference_shows_a_change_of_case(shop: Shop, limits: Limits) -> None
     shop.sql(f"insert into {name} select id, {SAME} from range(30)")
     before = shop.version(name)
     shop.sql(f"insert overwrite {name} select id, {OTHER} from range(30)")
-    difference = Difference(repository=shop.repository, before=before, after=shop.version(name))
+    difference = Difference(
+        repository=shop.repository, before=before, after=shop.version(name), shape="signed"
+    )
     session = shop._connection.session()
-    text = difference.relation(session, "signed", limits=limits)
+    text = difference.relation(session, limits=limits)
     found = session.query(f"select id, diff_count from {text}").fetch()
     assert sorted(found) == [(id, count) for id in range(len(TYPES)) for count in (-1, 1)]
 

@@ -47,7 +47,7 @@ from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.points import Point, TableText, find_points, find_version
 
 if TYPE_CHECKING:
-    from dbt.adapters.vcs.changes.diffs.difference import RowTable, ShapedRows
+    from dbt.adapters.vcs.changes.diffs.difference import ComputedRows, RowTable, ShapedRows
 
 # As many as `each` has threads, so that their shares of the limits add up to the whole.
 _AT_ONCE: Final = 16
@@ -424,11 +424,16 @@ def row_diff_report(
         UnsupportedError: Columns have types that can't be compared, or not without Spark.
     """
     # Whoever asks for counts alone does not wait for what reads rows.
-    from dbt.adapters.vcs.changes.diffs.difference import ComputedRows, Difference
+    from dbt.adapters.vcs.changes.diffs.difference import Difference
     from dbt.adapters.vcs.changes.diffs.three_way import ThreeWay
 
     difference = Difference(
-        repository=pair.repository, before=pair.before, after=pair.after, columns=pair.columns
+        repository=pair.repository,
+        before=pair.before,
+        after=pair.after,
+        columns=pair.columns,
+        # A three-way difference has a shape of its own, and counts have none.
+        shape="wide" if shape == "three_way" else shape,
     )
     shaped: ShapedRows | RowTable | ComputedRows
     # Decision 45: DuckDB computes what is too much for this process.
@@ -438,11 +443,11 @@ def row_diff_report(
             three = ThreeWay.of(pair.repository, old.id, new.id, pair.columns)
             shaped, counts = three.rows(limits), difference.counts(limits=limits)
         elif difference.is_small(limits):
-            shaped = difference.parts(shape)
+            shaped = difference.parts()
             counts = shaped.counts
         else:
             counts = difference.counts(limits=limits)
-            shaped = ComputedRows.of(difference, shape, counts)
+            shaped = difference.computed(counts)
         row_count = shaped.count
     except UnsupportedError as error:
         raise UnsupportedError(f"{error} {_in_sql(points)}") from error

@@ -9,7 +9,7 @@ from typing import Final, get_args
 
 import pyarrow as pa
 
-from dbt.adapters.vcs.changes.diffs.difference import ComputedRows, Difference
+from dbt.adapters.vcs.changes.diffs.difference import Difference
 from dbt.adapters.vcs.changes.diffs.matched_columns import column_changes
 from dbt.adapters.vcs.changes.diffs.three_way import ThreeWay
 from dbt.adapters.vcs.core.errors import InputError
@@ -25,7 +25,7 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
 )
 from dbt.adapters.vcs.sql.syntax.conditions import check_condition, where_clause
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
-from dbt.adapters.vcs.sql.syntax.diff_call import DiffOutput, DiffReference, DiffShape, TwoWayShape
+from dbt.adapters.vcs.sql.syntax.diff_call import DiffOutput, DiffReference, DiffShape
 from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, decode, tokenize
 from dbt.adapters.vcs.sql.syntax.names import TableAt
 from dbt.adapters.vcs.sql.syntax.parser import Statement, reads
@@ -33,7 +33,6 @@ from dbt.adapters.vcs.table.limits import LIMITS
 from dbt.adapters.vcs.workspace.increments import check_reader
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.points import (
-    Point,
     TableText,
     find_points,
     without_merge_base,
@@ -134,30 +133,49 @@ def snapshot_diff(scope: Scope, statement: SnapshotDiff) -> Outcome:
     match statement.output:
         case "schema":
             names = ("kind", "column", "before", "after")
-            changes = column_changes(difference.two.before, difference.two.after)
+            changes = (
+                column_changes(difference.ours, difference.theirs)
+                if isinstance(difference, ThreeWay)
+                else column_changes(difference.before, difference.after)
+            )
             columns = {name: [getattr(item, name) for item in changes] for name in names}
             # Without a difference there are no values to tell types from.
             table = pa.table(columns, pa.schema([(name, pa.string()) for name in names]))
             return Outcome(rows=ArrowRows(table))
         case "summary":
-            return _summary(scope, difference.two, statement)
+            return _summary(scope, difference, statement)
         case "count":
             return _count(scope, difference, statement)
     return _rows(scope, difference, statement)
 
 
-def _rows(scope: Scope, difference: Shaped, statement: SnapshotDiff) -> Outcome:
+def _rows(scope: Scope, difference: Difference | ThreeWay, statement: SnapshotDiff) -> Outcome:
     # No engine is started for rows that are here and that all readers interpret alike.
-    rows = difference.rows(scope.engine, statement.limit if statement.where is None else None)
+    rows = _compared(scope, difference, statement.limit if statement.where is None else None)
     if statement.where is None and isinstance(rows, pa.Table) and are_plain(rows):
         return Outcome(rows=ArrowRows(rows.slice(0, statement.limit)))
-    relation = difference.relation(scope.session, rows, name=_ALONE)
+    relation = difference.mounted(scope.session, rows, name=_ALONE)
     text = filtered(relation, statement.where)
     return Outcome(rows=scope.session.query(f"select * from {text}{_limit(statement)}"))
 
 
-def _summary(scope: Scope, difference: Difference, statement: SnapshotDiff) -> Outcome:
-    if statement.shape == "three_way":
+def _compared(
+    scope: Scope, difference: Difference | ThreeWay, limit: int | None
+) -> pa.Table | str:
+    """Return the rows if they can be compared without the engine, else a query for it.
+
+    With a limit, at least so many of the rows are returned.
+    """
+    if difference.is_small():
+        return difference.table()
+    computed = difference.computed()
+    if limit is not None and limit <= LIMITS.rows and not is_for_spark(computed.fields):
+        return pa.concat_tables([computed.schema.empty_table(), *computed.parts(limit)])
+    return difference.by_engine(scope.session)
+
+
+def _summary(scope: Scope, difference: Difference | ThreeWay, statement: SnapshotDiff) -> Outcome:
+    if isinstance(difference, ThreeWay):
         raise InputError(
             "`output summary` counts what differs between two versions; three_way compares both "
             "with a third. Leave one of them out, or write `output count`."
@@ -174,13 +192,14 @@ def _summary(scope: Scope, difference: Difference, statement: SnapshotDiff) -> O
         return Outcome(
             rows=ArrowRows(pa.table({name: [count] for name, count in counts._asdict().items()}))
         )
-    relation = difference.relation(scope.session, "wide", name=_ALONE)
+    wide = replace(difference, shape="wide")
+    relation = wide.relation(scope.session, name=_ALONE)
     kinds = ("added", "removed", "modified")
     counted = ", ".join(f"count_if(diff_type = '{kind}') {kind}" for kind in kinds)
     return _count_outcome(scope, relation, statement, counted)
 
 
-def _count(scope: Scope, difference: Shaped, statement: SnapshotDiff) -> Outcome:
+def _count(scope: Scope, difference: Difference | ThreeWay, statement: SnapshotDiff) -> Outcome:
     computed, is_small = difference.computed(), difference.is_small()
     # A condition is in Spark's SQL.
     if statement.where is not None or (not is_small and is_for_spark(computed.fields)):
@@ -217,7 +236,12 @@ def diff_relations(
         # Decision 32: the rows are right only if the table accounts for the first version.
         check_reader(scope.overlay, item, lambda: zone_of(scope.session))
         difference = _difference(scope, item.before, item.after, item.columns, item.shape)
-        difference = difference.showing(named_columns(scope.text, item.where or ""))
+        names = named_columns(scope.text, item.where or "")
+        if names is not None and isinstance(difference, Difference):
+            # The shape `wide` has each column twice, under these prefixes.
+            prefixes = ("", "from_", "to_")
+            shown = frozenset(name.removeprefix(prefix) for name in names for prefix in prefixes)
+            difference = replace(difference, shown=shown)
         # A name of this kind is replaced by the next statement that reads a difference. What is
         # kept needs one that stays.
         name = None if keep else f"__vcs_diff_{number}"
@@ -231,7 +255,7 @@ def _difference(
     after: TableAt,
     columns: tuple[str, ...],
     shape: DiffShape,
-) -> Shaped:
+) -> Difference | ThreeWay:
     for side in (before, after):
         if side is not None and scope.is_temporary(side.name):
             raise InputError(
@@ -241,12 +265,12 @@ def _difference(
     old, new = (side and TableText(scope.name(side.name), side.at) for side in (before, after))
     # Only the first version may be missing, which the line above hides from the type checker.
     assert new is not None
-    found = find_difference(
+    difference, inputs = find_difference(
         scope.overlay, old, new, columns, shape, lambda: zone_of(scope.session)
     )
-    for read in found.inputs:
+    for read in inputs:
         scope.note(read)
-    return found
+    return difference
 
 
 def _limit(statement: SnapshotDiff) -> str:
@@ -311,95 +335,6 @@ def _is_pattern(token: Token) -> bool:
 _ZONE: Final = "spark.sql.session.timeZone"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shaped:
-    """A difference in a requested shape.
-
-    Attributes:
-        two: The two versions, compared with each other.
-        three: The two versions compared with their base, if the shape is `three_way`.
-        inputs: The versions to record as inputs of a query that reads it.
-    """
-
-    two: Difference
-    shape: DiffShape
-    three: ThreeWay | None
-    inputs: tuple[Input, ...]
-
-    def showing(self, names: frozenset[str] | None) -> Shaped:
-        """Return the same for a reader of some columns only, by lower-case name; None for all."""
-        if names is None:
-            return self
-        # The shape `wide` has each column twice, under these prefixes.
-        prefixes = ("", "from_", "to_")
-        shown = {name.removeprefix(prefix) for name in names for prefix in prefixes}
-        return replace(self, two=replace(self.two, shown=frozenset(shown)))
-
-    def is_small(self) -> bool:
-        """Return whether `table` is the way to compare: see the methods of this name."""
-        return self.two.is_small() if self.three is None else self.three.is_small()
-
-    def table(self) -> pa.Table:
-        """Compare in this process; raises what `Difference.table` and `ThreeWay.table` raise."""
-        if self.three is not None:
-            return self.three.table()
-        return self.two.table(self._two_way)
-
-    def computed(self) -> ComputedRows:
-        """Return the same rows, of any number, for DuckDB to compute."""
-        if self.three is not None:
-            return self.three.computed()
-        return ComputedRows.of(self.two, self._two_way)
-
-    def by_engine(self, session: VersionReader) -> str:
-        """Return the query that compares the rows."""
-        if self.three is not None:
-            return self.three.by_engine(session)
-        return self.two.by_engine(session, self._two_way)
-
-    def rows(
-        self, sessions: Callable[[], VersionReader], limit: int | None = None
-    ) -> pa.Table | str:
-        """Return the rows if they can be compared without the engine, else a query for it.
-
-        With a limit, at least so many of the rows are returned.
-        """
-        if self.is_small():
-            return self.table()
-        computed = self.computed()
-        if limit is not None and limit <= LIMITS.rows and not is_for_spark(computed.fields):
-            return pa.concat_tables([computed.schema.empty_table(), *computed.parts(limit)])
-        return self.by_engine(sessions())
-
-    def relation(
-        self,
-        session: VersionReader,
-        rows: pa.Table | str | None = None,
-        *,
-        name: str | None = None,
-    ) -> str:
-        """Return SQL for a relation with the rows, to put after `from`.
-
-        Args:
-            rows: The result of `rows`, if it was called already.
-            name: As `Difference.relation` takes it.
-        """
-        found = self.three
-        if found is not None:
-            if rows is None:
-                return found.relation(session, name=name)
-            return found.mounted(session, rows, name=name)
-        if rows is None:
-            return self.two.relation(session, self._two_way, name=name)
-        return self.two.mounted(session, rows, self._two_way, name=name)
-
-    @property
-    def _two_way(self) -> TwoWayShape:
-        # With this shape there is `three`, and callers ask that one.
-        assert self.shape != "three_way"
-        return self.shape
-
-
 def find_difference(
     overlay: Overlay,
     before: TableText | None,
@@ -407,10 +342,11 @@ def find_difference(
     columns: tuple[str, ...],
     shape: DiffShape,
     zone: Callable[[], str],
-) -> Shaped:
-    """Return the difference of two versions, seen from a branch; None is a table without rows.
+) -> tuple[Difference | ThreeWay, tuple[Input, ...]]:
+    """Return the difference of two versions, seen from a branch, and the versions as inputs.
 
-    A three-way difference finds the base itself: there `s.t@main...` means main's version.
+    None is a table without rows. A three-way difference finds the base itself: there
+    `s.t@main...` means main's version.
 
     Raises:
         NotFoundError: There is no such table or version; the message names near matches.
@@ -419,26 +355,18 @@ def find_difference(
     """
     if shape == "three_way" and before is not None:
         before, after = without_merge_base(before), without_merge_base(after)
-    points = find_points(overlay, before, after, zone)
-    return shaped_of(overlay, points, columns, shape)
-
-
-def shaped_of(
-    overlay: Overlay, points: tuple[Point, Point], columns: tuple[str, ...], shape: DiffShape
-) -> Shaped:
-    """Return the difference of two versions that were found."""
-    old, new = points
-    three = None
+    points = old, new = find_points(overlay, before, after, zone)
+    inputs = tuple(read for point in points if (read := point.input()))
     if shape == "three_way":
-        three = ThreeWay.of(overlay.repository, old.id, new.id, columns)
-    two = Difference(
+        return ThreeWay.of(overlay.repository, old.id, new.id, columns), inputs
+    difference = Difference(
         repository=overlay.repository,
         before=old.snapshot(overlay),
         after=new.snapshot(overlay),
         columns=columns,
+        shape=shape,
     )
-    inputs = tuple(read for point in points if (read := point.input()))
-    return Shaped(two=two, shape=shape, three=three, inputs=inputs)
+    return difference, inputs
 
 
 def diff_in_view(
@@ -456,9 +384,10 @@ def diff_in_view(
         side and TableText(side.name.relation(""), side.at) for side in (item.before, item.after)
     )
     assert new is not None
-    found = find_difference(overlay, old, new, item.columns, item.shape, lambda: zone_of(session))
-    text = filtered(f"({found.by_engine(session)})", item.where)
-    return text, found.inputs
+    difference, inputs = find_difference(
+        overlay, old, new, item.columns, item.shape, lambda: zone_of(session)
+    )
+    return filtered(f"({difference.by_engine(session)})", item.where), inputs
 
 
 def check_in_view(item: DiffReference) -> None:

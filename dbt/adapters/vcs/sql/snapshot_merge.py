@@ -370,11 +370,14 @@ def _by_condition(scope: Scope, work: TableMerge, statement: SnapshotPick) -> Ke
     base = base_of(repository, work)
     theirs: Snapshot = scope.overlay.snapshot(work.theirs)
     difference = Difference(
-        repository=repository, before=scope.overlay.snapshot(base) if base else None, after=theirs
+        repository=repository,
+        before=scope.overlay.snapshot(base) if base else None,
+        after=theirs,
+        shape="changes",
     )
     called = {field.id: field.name for field in theirs.schema.fields}
     names = ", ".join(quoted(called[column.id]) for column in _telling(scope, work))
-    relation = difference.relation(scope.session, "changes")
+    relation = difference.relation(scope.session)
     alias = quoted(statement.source.name.identifier)
     condition = query_of_body(settled_text(scope, query_of_body(statement.where or "")))
     text = f"select distinct {names} from {relation} as {alias} {where_clause(condition.text)}"

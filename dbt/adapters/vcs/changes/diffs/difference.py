@@ -260,6 +260,7 @@ class Difference:
         columns: Names of the only columns to compare and show besides the key; empty for all.
         shown: Lower-case names of the only columns that the rows need to have, where Arrow
             compares; None for all.
+        shape: How rows represent changes.
     """
 
     repository: Repository
@@ -267,6 +268,7 @@ class Difference:
     after: Snapshot | None
     columns: tuple[str, ...] = ()
     shown: frozenset[str] | None = None
+    shape: TwoWayShape = "wide"
 
     @cached_property
     def comparison(self) -> VersionComparison:
@@ -335,10 +337,10 @@ class Difference:
             comparison = self.comparison
         except UnsupportedError:
             return None
+        change = self._change
         scan = self._scan("changes")
         if scan is not None:
-            return known_counts(self._change, scan.changes)
-        change = self._change
+            return known_counts(change, scan.changes)
         if self._needs_names:
             return None
         if not (change.rows_added and change.rows_removed):
@@ -349,28 +351,45 @@ class Difference:
         compared, key, likely = comparison.compared, comparison.key, _updated(change)
         return net_counts(signed.columns, signed.sign, compared, key, likely=likely)
 
-    def table(self, shape: TwoWayShape) -> pa.Table:
-        """Return the rows in a shape; compares and raises as `in_process` does."""
-        return shaped(self._named(shape), shape)
+    def table(self) -> pa.Table:
+        """Return the rows in the shape; compares and raises as `in_process` does."""
+        return shaped(self._found_here(), self.shape)
 
-    def parts(self, shape: TwoWayShape) -> ShapedRows:
+    def parts(self) -> ShapedRows:
         """Return the same rows, gathered one part at a time."""
-        return ShapedRows(self._named(shape), shape)
+        return ShapedRows(self._found_here(), self.shape)
 
-    def rows(self, shape: TwoWayShape) -> ShapedRows | ComputedRows:
+    def computed(self, counts: Counts | None = None) -> ComputedRows:
+        """Return the same rows, of any number, for DuckDB to compute; counts may be known."""
+        count = None
+        # In the shape `signed` equal rows are one, so that only a key tells how many there are.
+        if counts is not None and self.shape != "signed":
+            modified = counts.modified * (1 if self.shape == "wide" else 2)
+            count = counts.added + counts.removed + modified
+        return ComputedRows(
+            blobs=self.repository.blobs,
+            fields=self.comparison.fields,
+            text=self.by_engine,
+            known=count,
+        )
+
+    def rows(self) -> ShapedRows | ComputedRows:
         """Return the same rows without Spark: few compared here, others by DuckDB."""
-        return self.parts(shape) if self.is_small() else ComputedRows.of(self, shape)
+        return self.parts() if self.is_small() else self.computed()
 
-    def by_engine(self, session: VersionMounts, shape: TwoWayShape) -> str:
+    def by_engine(self, session: VersionMounts) -> str:
         """Return the query that compares the rows, and mount what it reads.
 
         Raises:
             InputError: There is no such column, or neither version is given.
             UnsupportedError: A column has types that can't be compared.
         """
+        return self._query(session, self.shape)
+
+    def _query(self, session: VersionMounts, shape: TwoWayShape) -> str:
         (before, after), comparison = self._matched, self.comparison
         _check_names(comparison.fields, shape)
-        scanned = self.scanned(session, shape)
+        scanned = self._scanned(session, shape)
         if scanned is not None:
             return scanned
         parts: Iterable[SignedPart]
@@ -398,16 +417,15 @@ class Difference:
         if scan is not None:
             return known_counts(self._change, scan.changes)
         kinds = ", ".join(f"count_if(diff_type = '{kind}')" for kind in Counts._fields)
-        text = f"select {kinds} from ({self.by_engine(session, 'wide')})"
+        text = f"select {kinds} from ({self._query(session, 'wide')})"
         return Counts(*session.query(text).fetch()[0])
 
-    def scanned(self, session: VersionMounts, shape: TwoWayShape, *, over: int = -1) -> str | None:
+    def _scanned(
+        self, session: VersionMounts, shape: TwoWayShape, *, over: int = -1
+    ) -> str | None:
         """Return the query that only scans files, and mount what it reads; None if there is none.
 
-        Args:
-            session: The session that reads it.
-            shape: The shape of the rows.
-            over: Return None unless there are more rows than this.
+        With `over`, there is none unless there are more rows than this.
         """
         scan = self._scan(shape, over=over)
         if scan is None:
@@ -416,18 +434,12 @@ class Difference:
         return scan_query(session, self._change, scan, self.comparison, shape)
 
     def relation(
-        self,
-        session: VersionMounts,
-        shape: TwoWayShape,
-        *,
-        name: str | None = None,
-        limits: Limits = LIMITS,
+        self, session: VersionMounts, *, name: str | None = None, limits: Limits = LIMITS
     ) -> str:
         """Return SQL for a relation with the rows, to put after `from`.
 
         Args:
             session: The session that reads it.
-            shape: The shape of the rows.
             name: The relation's name in the session, where it replaces any other of that name;
                 None for a name that means this difference as long as the session lives.
             limits: The most to compare in this process.
@@ -436,17 +448,15 @@ class Difference:
             InputError: There is no such column, or neither version is given.
             UnsupportedError: A column has types that can't be compared.
         """
-        rows: TableParts | str | None = self.scanned(session, shape, over=_FEW)
+        rows: TableParts | str | None = self._scanned(session, self.shape, over=_FEW)
         if rows is None:
-            is_small = self.is_small(limits)
-            rows = self.parts(shape) if is_small else self.by_engine(session, shape)
-        return self.mounted(session, rows, shape, name=name)
+            rows = self.parts() if self.is_small(limits) else self.by_engine(session)
+        return self.mounted(session, rows, name=name)
 
     def mounted(
         self,
         session: VersionMounts,
         rows: pa.Table | TableParts | str,
-        shape: TwoWayShape,
         *,
         name: str | None = None,
     ) -> str:
@@ -454,9 +464,9 @@ class Difference:
 
         Otherwise as `Difference.relation`.
         """
-        if isinstance(rows, str):
-            return f"({rows})"
-        return session.mount_arrow(name or self._name(shape), rows, lasting=name is None)
+        shown = None if self.shown is None else sorted(self.shown)
+        sides = (self.before, self.after)
+        return mounted_rows(session, rows, name, sides, self.columns, shown, self.shape)
 
     @cached_property
     def _matched(self) -> tuple[Snapshot | None, Snapshot | None]:
@@ -476,18 +486,10 @@ class Difference:
             return None
         return scannable(*self._matched, change, self.comparison, shape, self.shown)
 
-    def _named(self, shape: TwoWayShape) -> TableDiff:
+    def _found_here(self) -> TableDiff:
         found = self.in_process()
-        _check_names(found.comparison.fields, shape)
+        _check_names(found.comparison.fields, self.shape)
         return found
-
-    def _name(self, shape: TwoWayShape) -> str:
-        """Return a name unique to this difference."""
-        # A name by content: asked again, the rows are still mounted.
-        sides = [msgspec.json.encode(side) for side in (self.before, self.after)]
-        shown = None if self.shown is None else sorted(self.shown)
-        told = repr((sides, self.columns, shown, shape))
-        return f"__vcs_diff_{hashlib.sha256(told.encode()).hexdigest()[:32]}"
 
     def _whole(
         self,
@@ -533,23 +535,6 @@ class ComputedRows:
     text: Callable[[RowSession], str]
     known: int | None = None
 
-    @classmethod
-    def of(
-        cls, difference: Difference, shape: TwoWayShape, counts: Counts | None = None
-    ) -> ComputedRows:
-        """Return the rows of two versions in a shape, whose counts may be known."""
-        known = None
-        # In the shape `signed` equal rows are one, so that only a key tells how many there are.
-        if counts is not None and shape != "signed":
-            modified = counts.modified * (1 if shape == "wide" else 2)
-            known = counts.added + counts.removed + modified
-        return cls(
-            blobs=difference.repository.blobs,
-            fields=difference.comparison.fields,
-            text=lambda session: difference.by_engine(session, shape),
-            known=known,
-        )
-
     @cached_property
     def schema(self) -> pa.Schema:
         """Their columns."""
@@ -577,6 +562,28 @@ class ComputedRows:
         with row_session(self.blobs, self.fields, None) as session:
             # Without Spark's sessions there is no other.
             yield cast("LocalSession", session)
+
+
+def mounted_rows(
+    session: VersionMounts,
+    rows: pa.Table | TableParts | str,
+    name: str | None,
+    versions: Sequence[Snapshot | None],
+    *options: object,
+) -> str:
+    """Return SQL for a relation of compared rows, or of a query that compares them.
+
+    Args:
+        name: As `Difference.relation` takes it.
+        versions: What is compared.
+        options: How; with the versions, they tell the rows from those of other differences.
+    """
+    if isinstance(rows, str):
+        return f"({rows})"
+    # A name by content: asked again, the rows are still mounted.
+    told = repr((list(map(msgspec.json.encode, versions)), *options))
+    lasting = f"__vcs_diff_{hashlib.sha256(told.encode()).hexdigest()[:32]}"
+    return session.mount_arrow(name or lasting, rows, lasting=name is None)
 
 
 def _check_names(fields: Sequence[Field], shape: TwoWayShape) -> None:

@@ -6,7 +6,6 @@ are not read. A row of the result is a primary key or, without a key, a row's co
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +15,7 @@ import msgspec
 import pyarrow as pa
 
 from dbt.adapters.vcs.changes.diffs.diff_query import delta_parts, diff_query, is_unique
-from dbt.adapters.vcs.changes.diffs.difference import ComputedRows, RowTable
+from dbt.adapters.vcs.changes.diffs.difference import ComputedRows, RowTable, mounted_rows
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Field, Snapshot
@@ -142,9 +141,7 @@ class ThreeWay:
         self, session: VersionMounts, rows: pa.Table | str, *, name: str | None = None
     ) -> str:
         """Return SQL for a relation of the rows, as `Difference.mounted` does."""
-        if isinstance(rows, str):
-            return f"({rows})"
-        return session.mount_arrow(name or self._name, rows, lasting=name is None)
+        return mounted_rows(session, rows, name, self._versions, self.columns, "three_way")
 
     @property
     def _versions(self) -> tuple[Snapshot, ...]:
@@ -188,13 +185,6 @@ class ThreeWay:
             change = delta(self.base, side, self.repository.objects.segment)
             found.append((side, VersionComparison.of(self.base, side, shown), change))
         return found
-
-    @property
-    def _name(self) -> str:
-        # A name by content: asked again, the rows are still mounted.
-        sides = [msgspec.json.encode(side) for side in self._versions]
-        told = repr((sides, self.columns, "three_way"))
-        return f"__vcs_diff_{hashlib.sha256(told.encode()).hexdigest()[:32]}"
 
 
 def _keyed_query(plan: Plan, ours: str, theirs: str) -> str:

@@ -154,7 +154,7 @@ class _Facts:
 
     def rows(self, kinds: Iterable[str], side: str) -> Iterator[pa.Table]:
         """Yield the rows of changes of some kinds as they are on a side, by their own columns."""
-        for part in self.difference().rows("wide").parts():
+        for part in self.difference().rows().parts():
             is_kind = pc.is_in(part.column("diff_type"), pa.array(kinds, pa.string()))
             named = [name for name in part.column_names if name.startswith(f"{side}_")]
             rows = part.select(named).filter(is_kind)

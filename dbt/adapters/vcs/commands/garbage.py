@@ -306,8 +306,7 @@ def old_results(
     A result that is taken is stored again every other day, so one that is in use is young.
 
     Args:
-        blobs: The repository's store.
-        objects: Its manifests.
+        objects: The repository's manifests.
         kept: What the collection keeps.
         before: Results that are younger stay.
         horizon: Where the retention period begins.

@@ -21,13 +21,7 @@ _WORK = ("-m", "dbt.adapters.vcs.commands.prepare")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """The archive of Spark's classes.
-
-    Attributes:
-        archive: Its path.
-        bytes: Its size.
-        is_new: False if it was there.
-    """
+    """The archive of Spark's classes."""
 
     archive: str
     bytes: int

@@ -29,9 +29,7 @@ class RevertReport:
     Attributes:
         commit: The commit whose changes were undone.
         parent: The parent that the changes are relative to.
-        before: The branch's head before.
-        after: Its head now; unchanged if no change of the commit was left.
-        changes: How the branch changed.
+        after: The branch's head now; unchanged if no change of the commit was left.
     """
 
     branch: str

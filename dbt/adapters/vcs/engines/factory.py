@@ -25,7 +25,6 @@ def make_engine(
     Args:
         blobs: The repository's store; the engine reads and writes below its `uri`.
         method: One of `methods.METHODS`.
-        settings: The engine's own settings.
         storage_options: The store's own options, credentials among them.
         given: An existing session of the engine to use instead of a private one, if any.
 

@@ -197,7 +197,6 @@ def archive_classes(work: Sequence[str], env: Mapping[str, str]) -> Path:
 
     Args:
         work: A command that starts Spark, and ends after Spark's process has ended.
-        env: Its environment.
 
     Raises:
         EngineError: There is no folder for it, or no Java, or Java made none.

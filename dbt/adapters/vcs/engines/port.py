@@ -35,7 +35,6 @@ class Column:
         name: The name in the query.
         type: Type text as in `Field.type`.
         nullable: False if the engine knows that no value is NULL.
-        comment: Free text, or None.
         default: SQL text of the default expression, or None; read only by `Rewriter.insert`.
     """
 
@@ -71,9 +70,6 @@ class Placeholder:
     Attributes:
         kind: `table` or `view`.
         columns: Its columns, in order, partition columns last.
-        comment: Free text, or None.
-        partition_by: Names of the partition columns.
-        cluster_by: Names of the clustering columns.
         text: A view's query; None for a table.
         created_at: When its version was made, in microseconds; None to hide it.
     """
@@ -163,7 +159,6 @@ class TableMount:
         id: A name unique to this version; letters, digits and underscores.
         folder: `data/<table id>`, with the table's own writes. Files may be elsewhere.
         files: Paths of the block files, relative to the repository.
-        fields: The columns, in order.
         partition_by: Field ids of the partition columns, outermost first.
         tombstones: The deleted rows of the files; targets are files of the version.
         entries: Known entries of the files, whose digests the files must have.
@@ -358,7 +353,6 @@ def find_places(session: Queries, query: str) -> dict[str, Positions]:
     """Return the positions that a query finds in each block, ascending, each once.
 
     Args:
-        session: The engine's session.
         query: Returns `__vcs_file` and `__vcs_pos`; a place may occur several times.
     """
     from dbt.adapters.vcs.table.row_numbers import distinct
@@ -416,7 +410,6 @@ class Rewriter(VersionReader, RowSession, Protocol):
         Args:
             statement: Takes the quoted name of that table, and returns the INSERT statement.
             destination: Where the rows go; columns are named as in `columns`.
-            columns: The table's columns.
             shown: SQL expressions over the table's columns that are written instead of them.
             name: The table's name in errors.
             analysing: Returns a block for resolving names. After it, what is mounted later

@@ -33,8 +33,6 @@ def row_session(
     """Yield the session that computes rows with some columns.
 
     Args:
-        blobs: The repository's store.
-        fields: The columns that are read.
         sessions: Returns Spark's session; None if there is none.
 
     Raises:

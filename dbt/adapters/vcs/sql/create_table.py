@@ -90,11 +90,7 @@ class CreateTable(ChangingStatement):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateTableLike(ChangingStatement):
-    """`create table t like s`: an empty table with the columns and partitions of another.
-
-    Attributes:
-        table: The table, without columns.
-    """
+    """`create table t like s`: an empty table with the columns and partitions of another."""
 
     source: Target
     table: CreateTable

@@ -53,7 +53,6 @@ class SnapshotDiff(Statement):
     Attributes:
         columns: The columns to compare; empty for all.
         where: SQL text of a condition on the rows of the shape, or None.
-        shape: How rows represent changes.
         output: The rows, or what to report about them instead.
         limit: The maximum number of rows; None for all.
     """

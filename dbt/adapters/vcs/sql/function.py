@@ -53,7 +53,6 @@ class CreateFunction(ChangingStatement):
     Attributes:
         body: What follows `return`. For Python its text is the module's source, and it reads
             nothing.
-        parameters: In order.
         returns: Type of the value; None if not given, and for rows.
         columns: Columns of the rows; empty if not given.
         deterministic: Whether equal arguments give equal values; None if not given.

@@ -122,7 +122,6 @@ def _without_rows(
     """Return a table's segments without the rows that meet a condition.
 
     Args:
-        scope: The statement's scope.
         condition: SQL text.
         written: The rows that replace them.
 

@@ -238,10 +238,7 @@ def check_default(sessions: Readers, column: str, default: str, type_: str) -> N
     the column's. Otherwise no row could be inserted at all, not even with a value.
 
     Args:
-        sessions: Provides the engine's session.
         column: What errors call the column.
-        default: An expression in SQL.
-        type_: The column's type.
 
     Raises:
         InputError: It is not such an expression.

@@ -71,11 +71,7 @@ _SPARKS_NAME: Final = "count(1)"
 
 
 class WholeCount(NamedTuple):
-    """What `select count(*) [[as] n] from t` asks for.
-
-    Attributes:
-        column: The name of the result's column.
-    """
+    """What `select count(*) [[as] n] from t` asks for."""
 
     read: Reference
     column: str

@@ -298,7 +298,6 @@ def carry_out(
     """Compute what a statement does to some blocks of a table, and write the result.
 
     Args:
-        scope: The statement's scope.
         blocks: The blocks in which rows may change.
         sets: The columns that may get other values, by field id.
     """
@@ -326,7 +325,6 @@ def stage_of(
     """Return the stage of a statement's query, which is computed when the block is entered.
 
     Args:
-        scope: The statement's scope.
         changing: Places of the columns that may get other values.
         givers: As for `staged`; only a merge has them.
     """

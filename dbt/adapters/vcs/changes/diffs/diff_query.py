@@ -53,7 +53,6 @@ def diff_query(
 
     Args:
         parts: The signed rows, as `delta_parts` gives them.
-        comparison: How rows are compared.
         shape: The shape of the result; columns as in `difference.TableDiff`.
         unique: Whether the added rows have a key at most once, and the removed ones, so that rows
             are joined by it.
@@ -363,10 +362,6 @@ def scannable(
     """Return what to scan for the changes between two versions; None if they must be compared.
 
     Args:
-        before: The first version.
-        after: The second one.
-        delta: Their delta.
-        comparison: How they are compared.
         shape: The shape. `signed` has equal rows once, and `wide` has both sides of an update in
             one row, so neither can always be scanned.
         shown: Lower-case names of the only columns of the shape that are read; None for all.

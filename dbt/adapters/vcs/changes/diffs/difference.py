@@ -63,7 +63,6 @@ class TableDiff:
     """The changes that turn one version of a table into another.
 
     Attributes:
-        comparison: The columns compared.
         rows: The rows removed or added, columns by name; only those that are shown.
         net: Which of them make up each change.
     """
@@ -182,12 +181,7 @@ _PART: Final = 50_000
 
 
 class ShapedRows:
-    """The rows of a difference in a shape.
-
-    Attributes:
-        schema: Their columns.
-        count: The number of rows.
-    """
+    """The rows of a difference in a shape."""
 
     def __init__(self, found: TableDiff, shape: TwoWayShape) -> None:
         """Take the diff; only the shape `signed` gathers its rows now."""
@@ -254,7 +248,6 @@ class Difference:
     """Two versions to compare.
 
     Attributes:
-        repository: The repository with both.
         before: The first version; None is a table without rows.
         after: The second version; the same.
         columns: Names of the only columns to compare and show besides the key; empty for all.
@@ -439,7 +432,6 @@ class Difference:
         """Return SQL for a relation with the rows, to put after `from`.
 
         Args:
-            session: The session that reads it.
             name: The relation's name in the session, where it replaces any other of that name;
                 None for a name that means this difference as long as the session lives.
             limits: The most to compare in this process.
@@ -524,7 +516,6 @@ class ComputedRows:
     exhausted.
 
     Attributes:
-        blobs: The repository's store.
         fields: The columns that are read.
         text: Returns the query, and mounts what it reads.
         known: The number of rows; None if it has to be computed.

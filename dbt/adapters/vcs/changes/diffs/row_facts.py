@@ -37,8 +37,7 @@ class ColumnFigures:
     """What some rows have in one column.
 
     Attributes:
-        rows: How many rows.
-        nulls: How many of them are NULL; None if not computed.
+        nulls: How many rows are NULL; None if not computed.
         sum: Sum of a column of numbers, exact for integers and decimals, as a text; None for other
             columns, without any value, and if not computed.
         quantiles: Values at `QUANTILES`, as numbers to draw: of a column of dates or timestamps
@@ -59,10 +58,7 @@ class ColumnFacts:
     """How one column differs.
 
     Attributes:
-        name: Its name.
         type: Spark's type, as a text.
-        kind: What it holds.
-        is_key: True if it is part of the primary key.
         cells_changed: Modified rows whose value in it changed.
         change_before: Of the rows that were removed or modified, as they were; None if hidden.
         change_after: Of the rows that were added or modified, as they are; None if hidden.
@@ -71,7 +67,6 @@ class ColumnFacts:
         before: Of the whole table before; None if not computed at all.
         after: Of the whole table after; None if not computed at all.
         note: Why something of `before` and `after` was not computed, a sentence; empty if all was.
-        masked: True if the project masks its values.
     """
 
     name: str
@@ -94,11 +89,7 @@ class MovedGroup:
     A row counts with its value after the change, a removed one with its value before.
 
     Attributes:
-        column: The column.
         value: The value, as a text; None is NULL.
-        added: Rows added.
-        removed: Rows removed.
-        modified: Rows modified.
         share: These rows as a share of all that changed, 0 to 1.
     """
 
@@ -115,7 +106,6 @@ class ChangedRow:
     """One row that changed.
 
     Attributes:
-        how: How.
         before: Its values before; None if it was added.
         after: Its values after; None if it was removed.
         changed: Places of the columns whose values differ, from 0; empty if it was added or
@@ -141,7 +131,6 @@ class RowFacts:
         groups: The values that account for most of the change, largest share first, at most 10.
         sample: Rows, the most surprising first.
         rows: All rows that changed, by key, as far as they fit the limit of bytes.
-        is_complete: True if `rows` are all.
         rekeyed: Rows of which only the key changed. They count as added and removed, too.
     """
 
@@ -188,8 +177,6 @@ class ColumnPatterns:
         """Return which columns of a relation stay out, by lower-case name.
 
         Args:
-            names: Names of the relation.
-            columns: Its columns.
             renamed: Pairs of names of one column. What fits one of them holds for both: a branch
                 that renames a column must not show its values.
         """

@@ -70,7 +70,6 @@ class Wishes:
     """What to measure.
 
     Attributes:
-        sample: Rows of the sample.
         bytes: Bytes of all rows, as texts, at most.
         rows: How many of all rows at most; None for as many as fit.
         whole: Whether to read both versions as a whole, for figures of the table.

@@ -26,8 +26,6 @@ class ChangeSummary:
         name: `schema.identifier`, or the schema's name.
         kind: `schema`, `table`, `view` or `function`.
         how: `added`, `removed` or `changed`.
-        rows_added: Rows added, as in a diff.
-        rows_removed: Rows removed.
         rows_modified: Rows whose values changed under the same primary key; 0 without a key.
         is_exact: False if there is too much to read for a summary; the numbers are then taken from
             the files added and removed, and are upper bounds.

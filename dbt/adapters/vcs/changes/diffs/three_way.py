@@ -280,8 +280,7 @@ class Plan:
     """How the differences of both sides from the base are combined.
 
     Attributes:
-        columns: The columns that are compared and shown.
-        key: Those that identify a row; none for tables without a key.
+        key: The columns that identify a row; none for tables without a key.
     """
 
     columns: tuple[ThreeWayColumn, ...]

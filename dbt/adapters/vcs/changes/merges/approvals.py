@@ -21,12 +21,7 @@ _WITHDRAW: Final = "withdraw"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
-    """One person's approval of a commit.
-
-    Attributes:
-        author: Who approved.
-        note: What they wrote; may be empty.
-    """
+    """One person's approval of a commit."""
 
     author: str
     at: datetime
@@ -67,10 +62,7 @@ def approve(
     """Approve what a branch shows, or withdraw one's approval; return the commit.
 
     Args:
-        name: The branch.
         at: The commit that was looked at; None for the present head.
-        note: What to record with it.
-        withdraw: True to withdraw.
 
     Raises:
         NotFoundError: There is no such branch.

@@ -238,7 +238,6 @@ def keep_conflicts(
     target's head; the returned merge points to the new branch.
 
     Args:
-        author: The author to record.
         decided: True if choices were made before and these are the conflicts left over; the
             decided conflicts are then kept as well.
 

@@ -75,7 +75,6 @@ class HookRules:
     """Whom a project tells about its branches.
 
     Attributes:
-        hooks: The hooks, in the order of the file.
         openlineage: Whether an OpenLineage client is told of everything.
         folder: The project's folder, in which commands run.
     """

@@ -51,7 +51,6 @@ class Work:
         source: The revision that was given.
         commit: The commit that it names.
         run: The run whose branch it is, or None.
-        policy: What to do about conflicts.
         decisions: Decisions about single conflicts, by relation.
         record: The record of the run; None to use the one of its branch.
         base: The commit to compare both sides with; None for where they parted, or where a run
@@ -267,7 +266,6 @@ class _Relations:
     Attributes:
         work: What to merge, with its policy and decisions.
         merge: What is left to decide, and what is decided already.
-        tables: Merges rows.
         bases: What the common ancestors show, the newest first.
     """
 
@@ -591,7 +589,6 @@ def whole_side(
     has, or else ours.
 
     Args:
-        objects: The repository's objects.
         bases: The versions to compare both with, the newest first; none if they have nothing in
             common, several after criss-cross merges.
         ours: The version that is changed.

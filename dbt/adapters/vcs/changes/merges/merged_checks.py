@@ -60,7 +60,6 @@ def check_merged(
     | neither     | all: a side declares the key, the other one that it is checked|
 
     Args:
-        repository: The repository with the versions.
         name: What errors call the table.
         version: The result, its files written, not yet stored.
         ours: The version that is changed.

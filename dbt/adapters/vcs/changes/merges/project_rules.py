@@ -154,7 +154,6 @@ class Rules:
         """Yield a sentence about each name or pattern of the file that matches nothing.
 
         Args:
-            branches: All names of branches.
             relations: All relations of a branch, `schema.identifier`.
         """
         relations = [name.lower() for name in relations]
@@ -313,7 +312,6 @@ class CatalogTarget:
 
     Attributes:
         name: Its name in PyIceberg's configuration, in files and variables.
-        properties: Its properties besides those.
         namespace: The namespace of a schema, with `{schema}` and possibly `{branch}`.
     """
 

@@ -54,7 +54,6 @@ class TableMerge:
         name: The table, for messages.
         ours: The version that is changed.
         theirs: The version whose changes are wanted.
-        mode: What to do about conflicts.
         base: The version to use as base if the tables' own history has none.
         based_on: The version to use as base whatever their history says.
         decisions: Choices for single rows.
@@ -64,8 +63,6 @@ class TableMerge:
         joins: Whether the result has theirs as a parent. Rows that are picked or undone don't make
             theirs a part of its history.
         dry_run: Write nothing, and return ours as the merged version.
-        operation: The operation to record for the new version.
-        origin: Its lineage.
     """
 
     name: RelationName
@@ -88,7 +85,6 @@ class Merged:
     """How one relation was merged.
 
     Attributes:
-        mode: The conflict mode.
         how: `up_to_date`: theirs has nothing new; `fast_forward`: ours had nothing new, so
             theirs is taken as it is; `graft`: the files of both sides, without reading any;
             `rewrite`: some rows were written; `nothing_picked`: rows were to be picked, and theirs
@@ -125,7 +121,6 @@ def merge_tables(
     the table of a common commit.
 
     Args:
-        repository: The repository with both versions.
         sessions: Provides a session of Spark, used only for columns of types that nothing else
             has, or if it is asked for; without it such a merge is refused.
         limits: How many rows are compared column by column; SQL decides on more.

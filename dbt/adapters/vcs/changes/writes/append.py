@@ -62,9 +62,6 @@ def write_query(
     """Write the rows of an INSERT as blocks, in the columns and types of a table.
 
     Args:
-        scope: The statement's scope.
-        name: The table.
-        snapshot: Its version.
         statement: Returns the INSERT into a table with the name that it is given.
         analysing: Makes readable what the INSERT reads.
 

@@ -74,7 +74,6 @@ def check_rows(
         name: What errors call the table.
         version: The new version, not yet stored.
         before: The version that it follows; None if every row is new.
-        sessions: Provides the engine's session.
 
     Raises:
         InputError: A condition is false for some rows, of which up to five are shown; or it is not
@@ -351,7 +350,6 @@ def check_keys(
         name: What errors call the table.
         version: The new version, not yet stored.
         before: The version that it follows; None to check every row, as when the key is new.
-        sessions: Provides the engine's session.
         warnings: Gets a warning if the key is given up.
 
     Returns:

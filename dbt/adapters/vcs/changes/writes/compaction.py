@@ -85,8 +85,6 @@ def rewrite_table(
     with the engine.
 
     Args:
-        sessions: Gives the engine's session if it is needed.
-        target_bytes: The size to aim at for a block.
         cluster_by: Columns to sort all rows of the table by; if empty, rewritten blocks are
             sorted by the table's own clustering columns.
 

@@ -25,7 +25,6 @@ def appended(
     None if more was done to it. Keys are not compared: see `changes.writes.checks.may_clash`.
 
     Args:
-        repository: The repository.
         before: The version that the rows were inserted into.
         now: The version that they are to be added to.
         after: The version with the rows; whoever made it did nothing but insert.

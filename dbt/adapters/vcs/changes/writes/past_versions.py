@@ -39,7 +39,6 @@ class Split:
     """A commit that changed several relations, of which only one is restored.
 
     Attributes:
-        summary: First line of its message.
         others: The relations that keep the state of the commit, as `schema.identifier`.
     """
 

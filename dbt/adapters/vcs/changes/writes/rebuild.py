@@ -49,8 +49,6 @@ def put_rebuilt(
     they can't be compared, the rebuild is kept whole, with a warning.
 
     Args:
-        scope: The statement's scope.
-        name: The table.
         version: The rebuild as written, its keys checked, not yet stored.
         before: The version that it follows.
     """
@@ -146,7 +144,6 @@ def difference(
     DuckDB compares what fits this process; more rows, and types that Arrow lacks, are Spark's.
 
     Args:
-        scope: The statement's scope.
         target: The table; its schema is that of `wanted`.
         wanted: The rows that it should have, without tombstones.
         key: Columns unique on both sides; without any, rows are compared by the number of copies

@@ -45,9 +45,7 @@ class Stage:
     columns. A column that keeps its values has them once, as the old ones.
 
     Attributes:
-        table: The table's columns.
         files: Paths relative to the repository.
-        bytes: Size of the files.
         changing: Places of the columns that may get other values; None means all.
         here: The rows, where they are in memory and not in files.
     """
@@ -125,9 +123,7 @@ def staged(
     columns. If the process dies here, collection finds the files.
 
     Args:
-        scope: The statement's scope.
         table: What errors call the table.
-        snapshot: The table.
         query: Returns the columns of a stage, by position, in any types. With `givers`, the
             place of the clause that applies comes first.
         analysing: As for `Rewriter.insert`.
@@ -184,7 +180,6 @@ def in_files(blobs: Blobs, stage: Stage, folder: str) -> Iterator[Stage]:
     """Return a stage as the engine reads it: rows in memory are in files within the block.
 
     Args:
-        blobs: The store to write to.
         folder: As for `write_table`.
     """
     if stage.here is None:

@@ -125,7 +125,6 @@ def chosen(
     """Decide what happens to each block that loses rows.
 
     Args:
-        blocks: The table's blocks.
         deleted: Rows that each loses now, by path; blocks that lose none are left out.
         before: Rows that tombstones already delete from each.
         mode: As `write_mode` returns it.
@@ -163,9 +162,6 @@ def rewritten(
     new files are deleted.
 
     Args:
-        scope: The statement's scope.
-        target: The table.
-        stage: The row changes.
         key: Given if no row may match several times: the columns, by position, that errors show.
         updates_only: Given if every row of the stage is an update of its own row of the table:
             the columns that may get other values, by field id.
@@ -452,8 +448,6 @@ class LargeChanges:
         """Take a stage.
 
         Args:
-            blobs: The repository's store.
-            session: The engine.
             occurs_once: True if it has no row of the table twice, as that of a merge may.
         """
         self._blobs = blobs

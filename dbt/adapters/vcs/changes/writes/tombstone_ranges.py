@@ -27,8 +27,6 @@ def write_tombstones(
     """Write deleted rows as tombstones, each for a range of blocks in the order of their paths.
 
     Args:
-        blobs: The store that is written to.
-        writer: The engine.
         query: `__vcs_file`, `__vcs_pos`, then the before-images by field id; each place once.
         counts: How many of its rows are of each block.
         folder: A new folder, `data/<table id>/w=<write id>`.

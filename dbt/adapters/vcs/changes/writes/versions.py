@@ -58,8 +58,6 @@ def changed(
     (`checks.check_rows`).
 
     Args:
-        scope: The statement's scope.
-        name: The table.
         snapshot: The present version.
         version: The same with the changed parts replaced; its segments are joined if there are
             many, and parents, operation, time and origin are set here.
@@ -177,7 +175,6 @@ def arrow_blocks(
 
     Args:
         name: What errors call the table.
-        snapshot: The table.
         parts: Its columns, named by field id, in the types of `arrow_schema`.
 
     Raises:

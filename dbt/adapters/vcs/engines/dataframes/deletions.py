@@ -176,7 +176,6 @@ def unmarked_rows(
     decodes all columns that the filter reads before, even for rows that are left out.
 
     Args:
-        table: The table.
         number: SQL for a row's number.
         position: SQL for its position in its file.
         bitmap: The deleted rows of all its files.
@@ -285,7 +284,6 @@ def left_rows(
 
     Args:
         table: The table.
-        files: Its files.
         deleted: A query from `deleted_rows` or `written_rows`.
         count: How many rows that query has.
         columns: What to select, as SQL; the table's alias is `kept`.
@@ -354,11 +352,6 @@ _MARKED_FACTOR: Final = 64
 class DeletedPlaces:
     """The deleted rows of some files of a version.
 
-    Args:
-        mount: The version.
-        files: The files.
-        blobs: The repository's store.
-
     Attributes:
         tombstones: The tombstones that delete rows of the files.
         count: How many rows they delete.
@@ -382,7 +375,6 @@ class DeletedPlaces:
         """Return them as a bitmap of numbered rows; None if it would be large.
 
         Args:
-            numbers: The numbers of the rows.
             written: True if it is to be written out in the text of a query.
 
         Raises:

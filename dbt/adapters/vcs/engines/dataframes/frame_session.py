@@ -48,7 +48,6 @@ class Inserted(NamedTuple):
     """What an INSERT adds.
 
     Attributes:
-        frame: The rows.
         is_repeatable: As in `Written`.
     """
 

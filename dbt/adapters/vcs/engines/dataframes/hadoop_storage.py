@@ -29,7 +29,6 @@ def spark_root(uri: str, storage_options: Mapping[str, str] = {}) -> str:
     """Return the repository's location in Hadoop's spelling, without a trailing `/`.
 
     Args:
-        uri: The repository's location.
         storage_options: The store's options; `spark_scheme` is Spark's scheme for S3, and Azure
             needs `account_name`.
 
@@ -281,8 +280,6 @@ def check_shared(
     rows of each write are counted anyway.
 
     Args:
-        spark: A session.
-        blobs: The repository's store.
         root: The repository as Spark names it.
         where: Where Spark runs, for the error.
         tasks: How many tasks read the repository's header.

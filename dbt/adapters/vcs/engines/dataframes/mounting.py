@@ -84,8 +84,6 @@ class Relations(Protocol):
         """Create a table over files of one layout, in which `_metadata` is a column.
 
         Args:
-            name: The table's name.
-            fields: Its columns.
             numbers: The number of the first row of each file, if `first_number` has SQL for it.
 
         Raises:
@@ -113,8 +111,6 @@ class Mounting:
 
         Args:
             name: The name of the version's relation; other tables derive their names from it.
-            mount: The version.
-            blobs: The repository's store.
             relations: Where its relations are created.
         """
         self._name = name
@@ -453,7 +449,6 @@ class FooterChecks:
         """Check the files of a version.
 
         Args:
-            mount: The version.
             root: The repository as Spark names it.
 
         Raises:

@@ -66,7 +66,6 @@ class NameRegistry:
 
     Attributes:
         relations: The relations of the branch, and files, by name.
-        functions: The branch's functions.
         versions: Versions mounted under names of their own, by the end of that name.
         tag: The end of all names that sessions make; engines that share a session differ in it.
     """

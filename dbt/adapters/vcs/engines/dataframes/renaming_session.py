@@ -50,9 +50,6 @@ class RenamingSession(FrameSession):
         """Take Spark's session and what its engine shares among sessions.
 
         Args:
-            spark: Spark's session.
-            blobs: The repository's store.
-            temporaries: The user's temporary names.
             views: Makes the views of what the names of the branch mean.
         """
         super().__init__(spark, jobs, temporaries, blobs, views.root)

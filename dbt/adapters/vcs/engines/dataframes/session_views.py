@@ -78,9 +78,7 @@ class SessionViews:
         """Take the session.
 
         Args:
-            spark: The session.
             registry: What the names of the branch mean.
-            blobs: The repository's store.
             root: Returns the repository as Spark names it.
             translated: Returns a block in which Spark's exceptions become ours.
             relations: Makes the relations of a version, as `ViewRelations`; None for those.

@@ -46,7 +46,6 @@ class SparkRows:
         """Take a frame.
 
         Args:
-            jobs: Runs its jobs.
             text: The statement, as Spark was given it.
             is_done: Returns whether the statement is a command, which has run already.
             is_repeatable: As `AnalysedRows.is_repeatable`.

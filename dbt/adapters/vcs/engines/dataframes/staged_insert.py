@@ -59,8 +59,6 @@ def staged_rows(
     """Run an INSERT; yield the rows within the block.
 
     Args:
-        spark: The session.
-        texts: The session's texts.
         insert: The statement; its target is `stage`.
         stage: The name of a table that doesn't exist yet.
         place: Where its files are, as Spark names it.

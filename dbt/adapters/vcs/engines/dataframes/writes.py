@@ -205,7 +205,6 @@ def _settle(
     These files are safe on disk; everything else in the folder is deleted.
 
     Args:
-        blobs: Where the folder is.
         folder: `data/<table id>/w=<write id>`.
         partition_by: Names of the columns that give a block its folders.
         rows: How many rows the engine's tasks wrote.

@@ -116,9 +116,6 @@ class CatalogRelations:
         """Take a session and a version.
 
         Args:
-            spark: A session of the catalog.
-            mount: The version.
-            blobs: The repository's store.
             root: The repository as Spark names it.
             version: Gets the name of each relation and array, and has the lists of files.
             arrays: Those of the catalog's sessions.

@@ -129,8 +129,6 @@ def check_folder(spark: SparkSession, blobs: Blobs, root: Callable[[], str]) -> 
     """Require that the executors see a repository that is in a local folder.
 
     Args:
-        spark: A session of this process.
-        blobs: The repository's store.
         root: Returns the repository as Spark names it.
     """
     context = spark.sparkContext

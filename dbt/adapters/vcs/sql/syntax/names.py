@@ -61,7 +61,6 @@ class At:
     """The requested version of a relation.
 
     Attributes:
-        kind: The kind of `value`.
         value: A snapshot, tag, commit or number; or a timestamp as written.
     """
 
@@ -262,7 +261,6 @@ def read_relation(
     """Read a relation whose first token is a name.
 
     Args:
-        tokens: The text's tokens.
         index: Where the relation begins.
         closing: Index of the closing token of each opening parenthesis.
         hidden: Lower-case names of common table expressions in scope.

@@ -99,7 +99,6 @@ class EngineRepairs:
     As a context, it does so at the end.
 
     Attributes:
-        blobs: The repository's store.
         sessions: Provides Spark's session; None to refuse what only it can compute.
     """
 
@@ -132,7 +131,6 @@ class EngineRepairs:
         """Return the repair of a graft.
 
         Args:
-            question: What to decide.
             state: The graft, in which rows may be deleted twice; ours if rows are picked.
             folder: `data/<table id>`.
             is_small: Whether DuckDB may hold what is done to single rows in memory.
@@ -194,8 +192,6 @@ class EngineRepair:
     """How a graft becomes the merged version.
 
     Attributes:
-        files: Reads files.
-        triple: Base, ours, theirs.
         state: Blocks and deletions of the graft.
         grafted: The same with the blocks that are not worth it, whose rows are written again.
         poor: Paths of these.
@@ -257,7 +253,6 @@ class EngineRepair:
         """Write the rows to add and the tombstones, and check that they are all there.
 
         Args:
-            definition: The result's.
             folder: `data/<table id>/w=<write id>`, new.
 
         Raises:
@@ -627,9 +622,6 @@ class StagedActions:
         """Run a query and keep its rows.
 
         Args:
-            session: The engine's session.
-            decisions: What made the query.
-            query: The query.
             folder: A new folder, which the caller deletes; None to hold the rows in memory.
         """
         self.session = session

@@ -137,11 +137,9 @@ class StreamedRows:
     """The rows of `LiveRows` as batches, for an engine in this process: nothing is joined.
 
     Attributes:
-        files: Reads files.
         states: The states in the order of `STATES`.
         tombstones: Entries of their tombstones, as far as they are known.
-        pieces: The pieces that are read.
-        fields: Their columns, `c0`, `c1`... in the batches.
+        fields: Columns of the pieces that are read, `c0`, `c1`... in the batches.
         places: The only rows that are wanted, by block; None for all.
     """
 
@@ -272,9 +270,6 @@ def dead_places(
     `gone` has the bit `1 << n` if the state n deletes the row. A place occurs once.
 
     Args:
-        session: The session that reads it.
-        states: The states.
-        blocks: The blocks that matter.
         tombstones: Entries of tombstones, as far as they are known.
     """
     parts = " union all ".join(_parts(session, states, set(blocks), tombstones))

@@ -78,7 +78,6 @@ class RowDecisions:
     Attributes:
         fields: The columns, `c0`, `c1`... in the queries.
         key: Those of them that identify a row; none if only its whole content does.
-        mode: What to do about conflicts.
         picks: Whether only groups of given keys are decided, and `CHANGED` is asked for.
         choices: What somebody chose for single conflicts; None for nothing.
     """

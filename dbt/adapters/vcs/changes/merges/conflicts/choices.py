@@ -272,7 +272,6 @@ def completed(
     which value a column has, or a NOT NULL column would be NULL.
 
     Args:
-        rows: Numbers of rows.
         given: Values by column of the relation, one for each row.
         cells: Where the values of columns come from.
         start: A side, or None.

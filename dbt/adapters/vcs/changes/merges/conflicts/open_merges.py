@@ -88,7 +88,6 @@ class Terms:
 
     Attributes:
         message: Message of the commit; None to describe what was merged.
-        metadata: Extra metadata for the commit.
         promotes: True if a protected branch may take it.
         require: Further requirements; `tests`: all tests passed on exactly these versions;
             `fresh`: no table becomes stale.

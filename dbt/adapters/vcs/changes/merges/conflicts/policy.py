@@ -66,7 +66,6 @@ class Policy:
 
     Attributes:
         override: Wins for every relation; None unless somebody asked for a mode.
-        relations: Modes of single relations.
         default: For relations with no mode above and none in their properties.
     """
 

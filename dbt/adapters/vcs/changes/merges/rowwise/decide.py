@@ -130,9 +130,7 @@ def decide(groups: Groups, read: ReadAt, *, mode: Mode) -> Verdict:
     """Decide on groups by the table above, where nobody decided by hand.
 
     Args:
-        groups: The rows.
         read: Reads all columns of the rows; used only to merge cells.
-        mode: What to do about conflicts.
     """
     by_group = groups.single[groups.group]
     sides = [groups.row_of(counts) for counts in (groups.base, groups.ours, groups.theirs)]
@@ -241,8 +239,6 @@ class Conflicts:
     Attributes:
         groups: The rows that were examined.
         units: A unit of each conflict, in the order of the rows.
-        read: Reads all columns of the rows.
-        fields: The columns.
         keyed: Whether rows are identified by a key.
     """
 

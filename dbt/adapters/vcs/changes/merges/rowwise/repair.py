@@ -50,7 +50,6 @@ class Repair:
     """How a graft becomes the merged version.
 
     Attributes:
-        files: Reads files.
         state: Blocks and deletions of the graft.
         deleted: Rows to delete from it, in the columns of a tombstone file.
         inserted: Rows to add, columns by field id.
@@ -93,11 +92,8 @@ class Question:
     """What a repair has to decide.
 
     Attributes:
-        files: Reads files.
         pieces: The pieces that may hold rows that both sides touched or that were picked.
-        triple: Base, ours, theirs.
-        fields: The table's columns.
-        key: Those of them that identify a row; none if only its whole content does.
+        key: The columns that identify a row; none if only its whole content does.
         policy: What to do about conflicts, and which rows are picked.
     """
 
@@ -118,7 +114,6 @@ def repair(question: Question, state: State) -> Repair:
     """Return the repair of a graft, without the policy's decisions and picks.
 
     Args:
-        question: What to decide.
         state: The graft, in which no row is deleted twice.
 
     Raises:
@@ -237,8 +232,6 @@ def mostly_deleted(triple: Triple, state: State, deleted: Mapping[str, int]) -> 
     """Return the blocks added by theirs that would lose most of their rows.
 
     Args:
-        triple: Base, ours, theirs.
-        state: The graft.
         deleted: How many rows a repair deletes from each block.
     """
     lost = dict(deleted)
@@ -280,7 +273,6 @@ def suspects(files: Files, rows: TouchedRows, by: Sequence[Field]) -> tuple[Touc
     that the graft holds differently from `ours + theirs - base`, each as a group of its own.
 
     Args:
-        files: Reads columns.
         rows: All rows that a side touched.
         by: The columns that identify a row.
     """

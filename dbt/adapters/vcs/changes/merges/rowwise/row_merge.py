@@ -70,11 +70,7 @@ _FAIL: Final = RowPolicy()
 
 
 class SchemaConflictError(ConflictError):
-    """Both sides changed a table's definition differently.
-
-    Attributes:
-        conflicts: The differences.
-    """
+    """Both sides changed a table's definition differently."""
 
     def __init__(self, conflicts: Sequence[SchemaConflict]) -> None:
         self.conflicts = tuple(conflicts)
@@ -98,7 +94,6 @@ def merge(
     """Merge what theirs changed since base into ours; nothing is written before `put`.
 
     Args:
-        repository: Where the versions are.
         base: The version that both come from. Without one, the rows that both have serve as the
             base: equal rows agree, nothing is deleted, and different rows with the same key
                 conflict.

@@ -120,9 +120,6 @@ class MergeOutcome:
         Args:
             write: Names the folder of new files; no other write uses it.
             parents: Ours and theirs; only ours if theirs is no part of its history.
-            created_at: The time to record.
-            operation: The operation to record.
-            origin: Its lineage, if any.
             is_whole: False if only some of the rows that theirs changed were picked.
 
         Raises:

@@ -59,7 +59,6 @@ class RowPolicy:
     """How to merge.
 
     Attributes:
-        mode: What to do about conflicts.
         decisions: Decisions about single conflicts. The last one for a key counts; those for rows
             not in conflict are ignored.
         only: The rows whose changes are wanted; None for all.

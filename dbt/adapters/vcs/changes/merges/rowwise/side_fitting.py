@@ -79,12 +79,8 @@ class Fitting:
     """Fits one side of a merge to the merged definition.
 
     Attributes:
-        repository: The repository.
         base: The version that both sides come from, if there is one.
-        side: The side.
-        other: The other side.
         name: What errors call the side.
-        definition: The merged definition.
         engine: Provides the session that reads and writes rows.
     """
 

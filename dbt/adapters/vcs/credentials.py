@@ -14,6 +14,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.failures import shown_location
 from dbt.adapters.vcs.engines.methods import check_method, with_remote
+from dbt.adapters.vcs.yaml_text import setting_text
 
 PUBLISH_MODES = ("on_success", "after_tests", "manual", "always")
 STORAGE_MODES = ("refuse", "ignore")
@@ -127,8 +128,10 @@ class VcsCredentials(Credentials):
             )
         # As in dbt-spark, whose relations have no database of their own.
         self.database = None
-        self.spark_config = {str(key): _text(value) for key, value in self.spark_config.items()}
-        self.storage_options = {str(k): _text(v) for k, v in self.storage_options.items()}
+        self.spark_config = {
+            str(key): setting_text(value) for key, value in self.spark_config.items()
+        }
+        self.storage_options = {str(k): setting_text(v) for k, v in self.storage_options.items()}
         with _told_to_dbt():
             check_method(self.method, self.engine_settings)
 
@@ -188,8 +191,3 @@ def _told_to_dbt() -> Iterator[None]:
         yield
     except InputError as error:
         raise DbtRuntimeError(str(error)) from error
-
-
-def _text(value: Any) -> str:
-    """Return a setting as Spark writes it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -45,6 +45,11 @@ def mapping_at(value: Any, where: str) -> Mapping[str, Any]:
     return {str(key): item for key, item in value.items()}
 
 
+def setting_text(value: Any) -> str:
+    """Return a value as the text of a setting: truth values as YAML and Spark write them."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def check_keys(given: Mapping[str, Any], known: Collection[str], where: str) -> None:
     """Check that a mapping has known keys only.
 

@@ -250,7 +250,7 @@ class Probes:
         self._answers: dict[str, Answer] = {}
         self._workspace = Workspace(
             repository,
-            PinnedLine(lambda: _no_head(), "a bisection only reads"),
+            PinnedLine(_no_head, "a bisection only reads"),
             engine,
             schema=schema,
         )
@@ -538,16 +538,11 @@ class _Walk:
             query = query_of_body(below.text)
         self._reads_more = self._reads_more or _reads_more(query)
         for text in below.reads:
-            self.read(_relation_of(text))
+            self.read(RelationName.of(text))
         for text in below.calls:
-            self.call(_relation_of(text))
+            self.call(RelationName.of(text))
 
 
 def _reads_more(query: Query) -> bool:
     # What these give is not settled by the tree, so no other commit may share the answer.
     return bool(query.files or query.diffs or any(read.at is not None for read in query.reads))
-
-
-def _relation_of(text: str) -> RelationName:
-    schema, _, identifier = text.partition(".")
-    return RelationName(schema, identifier)

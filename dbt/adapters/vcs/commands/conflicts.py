@@ -166,8 +166,7 @@ def left_line(left: int, target: str) -> Block:
 
 def relation_of(text: str) -> RelationName:
     """Return the relation; a bare schema name means the schema's own properties."""
-    schema, _, identifier = text.lower().replace("`", "").partition(".")
-    return RelationName(schema, identifier)
+    return RelationName.of(text.lower().replace("`", ""))
 
 
 _OWN: Final = ("our_diff_type", "their_diff_type", "resolution")

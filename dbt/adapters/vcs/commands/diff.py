@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 import click
 
 from dbt.adapters.vcs.changes.diffs.matched_columns import column_changes
-from dbt.adapters.vcs.changes.diffs.summaries import summarize
+from dbt.adapters.vcs.changes.diffs.summaries import how_changed, summarize
 from dbt.adapters.vcs.commands.diff_report import (
     ColumnDiff,
     DiffReport,
@@ -392,10 +392,7 @@ def relation_diff(repository: Repository, change: Change, limits: Limits) -> Rel
     name, old, new = change
     shown = old if isinstance(new, AbsentType) else new
     assert not isinstance(shown, AbsentType)
-    how = "changed"
-    if isinstance(old, AbsentType) or isinstance(new, AbsentType):
-        how = "added" if isinstance(old, AbsentType) else "removed"
-    draft = RelationDiff(name=str(name), kind=shown.noun, how=how)
+    draft = RelationDiff(name=str(name), kind=shown.noun, how=how_changed(old, new))
     before, after = (
         repository.objects.snapshot(entry.snapshot) if isinstance(entry, TableEntry) else None
         for entry in (old, new)

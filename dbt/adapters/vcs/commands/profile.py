@@ -14,7 +14,7 @@ from dbt.adapters.vcs.commands.options import Settings
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.store.opening import is_yes, located
 from dbt.adapters.vcs.engines.methods import check_method, with_remote
-from dbt.adapters.vcs.yaml_text import load_yaml
+from dbt.adapters.vcs.yaml_text import load_yaml, setting_text
 
 _HINT = "Set --repository <location> or DBT_VCS_REPOSITORY."
 
@@ -131,7 +131,7 @@ def _settings(found: Mapping[Any, Any], name: str, place: str) -> dict[str, str]
     if not isinstance(given, Mapping):
         raise InputError(f"The {name} in {place} must map names to values.")
     return {
-        str(key): _setting(_render(value, f"{name}.{key} in {place}"))
+        str(key): setting_text(_render(value, f"{name}.{key} in {place}"))
         for key, value in given.items()
     }
 
@@ -183,11 +183,6 @@ def _mapping(value: Any, missing: str) -> Mapping[Any, Any]:
     if not isinstance(value, Mapping):
         raise InputError(f"There is {missing}. {_HINT}")
     return value
-
-
-def _setting(value: Any) -> str:
-    # Spark and object stores spell it `true`, as YAML does, and Python spells it `True`.
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _render(value: Any, place: str) -> Any:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import click
 
-from dbt.adapters.vcs.changes.diffs.summaries import ChangeSummary, summarize
+from dbt.adapters.vcs.changes.diffs.summaries import ChangeSummary, changes_to
 from dbt.adapters.vcs.changes.writes.past_versions import Split, last_of, past_of, put_back, splits
 from dbt.adapters.vcs.changes.writes.versions import entries_again
 from dbt.adapters.vcs.commands.layout import Block, Span, line, short
@@ -18,11 +18,11 @@ from dbt.adapters.vcs.commands.revisions import parse_relation
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import DryRun, Message, Option, ToChange, verb
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.core.ids import CommitId, TreeId
+from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import TableEntry
 from dbt.adapters.vcs.core.repository import Proposal, Repository
 from dbt.adapters.vcs.core.retention import hold
-from dbt.adapters.vcs.core.tree_changes import TreeChanges, diff_trees
+from dbt.adapters.vcs.core.tree_changes import TreeChanges
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.run_branch import run_of
 
@@ -115,16 +115,6 @@ def restore_branch(
         branch=branch, base=head, tree=tree, author=author, message=said, action="restore"
     )
     return _landed(repository, proposal, to, dry_run=dry_run)
-
-
-def changes_to(
-    repository: Repository, before: CommitId, tree: TreeId
-) -> tuple[ChangeSummary, ...]:
-    """Return how a tree differs from what a commit shows."""
-    objects = repository.objects
-    old, new = objects.tree(objects.commit(before).tree), objects.tree(tree)
-    found = diff_trees(old, new, objects.relations)
-    return summarize(repository, found.schemas, found.relations)
 
 
 def head_of(repository: Repository, branch: str) -> CommitId:

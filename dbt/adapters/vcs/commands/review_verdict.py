@@ -153,8 +153,7 @@ def _without_rows(
     repository: Repository, plan: MergePlan, item: ContractOutcome, patterns: ColumnPatterns
 ) -> ContractOutcome:
     """Return an outcome that names no row by a key that stays out."""
-    schema, _, identifier = item.relation.partition(".")
-    name = RelationName(schema, identifier)
+    name = RelationName.of(item.relation)
     if item.is_met or not _names_kept_out(repository, plan, name, patterns):
         return item
     text = f"{item.relation} breaks {item.contract}: {item.found}, and the limit is {item.limit}"

@@ -10,6 +10,7 @@ from typing import Any, Final
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import NodeRun, Origin, RelationName
 from dbt.adapters.vcs.workspace.mounts import External
+from dbt.adapters.vcs.yaml_text import setting_text
 
 _BUILT = frozenset({"model", "seed", "snapshot"})
 
@@ -170,7 +171,7 @@ def _external(source: Any, meta: Mapping[str, Any], project_root: Path) -> Exter
             f"{label} has the external_location {meta['external_location']}, whose format is not "
             "clear from its extension. Set it: meta: {format: parquet}."
         )
-    given = {str(key): _text(value) for key, value in (meta.get("options") or {}).items()}
+    given = {str(key): setting_text(value) for key, value in (meta.get("options") or {}).items()}
     defaults = dict(_DEFAULTS.get(str(format), {}))
     if _suffix(location) == ".tsv":
         defaults["sep"] = "\t"
@@ -182,11 +183,6 @@ def _suffix(location: str) -> str:
     # Spark unpacks these itself, so the format is in what comes before.
     suffixes = [suffix for suffix in path.suffixes if suffix not in (".gz", ".bz2", ".zst")]
     return suffixes[-1].lower() if suffixes else ""
-
-
-def _text(value: Any) -> str:
-    # YAML's `true` arrives as Python's `True`.
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 FORMATS: Final = ("parquet", "vcs", "")

@@ -73,12 +73,9 @@ def restore_table(scope: Scope, statement: RestoreTable) -> Outcome:
     standing = scope.overlay.entry(name)
     if isinstance(standing, ViewEntry | FunctionEntry):
         raise InputError(f"{name} is a {standing.noun}; restore table needs a table.")
-    if statement.source.at is None:
-        entry = scope.overlay.require(source)
-        past = Past(entry, scope.overlay.base)
-    else:
-        found = pinned(scope.overlay, scope.engine, source, statement.source.at)
-        past = Past(TableEntry(snapshot=found.snapshot), found.commit)
+    assert statement.source.at is not None
+    found = pinned(scope.overlay, scope.engine, source, statement.source.at)
+    past = Past(TableEntry(snapshot=found.snapshot), found.commit)
     put_back(scope.overlay, name, past, author=scope.overlay.author)
     is_changed = scope.overlay.entry(name) != standing
     # A commit of several tables is undone in part: what belongs together may no longer fit.

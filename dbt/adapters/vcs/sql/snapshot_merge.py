@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timezone, tzinfo
 from typing import Any, Final, Literal, NoReturn, TypeAlias, get_args
@@ -420,21 +420,18 @@ def _is_exact(column: Field, values: pa.ChunkedArray) -> bool:
 def _exact(
     scope: Scope, work: TableMerge, column: Field, values: Sequence[pa.Scalar] | pa.ChunkedArray
 ) -> list[Any]:
-    return list(_exactly(scope, work, column, values))
-
-
-def _exactly(
-    scope: Scope, work: TableMerge, column: Field, values: Sequence[pa.Scalar] | pa.ChunkedArray
-) -> Iterator[Any]:
     is_key = column.id in scope.overlay.snapshot(work.ours).primary_key
     zone = _zone(scope, column)
+    found = []
     for value in values:
         if is_key and not value.is_valid:
             raise InputError(
                 f"The column {column.name} is in the primary key of {work.name} and is never "
                 "NULL. Leave this key out."
             )
-        yield python_value(key_value(work.name, column.name, column.type, value, zone))
+        value = key_value(work.name, column.name, column.type, value, zone)
+        found.append(python_value(value))
+    return found
 
 
 def _zone(scope: Scope, column: Field) -> tzinfo:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.core.errors import DamagedError, VcsError
-from dbt.adapters.vcs.core.ids import CommitId
+from dbt.adapters.vcs.core.ids import CommitId, TreeId
 from dbt.adapters.vcs.core.model import Absent, Snapshot, TableEntry, Tree
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.plan.schema_merge import Definition
@@ -97,10 +97,16 @@ def list_changes(
 
     None means a commit that shows nothing.
     """
+    return changes_to(repository, before, repository.objects.commit(after).tree)
+
+
+def changes_to(
+    repository: Repository, before: CommitId | None, tree: TreeId
+) -> tuple[ChangeSummary, ...]:
+    """List how a tree differs from what a commit shows, as `list_changes` does."""
     objects = repository.objects
-    new = objects.tree(objects.commit(after).tree)
     old = Tree() if before is None else objects.tree(objects.commit(before).tree)
-    found = diff_trees(old, new, objects.relations)
+    found = diff_trees(old, objects.tree(tree), objects.relations)
     return summarize(repository, found.schemas, found.relations)
 
 

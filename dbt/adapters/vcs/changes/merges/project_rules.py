@@ -21,7 +21,7 @@ from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.sql.syntax.conditions import check_condition, condition_tree
-from dbt.adapters.vcs.yaml_text import check_keys, load_yaml, mapping_at
+from dbt.adapters.vcs.yaml_text import check_keys, load_yaml, mapping_at, setting_text
 
 FILE: Final = "vcs.yml"
 """Name of the file, beside `dbt_project.yml`."""
@@ -399,13 +399,8 @@ def _catalog(given: Any, pattern: str, where: str) -> CatalogTarget | None:
                 f"Found {key!r} of the {where}, which others read, too. Set what is secret in "
                 f"the environment instead: {variable.upper()}"
             )
-    properties = {key: _text(value) for key, value in told.items()}
+    properties = {key: setting_text(value) for key, value in told.items()}
     return CatalogTarget(name=name, properties=properties, namespace=namespace)
-
-
-def _text(value: Any) -> str:
-    # PyIceberg's properties are texts, and YAML's `true` is a value of Python's.
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _contracts(given: Any, path: str) -> tuple[Contract, ...]:

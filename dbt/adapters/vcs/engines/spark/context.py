@@ -28,6 +28,7 @@ from dbt.adapters.vcs.engines.java import (
 from dbt.adapters.vcs.engines.session_settings import is_local, process_settings
 from dbt.adapters.vcs.engines.spark.jobs import translated
 from dbt.adapters.vcs.engines.spark.launch import Launch, Launches
+from dbt.adapters.vcs.yaml_text import setting_text
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -173,17 +174,13 @@ def _first_session(context: SparkContext, sessions: Any, options: Mapping[str, s
                 nothing,
                 apply_named(sc._jsc.sc(), java_class(context, _EXTENSIONS)()),
                 # As the builder writes numbers and truth values.
-                to_map({key: _written(value) for key, value in options.items()}),
+                to_map({key: setting_text(value) for key, value in options.items()}),
                 to_map({}),
             )
     builder = sessions.builder()
     for key, value in options.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
-
-
-def _written(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _extensions_of_jars(context: SparkContext) -> list[str]:

@@ -9,12 +9,13 @@ time.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +40,7 @@ from dbt.adapters.vcs.changes.merges.by_engine.row_decisions import (
 )
 from dbt.adapters.vcs.changes.merges.rowwise.decide import OUR_TYPE, THEIR_TYPE, mark_of
 from dbt.adapters.vcs.changes.merges.rowwise.repair import (
+    MergeCheckError,
     Question,
     deletions_of_ours,
     mostly_deleted,
@@ -47,7 +49,7 @@ from dbt.adapters.vcs.changes.merges.rowwise.repair import (
 )
 from dbt.adapters.vcs.changes.merges.rowwise.row_policy import key_table
 from dbt.adapters.vcs.changes.writes.tombstone_ranges import tombstone_folder, write_tombstones
-from dbt.adapters.vcs.core.errors import InputError, VcsError
+from dbt.adapters.vcs.core.errors import DamagedError, InputError
 from dbt.adapters.vcs.core.ids import new_write_id
 from dbt.adapters.vcs.core.model import Block, Field, Tombstone
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
@@ -86,10 +88,6 @@ SHOWN: Final = 100
 """Of more conflicts so many are read, to be shown."""
 
 _SIDES: Final = {"b": "base", "o": "our", "t": "their"}
-
-
-class RepairCheckError(VcsError):
-    """An engine did not write the rows that a merge wants. Report it; nothing was changed."""
 
 
 @dataclass(kw_only=True)
@@ -171,14 +169,24 @@ class EngineRepairs:
             # Noted before the write, so that `forget` also deletes what a failed write left.
             self._folders.append(stage)
         actions = StagedActions(session, decisions, query, stage)
-        if actions.totals.several:
+        if actions.totals[SEVERAL]:
             raise InputError(
                 "Values were chosen for a key that stands for several rows on one side, so it is "
                 "not known which row they are of. Choose a side for it, or delete."
             )
-        # Without trims the engine saw a graft that lacks these deletions, so it has decided on
-        # their rows like on any others.
-        return EngineRepair.of(question, state, actions, lost if trims else {})
+        poor = mostly_deleted(triple, state, actions.deletions)
+        return EngineRepair(
+            files=question.files,
+            triple=triple,
+            state=without(state, poor),
+            grafted=state,
+            poor=frozenset(poor),
+            actions=actions,
+            conflicts=OpenConflicts(actions),
+            # Without trims the engine saw a graft that lacks these deletions, so it has decided on
+            # their rows like on any others.
+            trims=lost if trims else {},
+        )
 
     def forget(self) -> None:
         """Close the sessions, and delete the files that repairs are staged in."""
@@ -210,36 +218,15 @@ class EngineRepair:
     conflicts: OpenConflicts
     trims: Mapping[DeletionKey, int]
 
-    @classmethod
-    def of(
-        cls,
-        question: Question,
-        state: State,
-        actions: StagedActions,
-        trims: Mapping[DeletionKey, int],
-    ) -> EngineRepair:
-        """Return the repair by staged actions."""
-        poor = mostly_deleted(question.triple, state, actions.deletions)
-        return cls(
-            files=question.files,
-            trims=trims,
-            triple=question.triple,
-            state=without(state, poor),
-            grafted=state,
-            poor=frozenset(poor),
-            actions=actions,
-            conflicts=OpenConflicts(actions),
-        )
-
     @property
     def has_changes(self) -> bool:
         """Whether theirs differs from base in any of the picked rows, by content."""
-        return self.actions.totals.changed > 0
+        return self.actions.totals[CHANGED] > 0
 
     @property
     def given(self) -> int:
         """How many keys were found whose rows were given by hand."""
-        return self.actions.totals.given
+        return self.actions.totals[GIVEN]
 
     @property
     def is_needed(self) -> bool:
@@ -256,7 +243,8 @@ class EngineRepair:
             folder: `data/<table id>/w=<write id>`, new.
 
         Raises:
-            RepairCheckError: The files hold other rows.
+            MergeCheckError: The files hold other rows.
+            DamagedError: A tombstone of theirs does.
         """
         blocks: tuple[Block, ...] = ()
         session, fields = self.actions.session, self.actions.fields
@@ -303,7 +291,7 @@ class EngineRepair:
             ]
             table = pa.Table.from_batches(rows).unify_dictionaries()
             if table.num_rows != sum(self.trims[image, block] for block in blocks):
-                raise RepairCheckError(
+                raise DamagedError(
                     f"{image} holds other rows than its version says. Nothing was changed. Run "
                     "dbt-vcs fsck --data, and restore the file from a backup."
                 )
@@ -325,7 +313,7 @@ class EngineRepair:
     def _added(self) -> int:
         """How many rows are added."""
         totals = self.actions.totals
-        return totals.inserted + totals.made + self._kept
+        return totals[INSERT] + totals[MADE] + self._kept
 
     @property
     def _kept(self) -> int:
@@ -372,10 +360,8 @@ class EngineRepair:
         wanted = self._digest(self._added_rows(), [f"c{n}" for n in range(len(fields))])
         found = self._digest(f"select * from {written}", [quoted(field.id) for field in fields])
         if wanted != found or wanted[0] != self._added:
-            raise RepairCheckError(
-                f"The merged version is not what was planned: {found[0]} rows were written where "
-                f"{self._added} had to be, or others. Nothing was changed. This is a defect of "
-                "dbt-vcs: report it, with the two versions if you can."
+            raise MergeCheckError(
+                f"{found[0]} rows were written where {self._added} had to be, or others"
             )
 
     def _digest(self, query: str, columns: list[str]) -> tuple[int, object]:
@@ -522,7 +508,7 @@ class OpenConflicts:
     actions: StagedActions
 
     def __len__(self) -> int:
-        return self.actions.totals.conflicts
+        return self.actions.totals[CONFLICT]
 
     @cached_property
     def table(self) -> pa.Table:
@@ -601,18 +587,6 @@ _OWN: Final[Mapping[str, str]] = {
 }
 
 
-class Totals(NamedTuple):
-    """How many rows there are of each kind of action."""
-
-    open: int
-    inserted: int
-    made: int
-    conflicts: int
-    changed: int
-    given: int
-    several: int
-
-
 class StagedActions:
     """The rows of `RowDecisions.query`, in files below a folder of their own, or in memory."""
 
@@ -659,13 +633,10 @@ class StagedActions:
         return self.session.mount_physical(mount)
 
     @cached_property
-    def totals(self) -> Totals:
-        """How many rows there are of each kind."""
-        counted = ", ".join(
-            f"count_if(action = {action})"
-            for action in (OPEN, INSERT, MADE, CONFLICT, CHANGED, GIVEN, SEVERAL)
-        )
-        return Totals(*self.session.query(f"select {counted} from {self.relation}").fetch()[0])
+    def totals(self) -> Counter[int]:
+        """How many rows there are of each kind of action."""
+        text = f"select action, count(*) from {self.relation} group by action"
+        return Counter(dict(self.session.query(text).fetch()))
 
     @cached_property
     def deletions(self) -> Mapping[str, int]:

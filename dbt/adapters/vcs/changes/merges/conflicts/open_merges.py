@@ -188,8 +188,11 @@ def open_merge_of(branch: Branch) -> OpenMerge | None:
         base=CommitId(state.get("base", "")) or None,
         mode=Mode(state["mode"]) if state["mode"] else None,
         terms=Terms.of(state),
-        whole={_name(key): text for key, text in json.loads(state["whole"]).items()},
-        choices={_name(key): Choice(text) for key, text in json.loads(state["choices"]).items()},
+        whole={RelationName.of(key): text for key, text in json.loads(state["whole"]).items()},
+        choices={
+            RelationName.of(key): Choice(text)
+            for key, text in json.loads(state["choices"]).items()
+        },
         head=branch.head,
     )
 
@@ -290,8 +293,3 @@ def tables_of(repository: Repository, merge: OpenMerge) -> dict[RelationName, Co
 def shown_name(name: RelationName) -> str:
     """Return a relation's name, or `schema s` for a schema's own properties."""
     return str(name) if name.identifier else f"schema {name.schema}"
-
-
-def _name(text: str) -> RelationName:
-    schema, _, identifier = text.partition(".")
-    return RelationName(schema, identifier)

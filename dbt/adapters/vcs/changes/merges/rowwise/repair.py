@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from dbt.adapters.vcs.changes.merges.rowwise.decide import Conflicts, Groups, decide
 from dbt.adapters.vcs.changes.merges.rowwise.row_policy import RowPolicy
+from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.model import Block, Field, Tombstone
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.delta import Piece
@@ -39,6 +40,17 @@ from dbt.adapters.vcs.table.files.block_reader import Files, Positions
 from dbt.adapters.vcs.table.files.footers import read_blocks
 from dbt.adapters.vcs.table.files.parquet import write_rows, write_tombstone
 from dbt.adapters.vcs.table.row_numbers import are_among
+
+
+class MergeCheckError(VcsError):
+    """A merge did not write what it planned. Report it; nothing was changed."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"The merged version is not what was planned: {what}. Nothing was changed. This is a "
+            "defect of dbt-vcs: report it, with the two versions if you can."
+        )
+
 
 MAX_DELETED: Final = 0.5
 """A block of theirs of which more than this part would be deleted is not grafted; the rest of

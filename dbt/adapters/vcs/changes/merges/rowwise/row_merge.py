@@ -446,8 +446,9 @@ class _Edits(NamedTuple):
             return rows
         names = [field.name for field in side.schema.fields if field.id in side.primary_key]
         session, listed = self._session(compared), ", ".join(map(quoted, names))
+        changes = replace(compared, shape="changes").by_engine(session)
         text = (
-            f"select {listed} from ({compared.by_engine(session, 'changes')}) "
+            f"select {listed} from ({changes}) "
             f"where _change_type = '{kind}' order by {listed} limit {_NAMED}"
         )
         keys = session.query(text).fetch()

@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from dbt.adapters.vcs.changes.merges.by_engine.engine_repair import EngineRepair, OpenConflicts
 from dbt.adapters.vcs.changes.merges.rowwise.decide import Conflicts
-from dbt.adapters.vcs.changes.merges.rowwise.repair import Repair, dead_rows
+from dbt.adapters.vcs.changes.merges.rowwise.repair import MergeCheckError, Repair, dead_rows
 from dbt.adapters.vcs.changes.writes.tombstone_ranges import tombstone_folder
-from dbt.adapters.vcs.core.errors import ConflictError, VcsError
+from dbt.adapters.vcs.core.errors import ConflictError
 from dbt.adapters.vcs.core.ids import Micros, SnapshotId, WriteId
 from dbt.adapters.vcs.core.model import Block, Consumption, Field, Origin, Snapshot, Tombstone
 from dbt.adapters.vcs.core.origins.lineage import merged_consumption
@@ -199,10 +199,6 @@ class MergeOutcome:
         )
 
 
-class MergeCheckError(VcsError):
-    """A merge did not write what it planned. Report it; nothing was changed."""
-
-
 def verify(
     repository: Repository,
     ours: Snapshot,
@@ -224,29 +220,33 @@ def verify(
     change = delta(ours, result, repository.objects.segment, with_moves=True)
     expected = ours.rows + change.rows_added - change.rows_removed
     if result.rows != expected:
-        raise _wrong(f"it has {result.rows} rows where {expected} were expected")
+        raise MergeCheckError(f"it has {result.rows} rows where {expected} were expected")
     # An engine has read back what it wrote before it said that it is written.
     if not isinstance(repair, Repair) or not len(repair.rows):
         return
     files = Files(repository.blobs, [*triple.tombstones.values(), *change.tombstones])
     live = _live(files, triple, repair, change)
     if not {block.path for block in written} <= {block.path for block in change.added}:
-        raise _wrong("a file that was written is not in it")
+        raise MergeCheckError("a file that was written is not in it")
     new = locate(files, [Piece(block.path, block.rows, info=block) for block in written])
     if len(new) != repair.inserted.num_rows:
-        raise _wrong(f"{len(new)} rows were written where {repair.inserted.num_rows} had to be")
+        raise MergeCheckError(
+            f"{len(new)} rows were written where {repair.inserted.num_rows} had to be"
+        )
     known = {field.id: field for field in result.schema.fields}
     read = new.read(files, [known[id] for id in repair.inserted.column_names])
     if not _same_rows(repair.inserted, read):
-        raise _wrong("the rows that were written read back as others")
+        raise MergeCheckError("the rows that were written read back as others")
     have = sums(repair.units, live.astype(np.int64))
     if (have > repair.wanted).any():
-        raise _wrong("rows that had to be deleted are still there")
+        raise MergeCheckError("rows that had to be deleted are still there")
     # Rows that were merged by column or given by hand are on no side, so they are not among the
     # wanted.
     copies = int((repair.wanted - have).sum())
     if copies != len(new) - repair.made:
-        raise _wrong(f"{len(new) - repair.made} rows were copied where {copies} had to be")
+        raise MergeCheckError(
+            f"{len(new) - repair.made} rows were copied where {copies} had to be"
+        )
 
 
 def _same_rows(wanted: pa.Table, read: pa.Table) -> bool:
@@ -286,10 +286,3 @@ def _unsettled(triple: Triple, change: Delta) -> set[str]:
     }
     added = {block.path for block in change.added}
     return set(triple.settled.blocks.keys() - triple.stored.blocks.keys()) - added - kept
-
-
-def _wrong(what: str) -> MergeCheckError:
-    return MergeCheckError(
-        f"The merged version is not what was planned: {what}. Nothing was changed. This is a "
-        "defect of dbt-vcs: report it, with the two versions if you can."
-    )

@@ -11,11 +11,7 @@ from typing import Annotated
 
 import click
 
-from dbt.adapters.vcs.changes.merges.conflicts.open_merges import (
-    OpenMerge,
-    Terms,
-    find_open_merge,
-)
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import OpenMerge, Terms, find_open_merge
 from dbt.adapters.vcs.changes.merges.merge_plan import Work
 from dbt.adapters.vcs.commands.failure import ShownFailure
 from dbt.adapters.vcs.commands.merge import (

@@ -23,12 +23,7 @@ from pydantic import Field, ValidationError
 
 from dbt.adapters.vcs.__version__ import version
 from dbt.adapters.vcs.changes.diffs.row_facts import MASK, ColumnPatterns, Secrets
-from dbt.adapters.vcs.client.lazy_table import (
-    LazyTable,
-    list_tables,
-    open_table,
-    relation_of_text,
-)
+from dbt.adapters.vcs.client.lazy_table import LazyTable, list_tables, open_table, relation_of_text
 from dbt.adapters.vcs.commands.branch import list_branches
 from dbt.adapters.vcs.commands.diff import Ends, read_diff, read_ends, read_points, resolved
 from dbt.adapters.vcs.commands.diff_report import DiffReport

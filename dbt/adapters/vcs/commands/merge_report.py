@@ -13,10 +13,7 @@ from dbt.adapters.vcs.changes.diffs.summaries import (
     rows_text,
 )
 from dbt.adapters.vcs.changes.merges.branch_landing import LandedWork
-from dbt.adapters.vcs.changes.merges.merge_plan import (
-    MergeKind,
-    MergePlan,
-)
+from dbt.adapters.vcs.changes.merges.merge_plan import MergeKind, MergePlan
 from dbt.adapters.vcs.changes.merges.stale_by_merge import (
     Both,
     NewlyStale,

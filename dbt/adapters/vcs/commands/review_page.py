@@ -18,11 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from markupsafe import Markup
 
-from dbt.adapters.vcs.changes.diffs.row_facts import (
-    ChangedRow,
-    ColumnFacts,
-    RowFacts,
-)
+from dbt.adapters.vcs.changes.diffs.row_facts import ChangedRow, ColumnFacts, RowFacts
 from dbt.adapters.vcs.commands.layout import counted
 from dbt.adapters.vcs.commands.review_drawings import (
     Box,

@@ -22,11 +22,7 @@ from typing import Final
 
 from dbt.adapters.vcs.core.errors import EngineError
 from dbt.adapters.vcs.engines.methods import default_settings, installed_defaults
-from dbt.adapters.vcs.engines.session_settings import (
-    JAVA_OPTIONS,
-    SUBMIT_OPTIONS,
-    java_options,
-)
+from dbt.adapters.vcs.engines.session_settings import JAVA_OPTIONS, SUBMIT_OPTIONS, java_options
 from dbt.adapters.vcs.variables import cache_folder
 
 OLDEST: Final = 17

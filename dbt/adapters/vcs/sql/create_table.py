@@ -19,13 +19,7 @@ from dbt.adapters.vcs.changes.writes.checks import (
 from dbt.adapters.vcs.changes.writes.versions import previous
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.ids import SnapshotId, new_table_id
-from dbt.adapters.vcs.core.model import (
-    Field,
-    Schema,
-    SegmentRef,
-    Snapshot,
-    ViewEntry,
-)
+from dbt.adapters.vcs.core.model import Field, Schema, SegmentRef, Snapshot, ViewEntry
 from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.origins.results import RowCounts
 from dbt.adapters.vcs.engines.port import Analysed, Destination

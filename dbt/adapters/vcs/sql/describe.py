@@ -21,9 +21,7 @@ from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.engines.port import Column
 from dbt.adapters.vcs.sql.function import DescribeFunction, read_describe_function
 from dbt.adapters.vcs.sql.show import columns_of, like, read_schema_filter, redacted
-from dbt.adapters.vcs.sql.syntax.clauses import (
-    SCHEMA_WORDS,
-)
+from dbt.adapters.vcs.sql.syntax.clauses import SCHEMA_WORDS
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.lexer import Kind, quote_name
 from dbt.adapters.vcs.sql.syntax.names import CATALOG, Target

@@ -32,11 +32,7 @@ from dbt.adapters.vcs.sql.syntax.parser import Statement, reads
 from dbt.adapters.vcs.table.limits import LIMITS
 from dbt.adapters.vcs.workspace.increments import check_reader
 from dbt.adapters.vcs.workspace.overlay import Overlay
-from dbt.adapters.vcs.workspace.points import (
-    TableText,
-    find_points,
-    without_merge_base,
-)
+from dbt.adapters.vcs.workspace.points import TableText, find_points, without_merge_base
 from dbt.adapters.vcs.workspace.statement_scope import (
     ArrowRows,
     Outcome,

@@ -15,12 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, TypeVar, cast
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.core.model import (
-    Function,
-    FunctionEntry,
-    Parameter,
-    RelationName,
-)
+from dbt.adapters.vcs.core.model import Function, FunctionEntry, Parameter, RelationName
 from dbt.adapters.vcs.core.model.tree import Language, Shape, ViewColumn
 from dbt.adapters.vcs.sql.show import like
 from dbt.adapters.vcs.sql.syntax.clauses import (

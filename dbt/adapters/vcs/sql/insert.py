@@ -16,10 +16,7 @@ from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Block, RelationName, SegmentRef, Snapshot
 from dbt.adapters.vcs.core.origins.results import RowCounts
 from dbt.adapters.vcs.sql.row_change import Delete, carry_out, columns_of_target, reading
-from dbt.adapters.vcs.sql.syntax.clauses import (
-    PartitionSpec,
-    read_partition,
-)
+from dbt.adapters.vcs.sql.syntax.clauses import PartitionSpec, read_partition
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.insertion import Insert
 from dbt.adapters.vcs.sql.syntax.parser import ChangingRelation, parse, reads

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 
 from dbt.adapters.vcs.changes.writes.compaction import put_optimized, rewrite_table
 from dbt.adapters.vcs.core.errors import UnsupportedError
-from dbt.adapters.vcs.sql.syntax.clauses import (
-    read_names,
-)
+from dbt.adapters.vcs.sql.syntax.clauses import read_names
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.names import Target, is_name
 from dbt.adapters.vcs.sql.syntax.parser import ChangingStatement, reads

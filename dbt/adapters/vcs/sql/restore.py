@@ -6,12 +6,7 @@ from dataclasses import dataclass
 
 from dbt.adapters.vcs.changes.writes.past_versions import Past, last_of, put_back, splits
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.core.model import (
-    FunctionEntry,
-    RelationName,
-    TableEntry,
-    ViewEntry,
-)
+from dbt.adapters.vcs.core.model import FunctionEntry, RelationName, TableEntry, ViewEntry
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.names import TableAt, Target
 from dbt.adapters.vcs.sql.syntax.parser import ChangingStatement, reads

@@ -9,11 +9,7 @@ from dataclasses import dataclass
 from dbt.adapters.vcs.core.errors import EngineError, InputError, NotFoundError
 from dbt.adapters.vcs.core.model import RelationName, TableEntry, ViewEntry
 from dbt.adapters.vcs.engines.port import GLOBAL_TEMPORARY
-from dbt.adapters.vcs.sql.syntax.clauses import (
-    PartitionSpec,
-    read_partition,
-    read_property_key,
-)
+from dbt.adapters.vcs.sql.syntax.clauses import PartitionSpec, read_partition, read_property_key
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.names import CATALOG, Name, Target
 from dbt.adapters.vcs.sql.syntax.parser import OnRelation, Statement, reads

@@ -11,14 +11,7 @@ import msgspec
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import SnapshotId
-from dbt.adapters.vcs.core.model import (
-    Absent,
-    Input,
-    Origin,
-    RelationName,
-    Snapshot,
-    TableEntry,
-)
+from dbt.adapters.vcs.core.model import Absent, Input, Origin, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.model.snapshot import fitted
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.sql.syntax.clauses import PartitionSpec, read_if_exists

@@ -9,12 +9,7 @@ from typing import NoReturn
 import msgspec
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.core.model import (
-    RelationName,
-    TableEntry,
-    View,
-    ViewColumn,
-)
+from dbt.adapters.vcs.core.model import RelationName, TableEntry, View, ViewColumn
 from dbt.adapters.vcs.sql.syntax.clauses import (
     ViewColumnDef,
     is_replacing,

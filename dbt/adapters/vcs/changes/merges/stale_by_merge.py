@@ -15,12 +15,7 @@ from dbt.adapters.vcs.changes.merges.merge_plan import MergePlan, planned_relati
 from dbt.adapters.vcs.core.errors import ConflictError, DamagedError, listed
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.model import Absent, Entry, RelationName, TableEntry
-from dbt.adapters.vcs.core.origins.staleness import (
-    Meeting,
-    NewlyMoved,
-    newly_moved,
-    stale_among,
-)
+from dbt.adapters.vcs.core.origins.staleness import Meeting, NewlyMoved, newly_moved, stale_among
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.relations import Streamed
 from dbt.adapters.vcs.core.tree_changes import TreeEntries

@@ -15,10 +15,7 @@ from dbt.adapters.vcs.changes.merges.by_engine.engine_repair import EngineRepair
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import Clash
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice, Mode
 from dbt.adapters.vcs.changes.merges.merged_checks import check_merged, is_checked_when_merged
-from dbt.adapters.vcs.changes.merges.rowwise.row_merge import (
-    SchemaConflictError,
-    merge,
-)
+from dbt.adapters.vcs.changes.merges.rowwise.row_merge import SchemaConflictError, merge
 from dbt.adapters.vcs.changes.merges.rowwise.row_outcome import How, MergeOutcome
 from dbt.adapters.vcs.changes.merges.rowwise.row_policy import Decided, Pick, RowPolicy
 from dbt.adapters.vcs.changes.merges.rowwise.side_fitting import MisfitError

@@ -7,11 +7,7 @@ import msgspec
 from dbt.adapters.vcs.changes.writes.checks import checks_of
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Entry, Snapshot, TableEntry
-from dbt.adapters.vcs.core.origins.lineage import (
-    Consumptions,
-    adds_up,
-    merged_consumption,
-)
+from dbt.adapters.vcs.core.origins.lineage import Consumptions, adds_up, merged_consumption
 from dbt.adapters.vcs.core.plan.delta import delta
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.table.manifests import joined_segments, put_segments

@@ -9,13 +9,7 @@ from typing import NamedTuple
 from dbt.adapters.vcs.changes.writes.versions import version_again
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId
-from dbt.adapters.vcs.core.model import (
-    Entry,
-    FunctionEntry,
-    RelationName,
-    TableEntry,
-    ViewEntry,
-)
+from dbt.adapters.vcs.core.model import Entry, FunctionEntry, RelationName, TableEntry, ViewEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.core.store.branch_names import is_name

@@ -11,14 +11,7 @@ from dbt.adapters.vcs.changes.writes.checks import check_keys, check_rows, refus
 from dbt.adapters.vcs.core.codec import is_same_table
 from dbt.adapters.vcs.core.errors import DamagedError, UnsupportedError
 from dbt.adapters.vcs.core.ids import SnapshotId
-from dbt.adapters.vcs.core.model import (
-    Block,
-    Entry,
-    Origin,
-    RelationName,
-    Snapshot,
-    TableEntry,
-)
+from dbt.adapters.vcs.core.model import Block, Entry, Origin, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.model.tree import AbsentType
 from dbt.adapters.vcs.core.origins.staleness import RESTORE, inputs_of, name_of
 from dbt.adapters.vcs.core.repository import Repository

@@ -32,11 +32,7 @@ from dbt.adapters.vcs.engines.dataframes.mounting import (
     lost_files,
     requiring_files,
 )
-from dbt.adapters.vcs.engines.dataframes.name_registry import (
-    MountedFiles,
-    NameRegistry,
-    rewritten,
-)
+from dbt.adapters.vcs.engines.dataframes.name_registry import MountedFiles, NameRegistry, rewritten
 from dbt.adapters.vcs.engines.engine_errors import StatementError
 from dbt.adapters.vcs.engines.port import PRIVATE, Column, TableMount
 from dbt.adapters.vcs.sql.syntax.lexer import tokenize

@@ -32,12 +32,7 @@ from dbt.adapters.vcs.engines.session_settings import is_local
 from dbt.adapters.vcs.engines.spark.context import run_command
 from dbt.adapters.vcs.engines.spark.function_registry import SharedArrays
 from dbt.adapters.vcs.engines.spark.jobs import translated
-from dbt.adapters.vcs.table.quoting import (
-    options_clause,
-    quoted,
-    quoted_relation,
-    sql_type,
-)
+from dbt.adapters.vcs.table.quoting import options_clause, quoted, quoted_relation, sql_type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -18,10 +18,7 @@ from dbt.adapters.vcs.engines.dataframes.hadoop_storage import (
     spark_root,
     storage_settings,
 )
-from dbt.adapters.vcs.engines.session_settings import (
-    is_local,
-    session_settings,
-)
+from dbt.adapters.vcs.engines.session_settings import is_local, session_settings
 from dbt.adapters.vcs.engines.spark.catalog import Catalog
 from dbt.adapters.vcs.engines.spark.context import (
     is_running,

@@ -33,10 +33,7 @@ from dbt.adapters.vcs.changes.merges.rowwise.repair import (
     repair,
     without,
 )
-from dbt.adapters.vcs.changes.merges.rowwise.row_outcome import (
-    How,
-    MergeOutcome,
-)
+from dbt.adapters.vcs.changes.merges.rowwise.row_outcome import How, MergeOutcome
 from dbt.adapters.vcs.changes.merges.rowwise.row_policy import RowPolicy
 from dbt.adapters.vcs.changes.merges.rowwise.side_fitting import Fitting, entries_of_blocks
 from dbt.adapters.vcs.core.errors import ConflictError

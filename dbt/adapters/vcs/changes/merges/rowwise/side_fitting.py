@@ -41,10 +41,7 @@ from dbt.adapters.vcs.core.model import (
     Tombstone,
 )
 from dbt.adapters.vcs.core.model.data_type import FLOATS, INTEGERS, type_of
-from dbt.adapters.vcs.core.model.snapshot import (
-    PLACE,
-    widens,
-)
+from dbt.adapters.vcs.core.model.snapshot import PLACE, widens
 from dbt.adapters.vcs.core.plan.compaction import carried_out
 from dbt.adapters.vcs.core.plan.delta import Deletion, delta
 from dbt.adapters.vcs.core.plan.schema_merge import Definition, Side

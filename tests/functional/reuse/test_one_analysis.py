@@ -8,6 +8,8 @@ from collections import Counter
 import pytest
 from py4j.clientserver import ClientServerConnection
 
+from dbt.adapters.vcs.engines.dataframes.frame_session import AnalysedQuery
+from dbt.adapters.vcs.engines.spark.session import ProcessSession
 from tests.functional.daily.models import TABLE, VIEW, config, incremental
 
 pytestmark = pytest.mark.spark
@@ -57,7 +59,21 @@ def marks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return sent
 
 
-def test_a_query_is_sent_once(make_project, marks: list[str]) -> None:
+@pytest.fixture
+def analysed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the list of the queries that sessions analyse by themselves from now on."""
+    texts: list[str] = []
+    plain = ProcessSession.analysed
+
+    def analyse(self: ProcessSession, query_text: str) -> AnalysedQuery:
+        texts.append(query_text)
+        return plain(self, query_text)
+
+    monkeypatch.setattr(ProcessSession, "analysed", analyse)
+    return texts
+
+
+def test_a_query_is_sent_once(make_project, marks: list[str], analysed: list[str]) -> None:
     shop = make_project(MODELS)
     assert shop.dbt("build").status("adds_up") == "pass"
     # A view is analysed for its columns, and again as Spark makes it.
@@ -65,7 +81,10 @@ def test_a_query_is_sent_once(make_project, marks: list[str]) -> None:
     assert Counter(marks) == {**once, "of_grown": 1, "of_merged": 1}
     [(first,)], varied = shop.rows("now"), shop.rows("varying")
     marks.clear()
+    analysed.clear()
     shop.dbt("build")
+    # The merge's own query has its source in it.
+    assert not [text for text in analysed if "merged__dbt_tmp" in text]
     # What is known isn't asked about, and a view is made for those who read it.
     assert Counter(marks) == {"of_varying": 1, "of_shown": 1, "of_grown": 1, "of_merged": 1}
     [(second,)] = shop.rows("now")

@@ -9,9 +9,9 @@ be cast to the column's type by itself.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final, Literal, TypeAlias, get_args
 
 from dbt.adapters.vcs.changes.writes import pruning
@@ -596,9 +596,25 @@ def merge(scope: Scope, statement: Merge) -> Outcome:
         # Decision 29: a merge has updated and inserted rows in one file, so it names no replaced
         # rows. A delete may match a row several times.
         result = rewritten(scope, target, stage, key=key, updates_only=(), occurs_once=False)
+        if scope.is_repeatable is None and stage.is_repeatable is not None:
+            scope.is_repeatable = partial(
+                _is_source_repeatable, scope, statement, stage.is_repeatable
+            )
     # Only rows that come or get other values can make a key repeat.
     keeps_keys = statement.actions() == {"delete"}
     return put_changed(scope, target, result, "merge", keeps_keys=keeps_keys)
+
+
+def _is_source_repeatable(scope: Scope, statement: Merge, whole: Callable[[], bool]) -> bool:
+    """Return whether a merge's source gives the same rows each time.
+
+    `whole` says so of the query that was written, which has the source in it.
+    """
+    if whole():
+        return True
+    # What varies may be another part of that query.
+    with reading(scope, statement):
+        return scope.session.analysed(statement.source_query()).is_repeatable()
 
 
 def _blocks_to_search(scope: Scope, target: RowTarget, statement: Merge) -> Sequence[Block]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
@@ -48,6 +48,7 @@ class Stage:
         files: Paths relative to the repository.
         changing: Places of the columns that may get other values; None means all.
         here: The rows, where they are in memory and not in files.
+        is_repeatable: Of the query that computed them, as in `Written`.
     """
 
     table: Schema
@@ -56,6 +57,7 @@ class Stage:
     bytes: int
     changing: frozenset[int] | None = None
     here: pa.Table | None = None
+    is_repeatable: Callable[[], bool] | None = None
 
     @classmethod
     def in_memory(cls, table: Schema, rows: pa.Table) -> Stage:
@@ -169,6 +171,7 @@ def staged(
             rows=sum(block.rows for block in blocks),
             bytes=sum(block.bytes for block in blocks),
             changing=changing,
+            is_repeatable=written.is_repeatable,
         )
     finally:
         for path in written.files:

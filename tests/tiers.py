@@ -100,6 +100,7 @@ SLOW: Final = (
     "functional/rows/test_flipped_bits.py",
     "functional/rows/test_machine.py",
     "functional/rows/test_partitions.py::test_partitions_of_every_type_hold_what_a_plain_table_holds",
+    "functional/rows/test_passed_tests.py::test_what_manifests_answer_is_what_spark_finds",
     "functional/rows/test_self_reading.py::test_writers_side_by_side_number_their_rows_without_a_gap",
     "functional/rows/test_serial_laws.py",
     "functional/rows/test_settings.py",

@@ -55,14 +55,14 @@ def shop(make_project):
     return project
 
 
+def refused(self, label):
+    raise AssertionError(f"{label} starts Spark")
+
+
 @pytest.fixture
 def no_spark(monkeypatch):
     """Whoever asks for Spark fails."""
-
-    def refuse(self, label):
-        raise AssertionError(f"{label} starts Spark")
-
-    monkeypatch.setattr(SparkEngine, "session", refuse)
+    monkeypatch.setattr(SparkEngine, "session", refused)
 
 
 def catalog_of(shop):
@@ -184,3 +184,40 @@ def test_a_column_or_a_query_tells_as_ever(shop):
         "source.shop.files.telling": "2026-01-03T12:00:00+00:00",
     }
     assert {result["status"] for result in results} == {"warn"}
+
+
+TESTED = {
+    "models/orders.sql": config(materialized="table", primary_key="id")
+    + "select id, if(id = 3, null, 'x') as kind, 'x' as state from range(9)",
+    "models/seen.sql": config(materialized="view") + "select * from {{ ref('orders') }}",
+    "models/schema.yml": """
+        models:
+          - name: orders
+            columns:
+              - {name: id, data_tests: [unique, not_null]}
+              - {name: kind, data_tests: [not_null]}
+              - name: state
+                data_tests:
+                  - not_null: {config: {severity: warn, warn_if: ">= 1", limit: 5}}
+          - name: seen
+            columns: [{name: id, data_tests: [not_null]}]
+    """,
+}
+KNOWN = ("unique_orders_id", "not_null_orders_id", "not_null_orders_state")
+
+
+def test_tests_that_pass_by_the_manifests_start_no_spark(make_project, monkeypatch):
+    shop = make_project(TESTED)
+    shop.dbt("run")
+    with monkeypatch.context() as patched:
+        patched.setattr(SparkEngine, "session", refused)
+        ran = shop.dbt("test", "--select", *KNOWN)
+    assert ran.statuses == dict.fromkeys(KNOWN, "pass")
+    # The record says what was read, whoever read it.
+    run = shop.repository.objects.commit(shop.head(shop.run_branch())).run
+    assert [node.inputs for node in run.nodes] == [run.nodes[0].inputs] * len(KNOWN)
+    assert [item.relation for item in run.nodes[0].inputs] == ["analytics.orders"]
+    assert shop.dbt("test", ok=False).statuses == {
+        **dict.fromkeys((*KNOWN, "not_null_seen_id"), "pass"),
+        "not_null_orders_kind": "fail",
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from dbt.adapters.vcs.core.ids import SegmentId
@@ -52,6 +53,28 @@ def test_manifests_are_read_once_and_only_if_they_are_asked_for(shelf: Shelf) ->
     assert version.id and not reads
     assert version.blocks and version.tombstones and version.mount().files
     assert reads == [ref.id for ref in version.snapshot.segments]
+
+
+def test_nulls_are_known_unless_deleted_rows_may_have_them(shelf: Shelf) -> None:
+    def nulls() -> list[int | None]:
+        version = Version.of(shelf.repository, shelf.snapshot("t"))
+        return [version.nulls(field) for field in version.snapshot.schema.fields]
+
+    assert nulls() == [0, 0]
+    shelf.append("t", id=[5, 6], name=["e", None])
+    assert nulls() == [0, 1]
+    shelf.delete("t", (2, 0))
+    assert nulls() == [0, None]
+
+
+def test_nulls_of_a_column_that_files_lack_are_not_known(shelf: Shelf) -> None:
+    shelf.append("t", id=[5], name=[None])
+    version = Version.of(shelf.repository, shelf.snapshot("t"))
+    name = version.snapshot.schema.field("name")
+    assert version.nulls(name) == 1
+    # The file may lack the column, and readers see this value.
+    assert version.nulls(msgspec.structs.replace(name, initial="x")) is None
+    assert version.nulls(msgspec.structs.replace(name, id="later")) is None
 
 
 def test_a_mount_of_all_rows_has_the_versions_own_name(version: Version) -> None:

@@ -9,7 +9,6 @@ from typing import Final
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import (
     Block,
-    ColumnStats,
     Field,
     Readable,
     RelationName,
@@ -345,7 +344,8 @@ def _facts_of(overlay: Overlay, snapshot: Snapshot, field: Field) -> list[tuple[
     if type_of(field.type).kind in _BOUNDED and not holed:
         low, high = _bounds(blocks, field)
         known |= {"min": low, "max": high}
-    known["num_nulls"] = _nulls(blocks, field, holed)
+    nulls = version.nulls(field)
+    known["num_nulls"] = _NULL if nulls is None else str(nulls)
     length = _length(field.type)
     known |= {"avg_col_len": length, "max_col_len": length}
     more = [] if field.default is None else [("default", field.default)]
@@ -365,17 +365,6 @@ def _bounds(blocks: list[Block], field: Field) -> tuple[str, str]:
     lows = [_value(item.min, field.type) for item in known]
     highs = [_value(item.max, field.type) for item in known]
     return _bound_text(min(lows), field.type), _bound_text(max(highs), field.type)
-
-
-def _nulls(blocks: list[Block], field: Field, holed: set[str]) -> str:
-    count = 0
-    for block in blocks:
-        stats: ColumnStats | None = block.stats.get(field.id)
-        # The deleted rows may be those with NULL.
-        if stats is None or stats.nulls < 0 or (stats.nulls and block.path in holed):
-            return _NULL
-        count += stats.nulls
-    return str(count)
 
 
 def _value(bound: Scalar, type_: str) -> Decimal | int:

@@ -70,6 +70,27 @@ class Version:
         """All compactions that are known, in order."""
         return self.contents.derivations
 
+    def nulls(self, field: Field) -> int | None:
+        """Return how many rows have NULL in a column; None if the manifests don't know.
+
+        Rows that tombstones delete don't count.
+        """
+        count = 0
+        for block in self.blocks:
+            if not block.rows:
+                continue
+            stats = block.stats.get(field.id)
+            if stats is None or stats.nulls < 0:
+                return None
+            # The deleted rows may be those with NULL.
+            is_holed = bool(stats.nulls) and block.path in self.deleted
+            # A file that lacks the column counts as NULL, and readers see the initial value.
+            is_filled = stats.nulls == block.rows and field.initial is not None
+            if is_holed or is_filled:
+                return None
+            count += stats.nulls
+        return count
+
     def mount(
         self, blocks: Sequence[Block] | None = None, *, fields: Sequence[Field] | None = None
     ) -> TableMount:

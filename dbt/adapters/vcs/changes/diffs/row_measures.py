@@ -418,20 +418,12 @@ def _figures_of_manifests(
 ) -> list[ColumnFigures | None]:
     """Return figures without sums and quantiles; NULLs as far as manifests know their number."""
     rows, nulls = version.snapshot.rows, {}
-    if version.snapshot.block_count <= _BLOCKS and not version.deleted:
-        # Which of the deleted rows had NULLs, only their images know.
-        nulls = {field.id: _nulls(version, field.id) for field in fields if field is not None}
+    if version.snapshot.block_count <= _BLOCKS:
+        nulls = {field.id: version.nulls(field) for field in fields if field is not None}
     return [
         None if field is None else ColumnFigures(rows=rows, nulls=nulls.get(field.id))
         for field in fields
     ]
-
-
-def _nulls(version: Version, id: str) -> int | None:
-    """Return how many NULLs a column has; None if a manifest doesn't know."""
-    stats = [block.stats.get(id) for block in version.blocks]
-    counts = [item.nulls for item in stats if item is not None and item.nulls >= 0]
-    return sum(counts) if len(counts) == len(stats) else None
 
 
 def _groups(

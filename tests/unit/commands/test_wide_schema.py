@@ -1,5 +1,6 @@
 """Verbs that walk trees, beside a schema that is cut into pieces."""
 
+from collections import Counter
 from collections.abc import Iterator
 from unittest.mock import patch
 
@@ -13,10 +14,10 @@ from dbt.adapters.vcs.commands.purge import PurgeRequest, purge
 from dbt.adapters.vcs.commands.repair import survey
 from dbt.adapters.vcs.commands.restore import restore_branch
 from dbt.adapters.vcs.core.errors import DamagedError
-from dbt.adapters.vcs.core.ids import TreeId
+from dbt.adapters.vcs.core.ids import Micros, TreeId
 from dbt.adapters.vcs.core.model import RelationName, SchemaTree
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.retention import DAY
+from dbt.adapters.vcs.core.retention import DAY, names_of, needed_by_names
 from dbt.adapters.vcs.core.store import relations as schema_relations
 from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.core.store.objects import object_path
@@ -129,3 +130,21 @@ def test_a_copy_has_all_pieces_and_a_branch_goes_back_to_them(wide: Tables) -> N
     assert check_repository(copied).problems == ()
     restore_branch(copied, "main~1", branch="main", author="ann")
     assert lower(copied) == first
+
+
+def test_a_collection_reads_each_node_of_a_tree_once_to_mark_what_it_keeps(wide: Tables) -> None:
+    for number in range(3):
+        wide.put(t3=wide.entry([wide.block({number: "x"})]))
+    repository = again(wide)
+    read: Counter[TreeId] = Counter()
+    load = repository.objects.schema_tree
+
+    def counted(id: TreeId) -> SchemaTree:
+        read[id] += 1
+        return load(id)
+
+    with patch.object(repository.objects, "schema_tree", counted):
+        kept = needed_by_names(repository, Micros(0), names_of(repository, Micros(0)), ())
+    assert set(read.values()) == {1}
+    assert {("tree", id) for id in read} <= kept.objects
+    assert len(kept.files) == len(NAMES) + 3

@@ -11,7 +11,7 @@ from dbt.adapters.vcs.core.errors import DamagedError, listed
 from dbt.adapters.vcs.core.ids import Micros, SnapshotId
 from dbt.adapters.vcs.core.maintenance import PINS
 from dbt.adapters.vcs.core.origins.results import Result, Results, StoredResult
-from dbt.adapters.vcs.core.plan.collect import Needed, needed
+from dbt.adapters.vcs.core.plan.collect import Needed
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import (
     GRACE,
@@ -24,7 +24,7 @@ from dbt.adapters.vcs.core.retention import (
     listed_refs,
     names_in,
     names_of,
-    roots_to_keep,
+    needed_by_names,
 )
 from dbt.adapters.vcs.core.store.blobs import BlobInfo, Blobs, each
 from dbt.adapters.vcs.core.store.branch_names import quote, unquote
@@ -169,9 +169,8 @@ def find_needed(repository: Repository, horizon: Micros, names: NamedRoots) -> N
     # Decision 32: the next build of a table reads what changed since the versions that it
     # consumed.
     others |= consumed_versions(repository, names)
-    roots = roots_to_keep(repository, horizon, names, others)
     try:
-        return needed(roots, repository.objects)
+        return needed_by_names(repository, horizon, names, others)
     except DamagedError as error:
         raise DamagedError(
             f"{error} What it names can't be told from garbage, so nothing more was deleted. What "

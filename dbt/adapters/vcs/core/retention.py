@@ -40,6 +40,8 @@ from dbt.adapters.vcs.core.ids import (
 from dbt.adapters.vcs.core.maintenance import PINS
 from dbt.adapters.vcs.core.model import TableEntry
 from dbt.adapters.vcs.core.plan.collect import (
+    Marking,
+    Needed,
     Roots,
     files_of_versions,
     lots,
@@ -381,24 +383,30 @@ def roots_of(repository: Repository, cutoff: Micros) -> Roots:
     return Roots(commits=commits | names.origins, whole=whole, versions=versions)
 
 
-def roots_to_keep(
+def needed_by_names(
     repository: Repository, cutoff: Micros, names: NamedRoots, others: Collection[SnapshotId]
-) -> Roots:
-    """Return what a collection keeps: `others`, and more merge bases than `roots_of`.
+) -> Needed:
+    """Return what a collection keeps: what `roots_of` says, `others`, and more merge bases.
 
     Whatever is kept can be brought back, such as a commit that a branch showed lately, and is then
     merged with what branches show. Where a pair has several bases, they are merged with each other
     first, so the bases of bases are kept as well.
+
+    Raises:
+        DamagedError: Something in what is kept or in its history is missing or damaged.
     """
     commits = names.live | names.lately
     whole = commits | _young(repository, commits, cutoff)
     whole |= repository.outer_merge_bases(whole)
-    trees = {repository.objects.commit(id).tree for id in whole}
+    marking = Marking(repository.objects)
+    # One walk: bases are looked for among what these trees show, and its files are marked.
+    tables = marking.tables({repository.objects.commit(id).tree for id in whole})
+    marking.files(tables)
     versions = names.versions.union(others)
-    shown = versions.union(versions_of(repository.objects, trees))
+    shown = versions.union(version for _, version in tables)
     for lineage in _lineages(repository, shown).values():
         versions |= _version_bases(repository, lineage, outer_merge_bases)
-    return Roots(commits=commits | names.origins, whole=whole, versions=versions)
+    return marking.rest((*commits, *names.origins, *whole), versions)
 
 
 def consumed_versions(repository: Repository, names: NamedRoots) -> set[SnapshotId]:

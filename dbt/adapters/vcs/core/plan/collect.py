@@ -98,16 +98,12 @@ def needed(
     Raises:
         DamagedError: An object is missing or damaged, and there is no `on_damage`.
     """
-    marking = _Marking(read, on_damage)
+    marking = Marking(read, on_damage)
     # First, so that each tree is walked once: what comes later leaves out what was seen.
     for ids in lots(roots.whole):
         commits = (commit for _, commit in marking.all(read.commit, ids) if commit is not None)
         marking.files(marking.tables(commit.tree for commit in commits))
-    for trees in lots(marking.history((*roots.commits, *roots.whole))):
-        marking.tables(trees)
-    marking.versions(roots.versions)
-    marking.files(("", version) for version in roots.versions)
-    return marking.found
+    return marking.rest((*roots.commits, *roots.whole), roots.versions)
 
 
 _SMALL: Final = 500
@@ -125,7 +121,7 @@ def lots(items: Iterable[Id], size: int = _SMALL) -> Iterator[list[Id]]:
 
 def versions_of(read: ObjectStore, trees: Iterable[TreeId]) -> Iterator[SnapshotId]:
     """Yield the versions of the tables that some trees show; what trees share is read once."""
-    marking = _Marking(read, None)
+    marking = Marking(read)
     schemas = {ref.id: name for id in trees for name, ref in read.tree(id).schemas.items()}
     for _, entries in marking.nodes(schemas, marking.is_first):
         for entry in entries.values():
@@ -161,10 +157,17 @@ def _file(entry: Block | Tombstone, relation: str) -> NeededFile:
     )
 
 
-class _Marking:
+class Marking:
+    """What was marked so far: each object is read once.
+
+    Attributes:
+        found: The marked objects and files.
+    """
+
     def __init__(
-        self, read: ObjectStore, on_damage: Callable[[DamagedError], None] | None
+        self, read: ObjectStore, on_damage: Callable[[DamagedError], None] | None = None
     ) -> None:
+        """Begin; `on_damage` is told of missing or damaged objects, which raise without it."""
         self.found = Needed()
         self._read = read
         self._on_damage = on_damage
@@ -209,7 +212,7 @@ class _Marking:
         # The empty tree is one object at both levels.
         new = [id for id in ids if self.is_first(f"upper {id}")]
         self.found.objects.update(("tree", id) for id in new)
-        trees = [tree for _, tree in self.all(self._read.tree, new) if tree is not None]
+        trees = (tree for _, tree in self.all(self._read.tree, new) if tree is not None)
         schemas = {ref.id: name for tree in trees for name, ref in tree.schemas.items()}
         found = []
         for name, entries in self.nodes(schemas, lambda each: self.is_first(f"lower {each}")):
@@ -253,6 +256,14 @@ class _Marking:
         for part, segment in self.all(self._read.segment, owners, _LARGE):
             for path, file in (files_of(segment, owners[part]) if segment else {}).items():
                 self.found.files.setdefault(path, file)
+
+    def rest(self, commits: Iterable[CommitId], versions: Collection[SnapshotId]) -> Needed:
+        """Mark the history of commits, and versions with their rows; return all that is marked."""
+        for trees in lots(self.history(commits)):
+            self.tables(trees)
+        self.versions(versions)
+        self.files(("", version) for version in versions)
+        return self.found
 
     def nodes(
         self, schemas: Mapping[TreeId, str], is_wanted: Callable[[TreeId], bool]

@@ -3,7 +3,14 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dbt.adapters.vcs.core.graph import ancestors, is_ancestor, merge_bases, reaches_alone
+from dbt.adapters.vcs.core.graph import (
+    ancestors,
+    descends_from,
+    is_ancestor,
+    merge_bases,
+    reached_alone,
+    reaches_alone,
+)
 
 Graph = dict[str, tuple[str, ...]]
 
@@ -58,10 +65,15 @@ def test_what_one_reaches_alone_is_what_the_other_does_not(
     node, other = (data.draw(st.sampled_from(sorted(graph))) for _ in range(2))
     wanted = data.draw(st.sets(st.sampled_from(sorted(graph))))
     wrong = data.draw(st.fixed_dictionaries({node: st.integers(0, 5) for node in graph}))
-    expected = bool(wanted & (reach(graph, node) - reach(graph, other)))
+    alone = reach(graph, node) - reach(graph, other)
+    expected = bool(wanted & alone)
+    assert set(reached_alone(node, other, graph.__getitem__, int)) == alone
     for age_of in (int, wrong.__getitem__, lambda node: 0, lambda node: -int(node)):
         found = reaches_alone(node, other, wanted.__contains__, graph.__getitem__, age_of)
         assert found == expected
+        assert alone <= set(reached_alone(node, other, graph.__getitem__, age_of))
+        is_below = other in reach(graph, node)
+        assert descends_from(node, other, graph.__getitem__, age_of) == is_below
 
 
 @given(graphs(), st.data())

@@ -1,8 +1,11 @@
-"""What a merge reads does not grow with the merges before it."""
+"""What a merge reads does not grow with what was done before its base."""
 
+import msgspec
 import pytest
 
 from dbt.adapters.vcs.commands.merge import merge
+from dbt.adapters.vcs.core.errors import ConflictError
+from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.origins import staleness
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
@@ -45,3 +48,34 @@ def test_a_merge_reads_as_much_after_many_others(monkeypatch: pytest.MonkeyPatch
     # So many versions are looked at for what a table was made from.
     monkeypatch.setattr(staleness, "MAX_BACK", 5)
     assert reads_of_last_merge(10) == reads_of_last_merge(30)
+
+
+def reads_of_rebuilt_on_both_sides(rebuilds: int) -> int:
+    """Compute a table again many times, and then once on each of two branches."""
+    blobs = Noting()
+    main = Shelf(blobs)
+    main.run("create table t (id bigint)")
+    main.append("t", id=[1])
+    for _ in range(rebuilds):
+        rebuild(main)
+    main.repository.create_branch("w", main.line.head(), author="ann")
+    rebuild(Shelf.of(main.repository, "w"))
+    rebuild(main)
+    fresh = Repository.open(blobs)
+    blobs.reads.clear()
+    with pytest.raises(ConflictError, match="computed"):
+        merge(fresh, "w", "main", author="ann")
+    return len(blobs.reads)
+
+
+def rebuild(shelf: Shelf) -> None:
+    overlay = shelf.begin()
+    shelf.append("t", overlay, id=[1])
+    name = RelationName("s", "t")
+    version = overlay.require_table(name)
+    overlay.put_table(name, msgspec.structs.replace(version, operation="rebuild"))
+    shelf.line.land(overlay, "rebuild")
+
+
+def test_a_conflict_of_two_rebuilds_reads_as_much_after_many_others() -> None:
+    assert reads_of_rebuilt_on_both_sides(10) == reads_of_rebuilt_on_both_sides(30)

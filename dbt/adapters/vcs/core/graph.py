@@ -100,14 +100,36 @@ def merge_bases(left: N, right: N, parents_of: ParentsOf[N], age_of: AgeOf[N] = 
     left. Ages affect how many nodes are visited, never the result.
     """
     candidates, _ = _paint_down(left, right, parents_of, age_of)
-    # The walk stops early, so a candidate may still be an ancestor of another one. Of two of which
-    # one is, that one is what they have in common.
+    # The walk stops early, so a candidate may still be an ancestor of another one.
     redundant = {
         node
         for node, other in permutations(candidates, 2)
-        if node in _paint_down(node, other, parents_of, age_of)[0]
+        if descends_from(other, node, parents_of, age_of)
     }
     return sorted(set(candidates) - redundant)
+
+
+def descends_from(
+    descendant: N, node: N, parents_of: ParentsOf[N], age_of: AgeOf[N] = no_age
+) -> bool:
+    """Return whether a node is reachable from another, as `is_ancestor` does.
+
+    Ages affect how many nodes are visited, never the result.
+    """
+    # Nothing that two nodes have in common is above one of them.
+    return node in _paint_down(descendant, node, parents_of, age_of)[0]
+
+
+def reached_alone(
+    node: N, other: N, parents_of: ParentsOf[N], age_of: AgeOf[N] = no_age
+) -> list[N]:
+    """Return what a node reaches and another one doesn't: git's `other..node`.
+
+    If ages are not above those of parents, some that the other one reaches may be among them.
+    Where the node descends from the other one, nothing much older than that is visited.
+    """
+    _, seen = _paint_down(node, other, parents_of, age_of)
+    return [found for found, flags in seen.items() if flags == _LEFT]
 
 
 def reaches_alone(
@@ -119,13 +141,10 @@ def reaches_alone(
 ) -> bool:
     """Return whether a node reaches a wanted one that the other node doesn't reach.
 
-    Ages affect how many nodes are visited, never the result: where they are above those of the
-    parents, and the node reaches the other one, nothing much older than that is.
+    Ages affect how many nodes are visited, never the result.
     """
-    _, seen = _paint_down(node, other, parents_of, age_of)
-    alone = {found for found, flags in seen.items() if flags == _LEFT}
+    alone = reached_alone(node, other, parents_of, age_of)
     wanted = [found for found in alone if is_wanted(found)]
-
     if not wanted:
         return False
     children: dict[N, list[N]] = {}

@@ -16,6 +16,7 @@ from dbt.adapters.vcs.changes.merges.table_merge import TableMerge, merge_tables
 from dbt.adapters.vcs.changes.writes.checks import refuse_null
 from dbt.adapters.vcs.changes.writes.versions import changed
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, UnsupportedError
+from dbt.adapters.vcs.core.graph import reached_alone
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Block, Origin, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.plan.delta import delta, signed_pieces
@@ -322,15 +323,11 @@ def _versions_since(
     repository: Repository, now: SnapshotId, base: SnapshotId
 ) -> Iterator[Snapshot]:
     """Return the versions from one back to another, without that one."""
-    seen, left = {base}, [now]
-    while left:
-        id = left.pop()
-        # Merges have two parents, which may have common ones.
-        if id not in seen:
-            seen.add(id)
-            version = repository.objects.snapshot(id)
-            left += version.parents
-            yield version
+    snapshot = repository.objects.snapshot
+    found = reached_alone(
+        now, base, lambda id: snapshot(id).parents, lambda id: snapshot(id).created_at
+    )
+    return map(snapshot, found)
 
 
 def merged(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from shlex import quote
 from typing import Final, Literal, TypeAlias
@@ -17,7 +17,7 @@ from dbt.adapters.vcs.changes.writes.versions import entries_again
 from dbt.adapters.vcs.core.branches import Branch
 from dbt.adapters.vcs.core.codec import is_same_table
 from dbt.adapters.vcs.core.errors import ConflictError, DamagedError, InputError
-from dbt.adapters.vcs.core.graph import ancestors
+from dbt.adapters.vcs.core.graph import descends_from
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.model import Absent, Entry, RelationName, Run, Snapshot, TableEntry
 from dbt.adapters.vcs.core.model.tree import AbsentType
@@ -550,20 +550,15 @@ def _side_ahead(
     """
     # Decision 30: two branches that took one result have versions of the same files. If one of
     # them went on from there, and rows of both can't be merged, its version is the merged one.
-    if not _with_source(objects, theirs).isdisjoint(_past(objects, ours)):
+    if _has_had(objects, ours, theirs):
         return "ours"
-    if not _with_source(objects, ours).isdisjoint(_past(objects, theirs)):
+    if _has_had(objects, theirs, ours):
         return "theirs"
     return None
 
 
-def _with_source(objects: ObjectStore, id: SnapshotId) -> set[SnapshotId]:
-    taken = taken_from(objects.snapshot(id))
-    return {id} if taken is None else {id, taken}
-
-
-def _past(objects: ObjectStore, tip: SnapshotId) -> Iterator[SnapshotId]:
-    """Return a version and all that it came from, what was taken included."""
+def _has_had(objects: ObjectStore, tip: SnapshotId, other: SnapshotId) -> bool:
+    """Return whether a version came from another one, or from what that was taken from."""
 
     def parents(id: SnapshotId) -> tuple[SnapshotId, ...]:
         try:
@@ -572,7 +567,15 @@ def _past(objects: ObjectStore, tip: SnapshotId) -> Iterator[SnapshotId]:
             # What is older than that is not looked for.
             return ()
 
-    return ancestors([tip], parents)
+    def age(id: SnapshotId) -> int:
+        try:
+            return objects.snapshot(id).created_at
+        except DamagedError:
+            return 0
+
+    taken = taken_from(objects.snapshot(other))
+    wanted = (other,) if taken is None else (other, taken)
+    return any(descends_from(tip, id, parents, age) for id in wanted)
 
 
 def whole_side(

@@ -21,7 +21,7 @@ from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from dbt.adapters.vcs.core.errors import DamagedError
-from dbt.adapters.vcs.core.graph import is_ancestor
+from dbt.adapters.vcs.core.graph import descends_from
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, TableId
 from dbt.adapters.vcs.core.model import (
     Commit,
@@ -249,9 +249,9 @@ def _is_reached(objects: ObjectStore, first: Consumed, second: Consumed) -> bool
         return False
     # Versions may have been collected. Then nothing shows that the one came before the other.
     with suppress(DamagedError):
-        return is_ancestor(
-            SnapshotId(first.snapshot),
+        return descends_from(
             SnapshotId(second.snapshot),
+            SnapshotId(first.snapshot),
             lambda id: objects.snapshot(id).parents,
             lambda id: objects.snapshot(id).created_at,
         )

@@ -11,7 +11,6 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, NoReturn
 
-import msgspec
 import pyarrow as pa
 
 from dbt.adapters.vcs.api import Client
@@ -205,8 +204,8 @@ class Shop:
             folder = folder_of(snapshot.table)
             stone = write_tombstone(repository.blobs, pa.concat_tables(images), folder=folder)
             added = put_segments(repository.objects, (), [stone])
-            version = msgspec.structs.replace(snapshot, segments=(*snapshot.segments, *added))
-            changed(scope, name, snapshot, version, operation="delete")
+            segments = (*snapshot.segments, *added)
+            changed(scope, name, snapshot, operation="delete", segments=segments)
 
 
 StoredRow = tuple[int, str, int]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 import pyarrow as pa
 
 from dbt.adapters.vcs.changes.writes.append import append_arrow
@@ -83,8 +82,9 @@ class Shelf:
         folder = folder_of(snapshot.table)
         tombstone = write_tombstone(self.blobs, pa.concat_tables(images), folder=folder)
         added = put_segments(self.repository.objects, (), [tombstone])
-        version = msgspec.structs.replace(snapshot, segments=(*snapshot.segments, *added))
-        changed(scope, relation, snapshot, version, operation="delete")
+        changed(
+            scope, relation, snapshot, operation="delete", segments=(*snapshot.segments, *added)
+        )
         if overlay is None:
             self.line.land(into, "delete")
 

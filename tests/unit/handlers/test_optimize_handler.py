@@ -6,7 +6,6 @@ from datetime import datetime, timezone
 from decimal import Decimal
 from typing import Any
 
-import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -169,8 +168,7 @@ def test_partitions_stay_apart(shelf: Shelf) -> None:
     blocks = read_blocks(shelf.blobs, paths, snapshot.schema, snapshot.partition_by)
     scope = shelf.connection.scope("", overlay, Origin())
     segments = put_segments(shelf.repository.objects, blocks)
-    version = msgspec.structs.replace(snapshot, segments=segments)
-    changed(scope, RelationName("s", "p"), snapshot, version, operation="append")
+    changed(scope, RelationName("s", "p"), snapshot, operation="append", segments=segments)
     shelf.line.land(overlay, "append")
     run(shelf, "s.p")
     after = shelf.blocks("p")

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pyarrow as pa
 
 from dbt.adapters.vcs.changes.writes.versions import changed
@@ -62,8 +61,7 @@ class Lake(Shelf):
         )
         blocks = read_blocks(self.blobs, files, snapshot.schema, snapshot.partition_by, files)
         segments = (*snapshot.segments, *put_segments(self.repository.objects, blocks))
-        version = msgspec.structs.replace(snapshot, segments=segments)
-        changed(scope, relation, snapshot, version, operation="append")
+        changed(scope, relation, snapshot, operation="append", segments=segments)
         self.line.land(into, "append")
 
     def show(self, name: str, revision: str) -> None:
@@ -95,8 +93,7 @@ class Lake(Shelf):
         scope = self.connection.scope("", into, Origin())
         relation = RelationName("s", name)
         snapshot = into.require_table(relation)
-        version = msgspec.structs.replace(snapshot, partition_by=ids)
-        changed(scope, relation, snapshot, version, operation="alter")
+        changed(scope, relation, snapshot, operation="alter", partition_by=ids)
         self.line.land(into, "partition")
 
     def deleted(self, name: str) -> dict[str, set[int]]:

@@ -7,7 +7,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pyarrow.parquet as pq
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -76,8 +75,7 @@ class Table:
         gone = {blocks[number % len(blocks)].path}
         kept = without_blocks(self.lake.repository.objects, old.segments, gone)
         scope = self.lake.connection.scope("", into, Origin())
-        version = msgspec.structs.replace(old, segments=kept)
-        changed(scope, RelationName("s", "t"), old, version, operation="delete")
+        changed(scope, RelationName("s", "t"), old, operation="delete", segments=kept)
         self.lake.line.land(into, "remove")
 
     def document(self, number: int) -> None:

@@ -3,6 +3,7 @@
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
+from dbt.adapters.vcs.core.model import Field
 from dbt.adapters.vcs.sql.syntax.lexer import Slice
 from dbt.adapters.vcs.sql.syntax.names import Name, Reference, Target
 from dbt.adapters.vcs.sql.syntax.parser import Query, parse
@@ -46,6 +47,10 @@ def of(class_: str, /, **told: Any) -> tuple[str, dict[str, Any]]:
 
 def column(name: str, type: str, **told: Any) -> tuple[str, dict[str, Any]]:
     return of("ColumnDef", name=name, type=type, **told)
+
+
+def field(name: str, default: str | None = None) -> Field:
+    return Field(id="", name=name, type="int", default=default)
 
 
 def parsed(text: str) -> Any:

@@ -6,15 +6,17 @@ from typing import Any
 
 import pytest
 
+from dbt.adapters.vcs.core.model import Field
 from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.engines.spark.session import SparkView
 from dbt.adapters.vcs.sql.merge_into import Merge
-from dbt.adapters.vcs.sql.row_change import Delete, TargetColumn, Update
+from dbt.adapters.vcs.sql.row_change import Delete, Update
 from dbt.adapters.vcs.sql.syntax.parser import parse
+from tests.unit.statements.statement_shapes import field
 
 pytestmark = pytest.mark.spark
 
-COLUMNS = (TargetColumn("id"), TargetColumn("name", "'new'"), TargetColumn("n"))
+COLUMNS = (field("id"), field("name", "'new'"), field("n"))
 TYPES = ("int", "string", "int")
 SOURCE = ("ID", "name", "n")
 LOCATED = (
@@ -41,9 +43,7 @@ def spark(
     return session
 
 
-def staged(
-    text: str, columns: tuple[TargetColumn, ...] = COLUMNS, located: str = "`located`"
-) -> str:
+def staged(text: str, columns: tuple[Field, ...] = COLUMNS, located: str = "`located`") -> str:
     """Return the query of the changes; of a merge, with the new values that its clauses choose."""
     statement = parse(text)
     assert isinstance(statement, Update | Delete | Merge)
@@ -57,8 +57,8 @@ def staged(
         branches = (
             f"when {n} then {given if gives else f'__old_{place}'}"
             for n, gives in clauses.items()
-            for field in [f"{new}.clause_{n + 1}" if several else new]
-            for given in [f"cast({field} as {TYPES[place]})" if columns is COLUMNS else field]
+            for value in [f"{new}.clause_{n + 1}" if several else new]
+            for given in [f"cast({value} as {TYPES[place]})" if columns is COLUMNS else value]
         )
         chosen.append(f"case __vcs_clause {' '.join(branches)} end" if clauses else "null")
     old = [f"__old_{place}" for place in range(len(columns))]
@@ -281,7 +281,7 @@ def test_nested_columns_are_kept_as_they_are(spark: SparkView) -> None:
         "when not matched then insert (s, m) values (named_struct('x', u.id), null) "
         "when not matched by source then delete"
     )
-    columns = (TargetColumn("m"), TargetColumn("l"), TargetColumn("s"))
+    columns = (field("m"), field("l"), field("s"))
     rows = spark.query(
         f"select __vcs_action, __new_0['k'], __new_1, __new_2.x from "
         f"({staged(text, columns, located)}) where __vcs_action != 'insert' or __new_2.x = 5"
@@ -303,7 +303,7 @@ def test_values_of_one_clause_do_not_change_those_of_another(spark: SparkView) -
     )
     statement = parse(text)
     assert isinstance(statement, Merge)
-    query = statement.staged(BIG, (TargetColumn("id"), TargetColumn("d")))
+    query = statement.staged(BIG, (field("id"), field("d")))
     rows = spark.query(
         "select __vcs_action, __old_0, __new_0, __new_1.clause_1, cast(__new_1.clause_2 as string)"
         f" from ({query}) order by 1"

@@ -9,13 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.sql.row_change import TargetColumn
 from dbt.adapters.vcs.sql.syntax.insertion import Insert
 from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, quote_name, tokenize
 from dbt.adapters.vcs.sql.syntax.names import FILE_FORMATS
 from dbt.adapters.vcs.sql.syntax.parser import Query, parse, qualified
 from tests.unit.statements.statement_queries import Written, queries
-from tests.unit.statements.statement_shapes import parsed, reads
+from tests.unit.statements.statement_shapes import field, parsed, reads
 from tests.unit.statements.test_statement_alters import ALTERS
 from tests.unit.statements.test_statement_catalog import CATALOG
 from tests.unit.statements.test_statement_changes import ROW_CHANGES
@@ -115,7 +114,7 @@ def test_a_row_change_reads_what_its_queries_read(
         statement: Any = parse(text)
         names = [read for piece in written for read in piece.reads]
         assert [str(read.name).lower() for read in statement.reads] == names
-        query = parse(statement.staged("l.l", [TargetColumn("c"), TargetColumn("d")]))
+        query = parse(statement.staged("l.l", [field("c"), field("d")]))
         assert isinstance(query, Query)
         assert sorted(str(read.name).lower() for read in query.reads) == sorted([*names, "l.l"])
 
@@ -230,7 +229,7 @@ def test_any_name_of_a_row_change_may_be_quoted(schema: str, table: str, column:
     assert [item.assignments[0].column for item in merge.clauses] == [column, column]
     assert merge.conjuncts() == ((column, f"{source}.{c}"),)
     for statement in (update, merge):
-        text = statement.staged("x", [TargetColumn(column)])
+        text = statement.staged("x", [field(column)])
         assert text.startswith("select ") and f"{s}.{t}.{c}" not in text
 
 

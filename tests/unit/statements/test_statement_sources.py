@@ -6,10 +6,10 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.sql.merge_into import Merge
-from dbt.adapters.vcs.sql.row_change import TargetColumn
 from dbt.adapters.vcs.sql.syntax.parser import parse
+from tests.unit.statements.statement_shapes import field
 
-COLUMNS = (TargetColumn("a"), TargetColumn("B c"))
+COLUMNS = (field("a"), field("B c"))
 
 
 @pytest.mark.parametrize(

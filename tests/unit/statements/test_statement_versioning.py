@@ -6,12 +6,12 @@ import pytest
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.sql.merge_into import Merge
-from dbt.adapters.vcs.sql.row_change import Delete, TargetColumn, Update
+from dbt.adapters.vcs.sql.row_change import Delete, Update
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
 from dbt.adapters.vcs.sql.syntax.insertion import Insert
 from dbt.adapters.vcs.sql.syntax.lexer import edited
 from dbt.adapters.vcs.sql.syntax.parser import Query, SparkCommand, parse, renames
-from tests.unit.statements.statement_shapes import of, parsed, told
+from tests.unit.statements.statement_shapes import field, of, parsed, told
 
 
 def version(value: str) -> Any:
@@ -411,7 +411,7 @@ def test_statements_read_differences_too(text: str, kind: type, expected: str) -
     (diff,) = statement.diffs
     assert text[diff.start : diff.end] == "snapshot_diff('a', 'b')"
     statement = parse(edited(text, renames({diff: "X"}, text)))
-    arguments = {} if kind is Insert else {"columns": [TargetColumn("n")]}
+    arguments = {} if kind is Insert else {"columns": [field("n")]}
     assert expected in statement.staged("L", **arguments)
     statement = parse(text)
     if kind is Insert:

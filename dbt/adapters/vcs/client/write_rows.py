@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -137,8 +136,7 @@ def write_rows(scope: Scope, name: RelationName, rows: RowSource, request: Write
     kept = snapshot.segments if request.mode == "append" else ()
     # An append without rows changes nothing, while an overwrite without rows empties the table.
     if blocks or kept != snapshot.segments:
-        version = msgspec.structs.replace(snapshot, segments=(*kept, *added))
-        changed(scope, name, snapshot, version, operation=request.mode)
+        changed(scope, name, snapshot, operation=request.mode, segments=(*kept, *added))
     return sum(block.rows for block in blocks)
 
 
@@ -160,10 +158,16 @@ def _merged(scope: Scope, name: RelationName, rows: RowSource, request: WriteReq
     scope.overlay.read.add(str(name))
     result = upsert(scope, target, new.combine_chunks(), key, given)
     if result.is_changed:
-        version = msgspec.structs.replace(snapshot, segments=result.segments)
         # The rows with these keys were replaced, so none but a new one has a key of theirs.
         keeps_keys = {field.id for field in key} == set(snapshot.primary_key)
-        changed(scope, name, snapshot, version, operation="merge", keeps_keys=keeps_keys)
+        changed(
+            scope,
+            name,
+            snapshot,
+            operation="merge",
+            keeps_keys=keeps_keys,
+            segments=result.segments,
+        )
     return sum(result.counts)
 
 

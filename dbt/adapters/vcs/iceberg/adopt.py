@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from shlex import quote
 
-import msgspec
 import pyarrow as pa
 
 from dbt.adapters.vcs.changes.diffs.difference import TableDiff, diff
@@ -18,7 +17,14 @@ from dbt.adapters.vcs.changes.writes.versions import changed
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, UnsupportedError
 from dbt.adapters.vcs.core.graph import reached_alone
 from dbt.adapters.vcs.core.ids import SnapshotId
-from dbt.adapters.vcs.core.model import Block, Origin, RelationName, Snapshot, TableEntry
+from dbt.adapters.vcs.core.model import (
+    Block,
+    Origin,
+    RelationName,
+    SegmentRef,
+    Snapshot,
+    TableEntry,
+)
 from dbt.adapters.vcs.core.plan.delta import delta, signed_pieces
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.iceberg.client_files import (
@@ -223,8 +229,8 @@ def _apply(scope: Scope, name: RelationName, change: _Change) -> None:
     positions = {made.get(path, path): rows for path, rows in change.deletions.items()}
     deletions = joined(positions, found)
     if blocks or change.gone or deletions:
-        version = _with_changes(repository, now, blocks, change.gone, deletions)
-        changed(scope, name, now, version, operation=change.operation)
+        segments = _with_changes(repository, now, blocks, change.gone, deletions)
+        changed(scope, name, now, operation=change.operation, segments=segments)
 
 
 def _by_values(
@@ -248,13 +254,12 @@ def _with_changes(
     blocks: Sequence[Block],
     gone: Collection[str],
     deletions: Deletions,
-) -> Snapshot:
-    """Return a version with new blocks and deletions, and without the blocks at some paths."""
+) -> tuple[SegmentRef, ...]:
+    """Return the segments with new blocks and deletions, and without the blocks at some paths."""
     kept = without_blocks(repository.objects, now.segments, gone) if gone else now.segments
     every = (*Version.of(repository, now).blocks, *blocks)
     tombstones = [tombstone_of(repository, now, every, deletions)] if deletions else []
-    segments = (*kept, *put_segments(repository.objects, blocks, tombstones))
-    return msgspec.structs.replace(now, segments=segments)
+    return (*kept, *put_segments(repository.objects, blocks, tombstones))
 
 
 def _deletions(

@@ -369,8 +369,7 @@ def add_columns(scope: Scope, statement: AddColumns) -> Outcome:
             schema = _schema_with_position(
                 schema, column.name, column.position, snapshot.partition_by
             )
-    version = msgspec.structs.replace(snapshot, schema=schema)
-    changed(scope, name, snapshot, version, operation="alter")
+    changed(scope, name, snapshot, operation="alter", schema=schema)
     return Outcome()
 
 
@@ -415,8 +414,7 @@ def rename_column(scope: Scope, statement: RenameColumn) -> Outcome:
         # The key is kept by id; the property shows it by name.
         properties[PRIMARY_KEY] = list_of(field.name for field in fields)
     # No file is written: files know columns by their ids (decision 1).
-    version = msgspec.structs.replace(snapshot, schema=schema, properties=properties)
-    changed(scope, name, snapshot, version, operation="alter")
+    changed(scope, name, snapshot, operation="alter", schema=schema, properties=properties)
     return Outcome()
 
 
@@ -447,8 +445,7 @@ def drop_columns(scope: Scope, statement: DropColumns) -> Outcome:
                 f"Only partition columns would be left in {name}. Keep another column, "
                 "or drop the table."
             )
-        version = msgspec.structs.replace(snapshot, schema=schema)
-        changed(scope, name, snapshot, version, operation="alter")
+        changed(scope, name, snapshot, operation="alter", schema=schema)
     return Outcome()
 
 
@@ -485,8 +482,7 @@ def alter_column(scope: Scope, statement: AlterColumn) -> Outcome:
             schema, field.name, statement.position, snapshot.partition_by
         )
     if schema != snapshot.schema:
-        version = msgspec.structs.replace(snapshot, schema=schema)
-        changed(scope, name, snapshot, version, operation="alter")
+        changed(scope, name, snapshot, operation="alter", schema=schema)
     return Outcome()
 
 
@@ -577,8 +573,7 @@ def _add_check(scope: Scope, statement: AddCheck) -> Outcome:
         )
     properties = {**snapshot.properties, CHECK + constraint: statement.check.expression}
     # `changed` checks all rows against a constraint that is new.
-    version = msgspec.structs.replace(snapshot, properties=properties)
-    changed(scope, name, snapshot, version, operation="alter")
+    changed(scope, name, snapshot, operation="alter", properties=properties)
     return Outcome()
 
 
@@ -593,8 +588,7 @@ def _drop_constraint(scope: Scope, statement: DropConstraint) -> Outcome:
     snapshot = scope.overlay.require_table(name)
     properties = dict(snapshot.properties)
     if properties.pop(CHECK + statement.name.lower(), None) is not None:
-        version = msgspec.structs.replace(snapshot, properties=properties)
-        changed(scope, name, snapshot, version, operation="alter")
+        changed(scope, name, snapshot, operation="alter", properties=properties)
     elif not statement.if_exists:
         known = ", ".join(checks_of(snapshot.properties)) or "none"
         raise InputError(

@@ -26,7 +26,7 @@ from dbt.adapters.vcs.core.model import TableEntry
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.origins.results import RowCounts
 from dbt.adapters.vcs.sql.diff import zone_of
-from dbt.adapters.vcs.sql.row_change import TargetColumn, Update, reading
+from dbt.adapters.vcs.sql.row_change import Update, reading
 from dbt.adapters.vcs.sql.syntax.parser import Statement
 from dbt.adapters.vcs.table.files.block_reader import Positions
 from dbt.adapters.vcs.table.python_values import arrow_array, python_value
@@ -87,9 +87,8 @@ def _new_values(
     # The table gets the columns of a target, so that the update is staged as that of any table.
     rows = rows.append_column(POSITION_COLUMN, pa.array(range(count), pa.int64()))
     located = f"(select * from {scope.session.mount_arrow(_MOUNTED, rows)})"
-    columns = [TargetColumn(field.name, field.default) for field in table.fields]
     wanted = [POSITION_COLUMN, *(f"__new_{places[name]}" for name in set_)]
-    query = f"select {', '.join(wanted)} from (\n{statement.staged(located, columns)}\n)"
+    query = f"select {', '.join(wanted)} from (\n{statement.staged(located, table.fields)}\n)"
     with reading(scope, statement):
         found = scope.session.query(query).arrow()
     position, *given = found.columns

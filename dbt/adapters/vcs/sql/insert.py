@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-import msgspec
-
 from dbt.adapters.vcs.changes.writes.append import put_appended, write_query
 from dbt.adapters.vcs.changes.writes.pruning import matching
 from dbt.adapters.vcs.changes.writes.stage import RowTarget, target_of
@@ -15,7 +13,7 @@ from dbt.adapters.vcs.changes.writes.versions import changed
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Block, RelationName, SegmentRef, Snapshot
 from dbt.adapters.vcs.core.origins.results import RowCounts
-from dbt.adapters.vcs.sql.row_change import Delete, carry_out, columns_of_target, reading
+from dbt.adapters.vcs.sql.row_change import Delete, carry_out, reading
 from dbt.adapters.vcs.sql.syntax.clauses import PartitionSpec, read_partition
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.insertion import Insert
@@ -64,11 +62,10 @@ def insert(scope: Scope, statement: Insert) -> Outcome:
     else:
         is_replaced = _replacement_test(scope, statement, snapshot, blocks)
         kept = _remaining_segments(scope, snapshot, is_replaced)
-    version = msgspec.structs.replace(snapshot, segments=(*kept, *added))
     # Which rows meet a condition is known only now; a partition is replaced even by none.
     if blocks or kept != snapshot.segments or statement.replace_where is None:
-        changed(scope, name, snapshot, version, operation="overwrite")
-    deleted = snapshot.rows + rows - version.rows
+        changed(scope, name, snapshot, operation="overwrite", segments=(*kept, *added))
+    deleted = snapshot.rows - sum(ref.rows - ref.deleted for ref in kept)
     # Spark counts only the rows that an overwrite writes.
     return Outcome(affected=rows, counts=RowCounts(rows, deleted=deleted))
 
@@ -140,8 +137,8 @@ def _check_condition(
     # To replace rows by none is to delete them.
     if not written:
         return
-    columns = columns_of_target(target)
-    query = statement.staged(target.located(scope.session, written), columns)
+    fields = target.snapshot.schema.fields
+    query = statement.staged(target.located(scope.session, written), fields)
     with reading(scope, statement):
         counted = scope.session.query(f"select count(*) from (\n{query}\n)")
     rows = sum(block.rows for block in written)
@@ -186,6 +183,5 @@ def truncate(scope: Scope, statement: Truncate) -> Outcome:
     else:
         kept = ()
     if kept != snapshot.segments:
-        version = msgspec.structs.replace(snapshot, segments=kept)
-        changed(scope, name, snapshot, version, operation="truncate")
+        changed(scope, name, snapshot, operation="truncate", segments=kept)
     return Outcome()

@@ -26,11 +26,9 @@ from dbt.adapters.vcs.sql.row_change import (
     Assignment,
     Pieces,
     RowChange,
-    TargetColumn,
     TargetName,
     change_fields,
     check_once,
-    columns_of_target,
     put_changed,
     read_alias,
     read_assignments,
@@ -132,7 +130,7 @@ class Merge(RowChange, ChangingStatement):
         return f"{pieces.prefix()}select * from {pieces.piece(self.source.place)}"
 
     def staged(
-        self, located: str, columns: Sequence[TargetColumn], source_columns: Sequence[str] = ()
+        self, located: str, columns: Sequence[Field], source_columns: Sequence[str] = ()
     ) -> str:
         """Return the query of the actions to carry out.
 
@@ -152,7 +150,7 @@ class Merge(RowChange, ChangingStatement):
         )
 
     def givers(
-        self, columns: Sequence[TargetColumn], source_columns: Sequence[str] = ()
+        self, columns: Sequence[Field], source_columns: Sequence[str] = ()
     ) -> list[dict[int, bool]]:
         """Return the places of the clauses that give each column a value, or keep its value.
 
@@ -174,7 +172,7 @@ class Merge(RowChange, ChangingStatement):
         return Pieces(self, self.source.parts if self.source.alias is None else ())
 
     def _query(
-        self, located: str, columns: Sequence[TargetColumn], source_columns: Sequence[str]
+        self, located: str, columns: Sequence[Field], source_columns: Sequence[str]
     ) -> MergeQuery:
         return MergeQuery(
             statement=self, located=located, columns=columns, source_columns=source_columns
@@ -202,7 +200,7 @@ class MergeQuery:
 
     statement: Merge
     located: str
-    columns: Sequence[TargetColumn]
+    columns: Sequence[Field]
     source_columns: Sequence[str]
 
     @cached_property
@@ -333,7 +331,7 @@ class MergeQuery:
         target = quote_name(self._target_name)
         return f"select {_lines(items)}\nfrom (\n{rows}\n) as {target}"
 
-    def _places(self) -> list[tuple[int, TargetColumn]]:
+    def _places(self) -> list[tuple[int, Field]]:
         return list(enumerate(self.columns))
 
     def _changes(self, kind: str, guard: str) -> str:
@@ -374,8 +372,8 @@ class MergeQuery:
         if clause.action == "insert":
             for place, column in self._places():
                 # An omitted column without a default needs no value here: `_new` gives it NULL.
-                if column.default_sql is not None:
-                    values.setdefault(place, column.default_sql)
+                if column.default is not None:
+                    values.setdefault(place, column.default)
         return values
 
     def _by_name(self, clause: MergeClause) -> dict[int, str]:
@@ -588,7 +586,7 @@ def merge(scope: Scope, statement: Merge) -> Outcome:
         source_columns = [column.name for column in source.columns]
     blocks = _blocks_to_search(scope, target, statement)
     key = _shown_key(target, statement) if statement.needs_cardinality_check else None
-    columns = columns_of_target(target)
+    columns = target.snapshot.schema.fields
     query = statement.staged(target.located(scope.session, blocks), columns, source_columns)
     givers = statement.givers(columns, source_columns)
     every = range(len(columns))

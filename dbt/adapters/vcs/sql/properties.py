@@ -115,13 +115,15 @@ def _alter_properties(
         )
         # What changes nothing makes no version.
         if (comment, properties) != (snapshot.comment, snapshot.properties):
-            version = msgspec.structs.replace(
+            changed(
+                scope,
+                name,
                 snapshot,
+                operation="alter",
                 comment=comment,
                 properties=properties,
                 primary_key=_key(snapshot, properties, {*given, *removed}),
             )
-            changed(scope, name, snapshot, version, operation="alter")
     else:
         view = scope.overlay.view(entry.view)
         comment, properties = _comment_and_properties(

@@ -18,8 +18,6 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import msgspec
-
 from dbt.adapters.vcs.changes.writes import pruning
 from dbt.adapters.vcs.changes.writes.stage import (
     ACTION,
@@ -33,7 +31,7 @@ from dbt.adapters.vcs.changes.writes.stage import (
 from dbt.adapters.vcs.changes.writes.stage_write import Rewritten, rewritten
 from dbt.adapters.vcs.changes.writes.versions import changed
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
-from dbt.adapters.vcs.core.model import Block
+from dbt.adapters.vcs.core.model import Block, Field
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.origins.results import RowCounts
 from dbt.adapters.vcs.sql.syntax.conditions import Comparison, comparisons_of, where_clause
@@ -44,17 +42,6 @@ from dbt.adapters.vcs.sql.syntax.names import CATALOG, Reference, Target, is_nam
 from dbt.adapters.vcs.sql.syntax.parser import ChangingStatement, longer_names, reads, shortened
 from dbt.adapters.vcs.sql.syntax.scan import scan
 from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope, handles
-
-
-class TargetColumn(NamedTuple):
-    """A column of the target table.
-
-    Attributes:
-        default_sql: SQL text of its default, or None.
-    """
-
-    name: str
-    default_sql: str | None = None
 
 
 class Assignment(NamedTuple):
@@ -102,7 +89,7 @@ class ConditionalChange(RowChange):
         return comparisons_of(self.text, self.where, self.target.name, self.alias)
 
     def _query(
-        self, action: str, new: Sequence[str], located: str, columns: Sequence[TargetColumn]
+        self, action: str, new: Sequence[str], located: str, columns: Sequence[Field]
     ) -> str:
         pieces, table = Pieces(self), quote_name(self.alias or self.target.name.identifier)
         items = [f"'{action}' as {ACTION}", f"{table}.{FILE_COLUMN} as {FILE_COLUMN}"]
@@ -126,7 +113,7 @@ class Update(ConditionalChange, ChangingStatement):
 
     assignments: tuple[Assignment, ...]
 
-    def staged(self, located: str, columns: Sequence[TargetColumn]) -> str:
+    def staged(self, located: str, columns: Sequence[Field]) -> str:
         """Return the query of the changed rows, each once, with the old and new values.
 
         Args:
@@ -154,7 +141,7 @@ class Delete(ConditionalChange, ChangingStatement):
 
     writes_rows = True
 
-    def staged(self, located: str, columns: Sequence[TargetColumn]) -> str:
+    def staged(self, located: str, columns: Sequence[Field]) -> str:
         """Return the query of the deleted rows, each once; arguments as for `Update.staged`."""
         table = quote_name(self.alias or self.target.name.identifier)
         # A bare NULL has no type, which the strict policy of storing doesn't take.
@@ -194,7 +181,7 @@ class Pieces:
 
 
 def values_by_place(
-    assignments: Sequence[Assignment], columns: Sequence[TargetColumn]
+    assignments: Sequence[Assignment], columns: Sequence[Field]
 ) -> dict[int, Slice | None]:
     """Return the assigned values by the index of the column in the table.
 
@@ -214,10 +201,10 @@ def values_by_place(
     return values
 
 
-def value_sql(pieces: Pieces, value: Slice | None, column: TargetColumn) -> str:
+def value_sql(pieces: Pieces, value: Slice | None, column: Field) -> str:
     """Return the SQL text of an assigned value."""
     if value is None:
-        return column.default_sql or "null"
+        return column.default or "null"
     return pieces.piece(value)
 
 
@@ -303,15 +290,10 @@ def carry_out(
     """
     fields = target.snapshot.schema.fields
     changing = frozenset(n for n, field in enumerate(fields) if field.id in sets)
-    query = statement.staged(target.located(scope.session, blocks), columns_of_target(target))
+    query = statement.staged(target.located(scope.session, blocks), fields)
     with stage_of(scope, target, statement, query, changing) as stage:
         # No source can match a row twice, so nothing has to be counted by row.
         return rewritten(scope, target, stage, key=None, updates_only=sets, occurs_once=True)
-
-
-def columns_of_target(target: RowTarget) -> list[TargetColumn]:
-    """Return the columns of a table as a staged query needs them."""
-    return [TargetColumn(f.name, f.default) for f in target.snapshot.schema.fields]
 
 
 def stage_of(
@@ -380,9 +362,14 @@ def put_changed(
     """Store what changing rows led to, as a version of its table."""
     # A statement that changes no row makes no version: history shows changes only.
     if result.is_changed:
-        before = target.snapshot
-        version = msgspec.structs.replace(before, segments=result.segments)
-        changed(scope, target.name, before, version, operation=operation, keeps_keys=keeps_keys)
+        changed(
+            scope,
+            target.name,
+            target.snapshot,
+            operation=operation,
+            keeps_keys=keeps_keys,
+            segments=result.segments,
+        )
     return Outcome(affected=sum(result.counts), counts=result.counts)
 
 

@@ -10,12 +10,7 @@ import msgspec
 
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import RelationName, TableEntry, View, ViewColumn
-from dbt.adapters.vcs.sql.syntax.clauses import (
-    ViewColumnDef,
-    is_replacing,
-    read_if_not_exists,
-    read_properties,
-)
+from dbt.adapters.vcs.sql.syntax.clauses import is_replacing, read_if_not_exists, read_properties
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.mentions import calls_of
 from dbt.adapters.vcs.sql.syntax.names import Target
@@ -36,11 +31,15 @@ from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope, handles
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateView(ChangingStatement):
-    """`create [or replace] view v as ...`."""
+    """`create [or replace] view v as ...`.
+
+    Attributes:
+        columns: The view's own names of its columns, and their comments.
+    """
 
     target: Target
     query: Query
-    columns: tuple[ViewColumnDef, ...] = ()
+    columns: tuple[tuple[str, str | None], ...] = ()
     replace: bool = False
     if_not_exists: bool = False
     comment: str | None = None
@@ -59,7 +58,8 @@ def _read_create_view(cursor: TokenCursor) -> CreateView:
     replace = is_replacing(cursor)
     if_not_exists = read_if_not_exists(cursor, replace=replace)
     target = cursor.target()
-    columns = _view_columns(cursor)
+    in_brackets = cursor.token.word == "("
+    columns = cursor.items(lambda: _view_column(cursor)) if in_brackets else ()
     comment: str | None = None
     properties: dict[str, str] = {}
     while not cursor.take("as"):
@@ -97,16 +97,9 @@ def _schema_binding(cursor: TokenCursor) -> None:
         cursor.fail("binding, compensation or evolution")
 
 
-def _view_columns(cursor: TokenCursor) -> tuple[ViewColumnDef, ...]:
-    if cursor.token.word != "(":
-        return ()
-    return cursor.items(lambda: _view_column(cursor))
-
-
-def _view_column(cursor: TokenCursor) -> ViewColumnDef:
+def _view_column(cursor: TokenCursor) -> tuple[str, str | None]:
     name = cursor.identifier("a column's name")
-    comment = cursor.string() if cursor.take("comment") else None
-    return ViewColumnDef(name=name, comment=comment)
+    return name, cursor.string() if cursor.take("comment") else None
 
 
 @handles(CreateView)
@@ -126,7 +119,7 @@ def create_view(scope: Scope, statement: CreateView) -> Outcome:
         scope,
         name,
         statement.query,
-        aliases=[(column.name, column.comment) for column in statement.columns],
+        aliases=statement.columns,
         comment=statement.comment,
         properties=dict(statement.properties),
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import msgspec
 import pyarrow as pa
 
 from dbt.adapters.vcs.changes.writes.checks import refuse_null
@@ -97,7 +96,6 @@ def put_appended(
     # History shows changes only.
     if blocks:
         added = put_segments(scope.overlay.repository.objects, blocks)
-        version = msgspec.structs.replace(snapshot, segments=(*snapshot.segments, *added))
-        changed(scope, name, snapshot, version, operation="append")
+        changed(scope, name, snapshot, operation="append", segments=(*snapshot.segments, *added))
     rows = sum(block.rows for block in blocks)
     return Outcome(affected=rows, counts=RowCounts(rows))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -40,11 +41,11 @@ def changed(
     scope: Scope,
     name: RelationName,
     snapshot: Snapshot,
-    version: Snapshot,
     *,
     operation: str,
     keeps_keys: bool = False,
-) -> SnapshotId:
+    **parts: Any,
+) -> None:
     """Store a new version of a table.
 
     New rows are checked against the primary key (`keys.check_keys`) and the check constraints
@@ -52,11 +53,11 @@ def changed(
 
     Args:
         snapshot: The present version.
-        version: The same with the changed parts replaced; its segments are joined if there are
-            many, and parents, operation, time and origin are set here.
         operation: As in `Snapshot.operation`.
         keeps_keys: True to skip the key check, since new rows have the keys of the rows they
             replace, as after an UPDATE of other columns, or keys that no row has.
+        parts: What changes, by the names of the snapshot's fields. Many segments are joined.
+            Parents, time and origin are set here.
 
     Raises:
         NotFoundError: The name is not a table.
@@ -67,12 +68,12 @@ def changed(
     repository = scope.overlay.repository
     # Equal segments mean equal rows to all who compare versions, so a change of the definition
     # alone must not join them.
-    is_kept = version.segments == snapshot.segments
+    segments = parts.get("segments", snapshot.segments)
+    if segments != snapshot.segments:
+        parts["segments"] = joined_segments(repository.objects, segments)
     version = msgspec.structs.replace(
-        version,
-        segments=version.segments
-        if is_kept
-        else joined_segments(repository.objects, version.segments),
+        snapshot,
+        **parts,
         parents=(entry.snapshot,),
         operation=operation,
         created_at=scope.now,
@@ -85,7 +86,7 @@ def changed(
         key = check_keys(repository, name, version, before, scope.engine, scope.warnings)
         version = msgspec.structs.replace(version, primary_key=key)
     check_rows(repository, name, version, snapshot, scope.engine)
-    return scope.overlay.put_table(name, version)
+    scope.overlay.put_table(name, version)
 
 
 def version_again(

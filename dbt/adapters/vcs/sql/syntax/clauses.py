@@ -93,14 +93,6 @@ class ColumnDef:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ViewColumnDef:
-    """One column of a view's own column list."""
-
-    name: str
-    comment: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionSpec:
     """One column of a `partition (...)` clause.
 

@@ -298,8 +298,7 @@ def _change_columns(
     snapshot = overlay.require_table(relation)
     schema = in_order(snapshot.schema, new)
     if schema != snapshot.schema:
-        version = msgspec.structs.replace(snapshot, schema=schema)
-        changed(writer.scope(overlay), relation, snapshot, version, operation="alter")
+        changed(writer.scope(overlay), relation, snapshot, operation="alter", schema=schema)
 
 
 def numbers_given(overlay: Overlay, relation: RelationName, schema: Any) -> dict[str, int]:

@@ -7,9 +7,8 @@ from typing import Literal
 
 from dbt.adapters.vcs.core.branches import NamedSnapshot
 from dbt.adapters.vcs.core.errors import ReadOnlyError, UnsupportedError
-from dbt.adapters.vcs.core.ids import CommitId, SnapshotId, datetime_of
-from dbt.adapters.vcs.core.model import RefMove, TableEntry
-from dbt.adapters.vcs.core.retention import hold
+from dbt.adapters.vcs.core.ids import datetime_of
+from dbt.adapters.vcs.core.model import RefMove
 from dbt.adapters.vcs.sql.syntax.clauses import (
     SCHEMA_WORDS,
     is_replacing,
@@ -22,7 +21,7 @@ from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.lexer import quote_name
 from dbt.adapters.vcs.sql.syntax.names import At, TableAt, Target, is_name
 from dbt.adapters.vcs.sql.syntax.parser import ChangingStatement, Statement, reads
-from dbt.adapters.vcs.workspace.points import pinned
+from dbt.adapters.vcs.sql.table import named_version
 from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope, handles
 
 
@@ -99,18 +98,7 @@ def create_snapshot(scope: Scope, statement: CreateSnapshot) -> Outcome:
     relation = scope.name(statement.table.name)
     if repository.snapshots.find(relation, statement.name) and statement.if_not_exists:
         return Outcome()
-    version: SnapshotId
-    # What the branch shows now may be in no commit yet. The name then remembers the last one.
-    commit: CommitId | None = scope.overlay.base
-    if statement.table.at is None:
-        scope.overlay.require_table(relation)
-        entry = scope.overlay.require(relation)
-        assert isinstance(entry, TableEntry)
-        version = entry.snapshot
-    else:
-        version, commit = pinned(scope.overlay, scope.engine, relation, statement.table.at)
-        # A version that no branch shows may be collected before it has its name.
-        hold(repository, commit, [version], author=author, known=scope.overlay.base)
+    version, commit = named_version(scope, relation, statement.table.at)
     repository.snapshots.create(
         relation, statement.name, version, at=commit or scope.overlay.base, author=author
     )

@@ -236,15 +236,13 @@ def snapshot_pick(scope: Scope, statement: SnapshotPick) -> Outcome:
 
 def _work(scope: Scope, statement: SnapshotMerge) -> TableMerge:
     name = scope.name(statement.target.name)
-    scope.overlay.require_table(name)
-    entry = scope.overlay.require(name)
-    assert isinstance(entry, TableEntry)
+    ours = scope.overlay.require_version(name)
     theirs = _version(scope, statement.source)
     override = Mode(statement.mode) if statement.mode else None
     policy = Policy(override=override)
     return TableMerge(
         name=name,
-        ours=entry.snapshot,
+        ours=ours,
         theirs=theirs,
         mode=policy.mode_of(name, scope.overlay.snapshot(theirs)),
         based_on=_version(scope, statement.base) if statement.base else None,

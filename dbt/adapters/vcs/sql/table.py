@@ -10,8 +10,8 @@ from typing import Literal
 import msgspec
 
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError
-from dbt.adapters.vcs.core.ids import SnapshotId
-from dbt.adapters.vcs.core.model import Absent, Input, Origin, RelationName, Snapshot, TableEntry
+from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
+from dbt.adapters.vcs.core.model import Absent, Input, Origin, RelationName, Snapshot
 from dbt.adapters.vcs.core.model.snapshot import fitted
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.sql.syntax.clauses import PartitionSpec, read_if_exists
@@ -76,25 +76,37 @@ def clone(scope: Scope, statement: Clone) -> Outcome:
         return Outcome()
     source = scope.name(statement.source.name)
     overlay = scope.overlay
-    if statement.at is None:
-        overlay.require_table(source)
-        entry = overlay.require(source)
-        assert isinstance(entry, TableEntry)
-        version = entry.snapshot
-    else:
-        found = pinned(overlay, scope.engine, source, statement.at)
-        version = found.snapshot
-        # What no branch shows may be collected at any time, so it is held before it is named.
-        hold(
-            overlay.repository,
-            found.commit,
-            [version],
-            author=overlay.author,
-            known=overlay.base,
-        )
+    version, _ = named_version(scope, source, statement.at)
     scope.note(Input(relation=str(source), snapshot=version))
     put_clone(overlay, name, version, origin=scope.made_by())
     return Outcome()
+
+
+def named_version(
+    scope: Scope, name: RelationName, at: At | None
+) -> tuple[SnapshotId, CommitId | None]:
+    """Return a version of a table that is to be named, and a commit that shows it.
+
+    Without `at` it is the version that the branch shows. That may be in no commit yet: the commit
+    is then the last one.
+
+    Raises:
+        NotFoundError: There is no such table or version.
+        InputError: The name is a view's or a function's.
+    """
+    overlay = scope.overlay
+    if at is None:
+        return overlay.require_version(name), overlay.base
+    found = pinned(overlay, scope.engine, name, at)
+    # What no branch shows may be collected at any time, so it is held before it is named.
+    hold(
+        overlay.repository,
+        found.commit,
+        [found.snapshot],
+        author=overlay.author,
+        known=overlay.base,
+    )
+    return found.snapshot, found.commit
 
 
 def put_clone(

@@ -119,10 +119,14 @@ class Overlay:
             NotFoundError: There is no such relation.
             InputError: It is a view or a function.
         """
+        return self.snapshot(self.require_version(name))
+
+    def require_version(self, name: RelationName) -> SnapshotId:
+        """Return the id of a table's snapshot; errors are those of `require_table`."""
         entry = self.require(name)
         if isinstance(entry, ViewEntry):
             raise InputError(f"{name} is a view and a table is needed here.")
-        return self.snapshot(entry.snapshot)
+        return entry.snapshot
 
     def require(self, name: RelationName) -> Readable:
         """Return the table or view of a name.

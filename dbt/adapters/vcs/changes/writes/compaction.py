@@ -111,9 +111,8 @@ def put_optimized(
     used.
     """
     repository = overlay.repository
-    entry = overlay.require(name)
-    assert isinstance(entry, TableEntry)
-    snapshot = overlay.snapshot(entry.snapshot)
+    present = overlay.require_version(name)
+    snapshot = overlay.snapshot(present)
     before = Version.of(repository, snapshot)
     contents = before.contents
     there = {block.path for block in contents.blocks}
@@ -147,7 +146,7 @@ def put_optimized(
     version = msgspec.structs.replace(
         snapshot,
         segments=joined_segments(repository.objects, (*kept, *added)),
-        parents=(entry.snapshot,),
+        parents=(present,),
         operation=OPERATION,
         created_at=repository.clock(),
         origin=origin,

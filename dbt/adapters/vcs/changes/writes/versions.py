@@ -63,8 +63,7 @@ def changed(
         NotFoundError: The name is not a table.
         InputError: The rows violate the primary key or a check constraint.
     """
-    entry = scope.overlay.require(name)
-    assert isinstance(entry, TableEntry)
+    present = scope.overlay.require_version(name)
     repository = scope.overlay.repository
     # Equal segments mean equal rows to all who compare versions, so a change of the definition
     # alone must not join them.
@@ -74,7 +73,7 @@ def changed(
     version = msgspec.structs.replace(
         snapshot,
         **parts,
-        parents=(entry.snapshot,),
+        parents=(present,),
         operation=operation,
         created_at=scope.now,
         origin=_continued(snapshot.origin, scope.made_by(), operation),

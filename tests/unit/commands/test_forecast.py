@@ -44,7 +44,7 @@ def test_branches_are_merged_with_the_target_and_with_each_other(tables: Tables)
     assert forecast(repository, "main", "b").merges == (
         ForeseenMerge(source="b", target="a", conflicts=CLASH),
     )
-    assert forecast(repository, "main", "c").is_clear
+    assert not forecast(repository, "main", "c").merges
     assert forecast(repository, "main", "main").checked == 3
     merge(repository, "b", "main", author="ann")
     assert forecast(repository, "main", "main").merges == (
@@ -110,4 +110,4 @@ def test_runs_and_names_that_are_no_branch_are_refused(tables: Tables) -> None:
 
 def test_a_repository_of_one_branch_has_nothing_to_foresee(warehouse: Warehouse) -> None:
     found = forecast(warehouse.repository, "main")
-    assert (found.branches, found.checked, found.is_clear) == ((), 0, True)
+    assert (found.branches, found.checked, found.merges) == ((), 0, ())

@@ -57,11 +57,6 @@ class Forecast:
     merges: tuple[ForeseenMerge, ...]
     damaged: tuple[str, ...] = ()
 
-    @property
-    def is_clear(self) -> bool:
-        """Whether every merge is known to succeed."""
-        return not self.merges
-
 
 def forecast(
     repository: Repository,

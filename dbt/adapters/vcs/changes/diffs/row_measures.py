@@ -126,8 +126,8 @@ def row_facts(
         return found.counts, RowFacts()
     rows, rekeyed = _changes(found, session)
     session.mount_arrow(_ROWS, rows)
-    columns = _column_facts(session, shown)
-    measured = tuple(_with_whole(difference, session, shown, columns.facts, wishes))
+    facts, distinct = _column_facts(session, shown)
+    measured = tuple(_with_whole(difference, session, shown, facts, wishes))
     ordered = sorted(shown, key=lambda item: not item.is_key)
     # The key that is shown may be a part of the table's: of that alone the heads tell.
     key = sum(item.is_key for item in ordered)
@@ -136,7 +136,7 @@ def row_facts(
         columns=measured,
         heads=tuple(item.field.name for item in ordered),
         key=key,
-        groups=_groups(session, shown, columns.distinct, rows.num_rows),
+        groups=_groups(session, shown, distinct, rows.num_rows),
         sample=_sample(session, rows, ordered, wishes.sample),
         rows=listed,
         is_complete=len(listed) == rows.num_rows,
@@ -193,37 +193,33 @@ def _changes(found: TableDiff, session: LocalSession) -> tuple[pa.Table, int]:
     before, after = found.net.before, found.net.after
     # Places in `HOW`.
     how = (before < 0) * 1 + (after < 0) * 2
-    pairs = _rekeyed(found, session, before, after)
-    if len(pairs.gone):
+    gone, come = _rekeyed(found, session, before, after)
+    if len(gone):
         after, how = after.copy(), how.copy()
-        after[pairs.gone] = after[pairs.come]
-        how[pairs.gone] = HOW.index("rekeyed")
+        after[gone] = after[come]
+        how[gone] = HOW.index("rekeyed")
         left = np.ones(len(how), np.bool_)
-        left[pairs.come] = False
+        left[come] = False
         before, after, how = before[left], after[left], how[left]
     columns = {"n": pa.array(np.arange(len(how))), "how": pa.array(how, pa.int64())}
     for prefix, places in (("b", before), ("a", after)):
         taken = found.rows.take(pa.array(places, mask=places < 0))
         columns |= {f"{prefix}{n}": column for n, column in enumerate(taken.columns)}
-    return pa.table(columns), len(pairs.gone)
+    return pa.table(columns), len(gone)
 
 
-class _Pairs(NamedTuple):
-    """Places, among all changes, of removed rows and of the added ones that they became."""
+def _rekeyed(found: TableDiff, session: LocalSession, before: Any, after: Any) -> tuple[Any, Any]:
+    """Pair removed and added rows that are equal but for their key, and like no others.
 
-    gone: Any
-    come: Any
-
-
-def _rekeyed(found: TableDiff, session: LocalSession, before: Any, after: Any) -> _Pairs:
-    """Pair removed and added rows that are equal but for their key, and like no others."""
+    Returns the places, among all changes, of removed rows and of the added ones that they became.
+    """
     key = {field.id for field in found.comparison.key}
     compared = {field.id for field in found.comparison.compared} - key
     others = [n for n, field in enumerate(found.comparison.fields) if field.id in compared]
     gone, come = np.flatnonzero(after < 0), np.flatnonzero(before < 0)
     nothing = np.empty(0, np.int64)
     if not (key and others and len(gone) and len(come)):
-        return _Pairs(nothing, nothing)
+        return nothing, nothing
     parts = []
     for name, places, rows in (("gone", gone, before), ("come", come, after)):
         taken = found.rows.take(pa.array(rows[places])).select(others)
@@ -247,17 +243,14 @@ def _rekeyed(found: TableDiff, session: LocalSession, before: Any, after: Any) -
         f"select gone_rows.n gone, come_rows.n come from {parts[0]} join {parts[1]} on {on} "
         "order by gone"
     )
-    pairs = session.query(text).arrow()
-    return _Pairs(*(column.to_numpy() for column in pairs.columns))
+    places_of_gone, places_of_come = session.query(text).arrow().columns
+    return places_of_gone.to_numpy(), places_of_come.to_numpy()
 
 
-class _Columns(NamedTuple):
-    facts: list[ColumnFacts]
-    distinct: list[int]
-
-
-def _column_facts(session: LocalSession, shown: Sequence[_Shown]) -> _Columns:
-    """Measure each column of the rows that changed."""
+def _column_facts(
+    session: LocalSession, shown: Sequence[_Shown]
+) -> tuple[list[ColumnFacts], list[int]]:
+    """Measure each column of the rows that changed; also count its values, roughly."""
     texts = ["count_if(how <> 1)", "count_if(how <> 2)"]
     for item in shown:
         n = item.place
@@ -269,12 +262,13 @@ def _column_facts(session: LocalSession, shown: Sequence[_Shown]) -> _Columns:
     [values] = session.query(f"select {_listed(texts)} from {_ROWS}").fetch()
     reader = iter(values)
     rows = next(reader), next(reader)
-    found = _Columns([], [])
+    facts: list[ColumnFacts] = []
+    distinct: list[int] = []
     for item in shown:
-        cells, distinct = next(reader), next(reader)
+        cells = next(reader)
+        distinct.append(next(reader))
         before, after = (_figures(item, count, reader) for count in rows)
-        found.distinct.append(distinct)
-        found.facts.append(
+        facts.append(
             ColumnFacts(
                 name=item.field.name,
                 type=item.field.type,
@@ -286,7 +280,7 @@ def _column_facts(session: LocalSession, shown: Sequence[_Shown]) -> _Columns:
                 masked=item.is_masked,
             )
         )
-    return found
+    return facts, distinct
 
 
 def _listed(texts: Iterable[str]) -> str:

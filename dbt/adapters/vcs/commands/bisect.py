@@ -36,7 +36,11 @@ Tell = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skipped:
-    """A commit on which the condition can't be evaluated."""
+    """A commit on which the condition can't be evaluated.
+
+    Attributes:
+        reason: Why.
+    """
 
     commit: CommitId
     reason: str
@@ -349,6 +353,7 @@ class Suspect:
     """A commit that may be the first bad one.
 
     Attributes:
+        summary: First line of its message.
         invocation: Id of the dbt run that it publishes; None if it publishes none.
         command: dbt's sub-command of the run, or None.
         steps: The step of the run that broke it, several if that is open, none if steps are gone

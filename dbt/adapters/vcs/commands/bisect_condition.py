@@ -70,6 +70,7 @@ class BisectCondition:
     Attributes:
         label: What the user named: the text, or the test's id.
         text: The query, one statement without a semicolon.
+        kind: How its result is read.
     """
 
     label: str
@@ -211,6 +212,7 @@ class Answer(NamedTuple):
     """What a look found.
 
     Attributes:
+        mark: Good, bad, or that it can't be told.
         reason: Why it can't be told; else empty.
     """
 

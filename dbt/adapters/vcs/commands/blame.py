@@ -35,6 +35,7 @@ class BlameReport:
         relation: The table, `schema.identifier`, with its name at that time.
         key: The requested values by column.
         how: `added`, `modified` or `deleted`.
+        summary: First line of its message.
         invocation: dbt's invocation id of the run that it publishes, or None.
         node: dbt's unique id of the node that wrote the version, or None.
         version: The version of the table that it created.

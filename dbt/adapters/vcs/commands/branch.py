@@ -52,11 +52,19 @@ class BranchSummary:
     """One branch.
 
     Attributes:
+        name: Its name.
+        head: The commit that it points to.
+        author: Who made that commit.
+        committed_at: When.
+        summary: First line of that commit's message.
+        is_default: True for the branch that others start from.
+        is_run: True for the branch of a dbt run.
         ahead: Number of commits that it has and the default branch lacks; None if too many to
             count.
         behind: Number of commits that the default branch has and it lacks; None if too many to
             count.
         is_protected: True if it accepts only promotions.
+        require: What it requires of promotions.
     """
 
     name: str

@@ -61,7 +61,10 @@ def cherry_pick(
     all that the commit changed.
 
     Args:
+        revision: The commit.
+        target: The branch.
         request: How to merge; None for the defaults. It is no promotion.
+        author: The author of the new commit.
         mainline: The number of the parent.
         engine: As for `merge`.
 

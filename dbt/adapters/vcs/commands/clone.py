@@ -26,7 +26,11 @@ class CloneReport:
     """What a clone did.
 
     Attributes:
+        target: The new table.
         at: The requested version; None for the branch's current one.
+        snapshot: Id of the version that was cloned.
+        before: The branch's head before.
+        after: Its head now.
     """
 
     branch: str

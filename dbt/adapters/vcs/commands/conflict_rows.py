@@ -20,6 +20,7 @@ class ConflictCell:
 
     Attributes:
         values: The value of each side; None for NULL and where the side has no row.
+        is_key: Whether the column is in the primary key.
         clashes: Whether both sides have a row and changed the value differently.
     """
 
@@ -39,8 +40,10 @@ class ConflictRow:
         place: Its number in the conflict table.
         mark: What `RowChoice.rows` has for it.
         key: Its key for people; all columns without a key.
+        has: Whether each side has the row.
         counts: Without a key, by how many copies ours and theirs differ from the base.
         cells: Its cells: first those of the key, then those that somebody changed.
+        resolution: What was chosen for it, or None.
         results: With a choice, the values that the merge will leave, by column.
         takes_values: Whether cells and values can be chosen: one row of a key is in conflict.
     """

@@ -45,7 +45,9 @@ class OpenMergeReport:
 
     Attributes:
         source: The revision that is merged; None if no merge into the target is waiting.
+        target: The branch that it is merged into.
         branch: The branch with the conflict tables, or None.
+        relations: The relations in conflict, by name.
         key: If one relation was requested, the names of its key columns; none without a key.
         rows: If one relation was requested, its conflicts, by column name.
     """

@@ -48,7 +48,9 @@ class CopyReport:
     """What a copy did.
 
     Attributes:
+        source: Where the repository is.
         files: Number of objects and data files that were copied; those already there don't count.
+        bytes: Their size.
         moves: Number of moves of refs that were copied.
     """
 

@@ -67,7 +67,9 @@ def read_diff(
 
     Args:
         words: Revisions and tables.
+        branch: The current branch.
         columns: Compare only these columns and the key; needs a single table.
+        shape: Of the rows.
         limit: Maximum number of rows of a named table; None for all, 0 for counts alone.
         limits: The most that is read of one table.
 

@@ -36,6 +36,7 @@ class ColumnDiff:
         kind: `added`, `dropped`, `renamed`, `retyped`, `nullable`, `default`, `comment`, `moved`.
         column: The column's name after, or before if it was dropped.
         before: The old value of the attribute; None if there was none.
+        after: The new value.
     """
 
     kind: str
@@ -65,11 +66,15 @@ class DiffReport:
 
     Attributes:
         before: The old side, as a person would write it.
+        after: The new side.
+        is_equal: True if nothing differs.
+        schemas: Schemas that were added, removed or changed.
         relations: Relations that differ, by name; always includes a requested relation.
         heads: Names of the columns of `rows`.
         key: The table's key columns; none without a key.
         rows: The rows that differ, up to the limit; none unless one table is compared. They are
             computed as they are read.
+        row_count: The total number of rows that differ.
     """
 
     before: str

@@ -21,7 +21,9 @@ class TableUsage:
 
     Attributes:
         relation: `schema.identifier`.
+        rows: Rows that it shows.
         files: Number of its files: blocks and tombstones.
+        bytes: Their size.
         own_bytes: Size of those that no table of the default branch shows.
     """
 

@@ -45,6 +45,7 @@ class Forecast:
     """What would come of merging open branches.
 
     Attributes:
+        target: The branch that all are meant for.
         branches: The open branches, in order of their names, without the target.
         checked: Number of merges that were tried.
         merges: Those that would conflict, or that can't be foreseen.
@@ -72,6 +73,7 @@ def forecast(
     what both sides changed. It takes the same decisions as `merge` would now, with the same modes.
 
     Args:
+        target: The branch that the others are meant for.
         branch: The branch to merge with the target and with each other branch; None for all.
         policy: What merges do about conflicts; None for the defaults.
         engine: As for `merge`.

@@ -54,8 +54,10 @@ class FsckReport:
         commits: Number of reachable commits.
         objects: Number of manifests needed, including commits.
         files: Number of data files needed.
+        bytes: Size of these data files.
         problems: What is missing or damaged, one sentence each; empty if there are no problems.
         orphans: Number of files that are not needed; gc deletes them when they are old enough.
+        orphan_bytes: Their size.
         wrong_files: The data files among the problems.
         read: Which data files were read; None if only their sizes were checked.
     """
@@ -84,6 +86,7 @@ def check_repository(
     checksums that were recorded when they were written.
 
     Args:
+        repository: The repository.
         tell: Called with each problem when it is found.
         data: Which data files and tombstones to read; None for none of them.
     """
@@ -288,6 +291,7 @@ class DataRead:
 
     Attributes:
         files: Their number, without those that are missing or have another size.
+        bytes: Their size.
         percent: The share of all files that was asked for.
         seed: The seed of the choice; None if all were read.
     """

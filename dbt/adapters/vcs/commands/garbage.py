@@ -305,7 +305,8 @@ def old_results(
     A result that is taken is stored again every other day, so one that is in use is young.
 
     Args:
-        objects: The repository's manifests.
+        blobs: The repository's store.
+        objects: Its manifests.
         kept: What the collection keeps.
         before: Results that are younger stay.
         horizon: Where the retention period begins.

@@ -61,13 +61,19 @@ class GcReport:
     """What a garbage collection did, or would do.
 
     Attributes:
+        dry_run: True if nothing was deleted.
         keep_days: How many days unnamed history is kept.
         horizon: Rows that were last part of a branch before this time are deleted.
         runs: Branches of runs older than the retention period, which are deleted.
         objects: Number of manifests deleted.
+        files: Number of data files deleted.
         metadata: Number of files deleted that were made for other engines.
+        results: Number of remembered results deleted.
+        bytes: Their total size.
         young: Number of files that are not needed, but too young to be deleted.
         kept_objects: Number of manifests kept.
+        kept_files: Number of data files kept.
+        kept_bytes: Size of these data files.
     """
 
     dry_run: bool
@@ -95,6 +101,9 @@ def collect(
     the store's time; a dry run, which writes nothing, takes this machine's.
 
     Args:
+        repository: The repository.
+        author: Who collects.
+        dry_run: True to delete nothing.
         days: The retention that a dry run supposes; None for that of the repository.
 
     Raises:

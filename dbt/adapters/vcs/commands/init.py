@@ -158,6 +158,7 @@ class Upgrade:
         before: The version of its format.
         after: The version that it gets.
         changes: What is new in the versions between.
+        dry_run: True if nothing was changed.
     """
 
     before: int

@@ -81,6 +81,7 @@ class Grid:
     """Rows of aligned cells under heads.
 
     Attributes:
+        heads: Names of the columns.
         rows: One cell per head in each row. They can be computed lazily, and are read once.
         right: Columns that are right-aligned; they are never shortened.
         whole: Other columns that are never shortened, such as names.

@@ -31,6 +31,7 @@ class LineageNode:
         version: Id of the version; None for files that are not versioned.
         commit: The first commit in the history that contains it; None if there is none, as for a
             step of a run that a later step replaced.
+        committed_at: Time of that commit.
         operation: The operation that created it: `create`, `append`, `rebuild`, `clone`, ...
         rows: Its row count; None if it is not a table.
         node: dbt's unique id of the node that built it, or None.

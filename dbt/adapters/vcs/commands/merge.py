@@ -69,7 +69,9 @@ class MergeRequest:
     Attributes:
         terms: The conditions for landing, and how it is recorded; `promotes` makes the merge a
             promotion.
+        policy: What to do about conflicts.
         force: True to also merge a run that did not succeed.
+        dry_run: True to change nothing.
         protection: The requirements of the target in the project's rules, stored on it first; a
             dry run is only held to them. None for no rule.
         on_stale: What becomes of a run whose target moved away from what it read. `heal` refuses
@@ -125,6 +127,9 @@ def merge(
     published (`workspace.run_branch`).
 
     Args:
+        source: A revision.
+        target: A branch.
+        request: How to merge; None for the defaults.
         engine: Creates the engine, for tables with more rows changed on both sides than fit into
             this process; a local Spark if None.
 

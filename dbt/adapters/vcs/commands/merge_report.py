@@ -33,8 +33,11 @@ class MergeReport:
     """What a merge did, or would do.
 
     Attributes:
+        target: The branch that it was merged into.
         how: `up_to_date`; `fast_forward`: the target had no changes of its own; `merge`: it had
             some; `conflict`: some of these conflict (only in a dry run).
+        dry_run: True if nothing was changed.
+        before: The target's head before.
         after: The target's head now; None in a dry run that would create a commit.
         relations: How each relation was merged, if `how` is `merge`.
         conflicts: The conflicts, one line each.

@@ -35,6 +35,10 @@ class OptimizedTable:
     """The result for one table.
 
     Attributes:
+        blocks_before: Number of blocks before.
+        blocks_after: Number of blocks now.
+        bytes_before: Total size before.
+        bytes_after: Total size now.
         dropped_rows: Number of deleted rows that are no longer in any file.
     """
 
@@ -84,7 +88,9 @@ def optimize(
         relations: Tables, `schema.identifier` each. Give these, a schema or everything.
         schema: A schema, for all its tables.
         everything: True for all tables of the branch.
+        target_bytes: Target size of blocks.
         cluster_by: Columns to sort all rows of each table by.
+        author: Who commits.
         engine: Creates the engine, for what can't be done in this process; a local Spark if None.
 
     Raises:

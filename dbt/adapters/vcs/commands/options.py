@@ -23,7 +23,16 @@ class Settings:
     """The values of the options; None if not given.
 
     Attributes:
+        repository: Location of the repository.
         storage_options: Settings of the object store, as names and values.
+        project_dir: Folder of the dbt project.
+        profiles_dir: Folder of profiles.yml.
+        profile: Name of the profile.
+        profile_target: Name of the profile's target.
+        debug: True to show tracebacks.
+        json: True to print JSON.
+        jsonl: True to print JSON, one line per item.
+        no_pager: True to print long output without a pager.
     """
 
     repository: str | None = None

@@ -47,6 +47,7 @@ class PullRequest:
 
     Attributes:
         code: The newest commit of its code.
+        state: What became of it.
     """
 
     code: str
@@ -158,6 +159,7 @@ class _Api:
     """An API over HTTP.
 
     Attributes:
+        base: Its address.
         headers: Sent with each request, the token among them.
     """
 

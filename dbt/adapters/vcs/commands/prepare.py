@@ -21,7 +21,13 @@ _WORK = ("-m", "dbt.adapters.vcs.commands.prepare")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """The archive of Spark's classes."""
+    """The archive of Spark's classes.
+
+    Attributes:
+        archive: Its path.
+        bytes: Its size.
+        is_new: False if it was there.
+    """
 
     archive: str
     bytes: int

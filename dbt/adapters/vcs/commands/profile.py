@@ -27,8 +27,11 @@ class ProfileTarget:
         repository: Location, absolute if it is a folder.
         branch: The branch that the target publishes to.
         base: The branch that it is created from while it doesn't exist.
+        schema: The schema for unqualified names.
+        storage_options: Settings of the object store.
         method: Where rows are computed, one of `engines.methods.METHODS`.
         spark_config: Settings of Spark, the address of a server with its token among them.
+        project: Folder of the dbt project.
     """
 
     repository: str

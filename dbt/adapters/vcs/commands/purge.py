@@ -57,6 +57,7 @@ class PurgeRequest:
         relation: The table, `schema.identifier`.
         where: A SQL condition over its columns; rows for which it is true are erased.
         redact: Texts to take out of commit messages, what is stored with them, and logs.
+        dry_run: True to change nothing.
         protected: True to rewrite protected names, too; they stay protected.
     """
 
@@ -85,6 +86,7 @@ class PurgeReport:
     """What a purge did, or would do.
 
     Attributes:
+        dry_run: True if nothing was changed.
         tables: The tables whose history changed: the named one, and those that share its history.
         rows: Number of stored rows that were erased; a row in several files counts several times.
         before_images: Number of copies of deleted rows in tombstones that were erased.
@@ -95,6 +97,7 @@ class PurgeReport:
             unless the request includes them.
         unread_versions: Number of versions that lack a column of the condition.
         mentions: Where texts of the condition are still written: messages, notes, views.
+        deleted_files: Number of data files deleted.
         deleted_objects: Number of manifests deleted.
         results: Number of remembered results of statements deleted: all that there are.
         young: Number of files without a use, of writers that are running or have died.
@@ -134,6 +137,7 @@ def purge(
     land meanwhile waits. What can't be reached: copies of the repository, and what readers hold.
 
     Args:
+        request: What to erase.
         engine: Creates the engine, for conditions that are more than comparisons; a local Spark
             if None.
         guard: Called with each branch that is to move; raises if the project's rules forbid it.

@@ -27,6 +27,7 @@ class ReflogEntry:
             left the commit as it was has the position of the move before it.
         commit: Where the name pointed from then on; None if it was deleted.
         action: What the move was: `create`, `commit`, `publish`, `merge`, `delete`, `state`, ...
+        note: More about it, or empty.
         host: Machine of the process that did; empty in logs of earlier versions.
         pid: Number of that process; 0 in logs of earlier versions.
         version: Its version of dbt-vcs; empty in logs of earlier versions.

@@ -50,7 +50,9 @@ class RememberedResult:
         rows: Rows of the version or the answer; None for what has no rows, or is no longer held.
         is_held: False if its version was collected: such a result is computed again.
         seconds: How long it took to compute.
+        made_at: When it was computed.
         branch: The branch that it was computed for; empty if none is known.
+        invocation: dbt's invocation id, or None.
     """
 
     key: str
@@ -73,6 +75,7 @@ class DropReport:
 
     Attributes:
         nodes: The nodes whose results they were, by name.
+        bytes: Their size.
     """
 
     results: int
@@ -225,6 +228,8 @@ class ReuseFigures:
 
     Attributes:
         kinds: How many of each kind, by `table`, `view`, `function`, `columns` and `answer`.
+        nodes: Number of nodes that have results.
+        bytes: The size of all results.
         seconds: How long it took to compute them.
         oldest: When the oldest was computed; None without any.
         days: The days that the following cover.
@@ -289,6 +294,8 @@ class RecordedNode(NamedTuple):
     """How one node ended in one run.
 
     Attributes:
+        invocation: dbt's invocation id.
+        command: dbt's sub-command.
         branch: The branch that the run was for.
         at: When it was committed.
     """

@@ -67,6 +67,7 @@ class RepairReport:
     """What is damaged, or what a repair did.
 
     Attributes:
+        dry_run: True if nothing was changed.
         done: What was done or would be done, a sentence each.
         damages: What is damaged; after a repair, what is left.
         sizes_only: True if of data files only the sizes were looked at.

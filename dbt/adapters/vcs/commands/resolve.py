@@ -87,6 +87,7 @@ def resolve(
     Args:
         target: The branch that is merged into.
         relation: The relation; None for all.
+        chosen: The choice, and which conflicts it is for.
         seen: The head of the merge's branch that the caller saw; None for its present one.
 
     Raises:
@@ -164,6 +165,7 @@ class _Decision:
         merge: The merge before it.
         count: Number of conflicts that it was made for.
         why: Why some of them are left open; empty if none are.
+        message: Message of its commit.
     """
 
     merge: OpenMerge

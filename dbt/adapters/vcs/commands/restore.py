@@ -34,7 +34,10 @@ class RestoreReport:
     Attributes:
         relation: What was restored; None for the whole branch.
         revision: The restored state; None for the last one before a drop.
-        after: The branch's head now; the same if there was nothing to do.
+        dry_run: True if nothing was changed.
+        before: The branch's head before.
+        after: Its head now; the same if there was nothing to do.
+        changes: How the branch changed, or would change.
         apart: Commits that it undid only in part, newest first.
     """
 

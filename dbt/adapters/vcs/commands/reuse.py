@@ -53,6 +53,8 @@ class LastRun:
     """How a node ended in the last run that left a record of it.
 
     Attributes:
+        invocation: dbt's invocation id.
+        command: dbt's sub-command.
         branch: The branch that the run was for.
         status: dbt's word for how it ended.
         reused: Where all of its results were computed; None if it computed any.
@@ -78,6 +80,7 @@ class ComputedStatement:
         statement: Its beginning.
         at: When it was last computed.
         branch: The branch that it was computed for.
+        invocation: dbt's invocation id, or None.
         before: When a statement of its kind was computed before; None if never.
         before_branch: The branch that it was computed for then.
         differs: What differs between the two, a clause for each; nothing if it wasn't computed
@@ -98,6 +101,7 @@ class ReuseReasons:
     """Why results of a node were computed.
 
     Attributes:
+        node: dbt's unique id.
         last: The last run on record; None without any.
         statements: Its statements, the last computed first.
     """

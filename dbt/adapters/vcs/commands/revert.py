@@ -29,7 +29,9 @@ class RevertReport:
     Attributes:
         commit: The commit whose changes were undone.
         parent: The parent that the changes are relative to.
-        after: The branch's head now; unchanged if no change of the commit was left.
+        before: The branch's head before.
+        after: Its head now; unchanged if no change of the commit was left.
+        changes: How the branch changed.
     """
 
     branch: str

@@ -90,6 +90,7 @@ def review(
     Args:
         base: The revision that the changes would go to.
         head: The revision with the changes.
+        request: What else to know; None for the defaults.
         from_merge_base: Compare with where the head left the base (`A...B`), not with the base.
 
     Raises:

@@ -81,7 +81,9 @@ class Box:
     """One box of the drawn lineage.
 
     Attributes:
+        name: What it shows.
         state: The class of its look: `changed`, `affected` or `reused`.
+        href: Where a click leads, or None.
         note: What a reader hears besides the name.
     """
 

@@ -49,6 +49,7 @@ class ReviewedSide:
         revision: As it was given.
         git_sha: Commit of the dbt project's git repository that the side was built from, if a run
             says so; it ends in `-dirty` if files differed from it.
+        summary: First line of the commit's message.
     """
 
     revision: str
@@ -65,6 +66,7 @@ class ForetoldConflict:
         relation: `schema.identifier`, or a schema's name.
         kind: `rows`, `schema` for columns or definitions, or `relation`.
         rows: How many rows conflict; None if it isn't about rows, or they were not counted.
+        text: The conflict, one line.
     """
 
     relation: str
@@ -96,6 +98,7 @@ class BlockingRun:
     """A run of dbt that has not landed on the reviewed branch, or that is the branch.
 
     Attributes:
+        invocation: dbt's invocation id.
         status: `open`, `failed`, `interrupted`, `passed` (it waits to be published), `abandoned`.
         target: The branch that it publishes to.
         note: Why it was not published.
@@ -121,6 +124,7 @@ class ReviewVerdict:
         tests: Tests that read a relation that changed, failed ones first.
         untested: Changed relations, `schema.identifier`, that no test has seen in these versions.
         contracts: Change contracts of the project, broken ones first.
+        approvals: Approvals of these versions.
         requires: What the base branch requires: `tests`, `fresh`, `approval`.
         runs: Runs that failed or wait, and stand in the way.
         stale: Tables, `schema.identifier`, that the merge makes stale on the base.
@@ -152,15 +156,19 @@ class RelationReview:
         change: How it differs. A relation that was dropped and made again under its name is
             `modified`.
         old_name: Its name before, if it was renamed; else None.
+        cause: Why.
         node: dbt's unique id of the node that made it; None if none did.
         rows_before: Rows before; None for views and functions, and where there was none.
         rows_after: Rows after; likewise.
+        added: Rows added.
+        removed: Rows removed.
         modified: Rows modified; 0 without a primary key.
         is_exact: False if the rows were too many, or of types that only Spark compares: then the
             numbers are upper bounds from the manifests, and `facts` are empty.
         share: Changed rows as a share of the larger version's rows, 0 to 1; None if it has none.
         schema: How its columns differ, an attribute of a column each.
         settings: Other properties of the table that differ: `primary_key`, `comment`, ...
+        facts: What is known of its rows.
         text_diff: Unified diff of a view's or function's text; of a model, of its SQL as the
             records of both versions hold it. Empty if it is the same, or not recorded.
         text_note: Why there is no `text_diff` although the SQL changed; empty otherwise.
@@ -202,6 +210,7 @@ class GraphNode:
     Attributes:
         name: `schema.identifier`.
         kind: `table`, `view`, `function` or `seed`; `external` for files that have no versions.
+        state: What became of it.
     """
 
     name: str
@@ -253,15 +262,19 @@ class Review:
     """A review of the changes from one commit to another.
 
     Attributes:
+        format: Version of this form.
         base: The side that the changes would go to.
         before: The commit that the head was compared with: where it left the base (`A...B`), or
             the base itself (`A..B`).
         merge_base: Where both sides part; None without a common history.
         created_at: When it was made, in ISO 8601.
+        verdict: Whether the head can be merged.
         relations: The relations that differ: first by change of rows, then by name. Those that
             were written again with equal rows are left out.
         rewritten: How many were left out for that.
         schemas: Schemas that were added, removed or changed, as `added shop`.
+        lineage: The graph.
+        reproduce: How to see the same again.
     """
 
     format: int = FORMAT

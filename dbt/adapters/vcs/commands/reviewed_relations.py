@@ -142,6 +142,8 @@ class RelationReader:
     """Reviews relations one after the other.
 
     Attributes:
+        session: Measures rows.
+        wishes: What to measure of each.
         diff: The command that compares the two commits.
         options: What it takes to find the repository, each option after a space.
     """

@@ -26,9 +26,13 @@ class RunSummary:
 
     Attributes:
         id: dbt's invocation id.
+        branch: Name of its branch.
         status: `open`, `abandoned` (its process is gone), `failed`, `interrupted`, `passed`
             (waiting to be published), `published` or `resumed` (another run continued it).
         target: The branch that it publishes to.
+        command: dbt's sub-command.
+        head: The last commit of its branch.
+        tested: True if tests passed on it.
         owner: `host:pid` of its process.
         note: Why it is not published.
         is_expired: True if its branch is older than the retention period.

@@ -386,6 +386,7 @@ def sessions_of(
 
     Args:
         engine: Creates the engine; None for the default one, with no settings.
+        blobs: The repository's store.
         label: A description of the session's jobs for people.
     """
     from dbt.adapters.vcs.engines.factory import make_engine
@@ -443,6 +444,7 @@ class ProgressLine:
                 it began: a short text without line breaks. It is called by another thread.
             after: Seconds before a terminal shows it.
             seconds: The time between two lines where stderr is no terminal.
+            is_quiet: Show nothing.
         """
         is_terminal = sys.stderr.isatty() and os.environ.get("TERM") not in _DUMB
         self.is_live = is_terminal and not is_quiet
@@ -576,6 +578,7 @@ def activity_text(seconds: float, counts: Mapping[str, int], tasks: tuple[int, i
     """Return what a command has done so far, as one line.
 
     Args:
+        seconds: Since it began.
         counts: What was done with files, as `WatchedBlobs` counts it.
         tasks: Spark's tasks that are done, and all of the stages that run; None if none do.
     """

@@ -36,11 +36,14 @@ class RunDetail:
     """The dbt run that a commit publishes.
 
     Attributes:
+        invocation: dbt's invocation id.
+        command: dbt's sub-command.
         target: Name of the profile target; empty if not known.
         dbt_version: Version of dbt-core; empty if not known.
         git_sha: Commit of the dbt project's own git repository, or None.
         seconds: Wall time in seconds until it was published; 0 if not known.
         head: Last commit of the run's own branch, which has the single steps.
+        nodes: How each node ended.
     """
 
     invocation: str
@@ -61,9 +64,12 @@ class CommitDetail:
     Attributes:
         parents: Its parents; two for a merge.
         names: Branches that point to it, and tags as `tag: <name>`.
+        metadata: Extra metadata by name.
+        run: The dbt run that it publishes, or None.
         run_branch: The run whose branch was requested; None if it is not a run's branch.
         since: The commit that the changes are relative to: for a run's branch, where the run
             started; otherwise the first parent; None for the first commit.
+        changes: What changed since then.
     """
 
     id: CommitId

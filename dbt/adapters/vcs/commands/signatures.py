@@ -26,6 +26,7 @@ def command_of(module: str, name: str) -> click.Command:
     """Return the command that a module defines; the module is imported when it is run.
 
     Args:
+        module: Dotted name of the module.
         name: Name of the function in it, such as `merge_command`.
     """
     source = None if module in sys.modules else _source_of(module)

@@ -25,7 +25,11 @@ class SnapshotSummary:
 
     Attributes:
         relation: The table, `schema.identifier`.
+        snapshot: The version that it names.
         commit: The commit where it was created.
+        rows: Row count of the version.
+        made_by: Who created it.
+        note: The note given when it was created.
         is_protected: True if it can't be deleted.
     """
 

@@ -35,6 +35,7 @@ class StaleTable:
 
     Attributes:
         relation: `schema.identifier`.
+        snapshot: Its version.
         node: dbt's unique id of the node that made it; None if a statement of another kind did.
         moved: Its inputs that are others now.
         through: Its inputs, `schema.identifier`, that are stale themselves.

@@ -60,10 +60,14 @@ class RepositoryStatus:
     """The status of a repository.
 
     Attributes:
+        default_branch: The branch that others start from.
         branches: How many, without those of runs and waiting merges.
         with_deleted: True if both numbers count names that were deleted, too: with more than
             `MOST_NAMES` they come from a listing, and the names aren't read.
+        branch: The branch that is shown.
         head: The commit that it points to; None if the branch doesn't exist yet.
+        author: Who made that commit.
+        summary: First line of its message.
         contents: Its contents; None if the branch doesn't exist yet.
         stale: Tables that were made from other versions than the branch shows; none if there are
             more than `MOST_TABLES`; of damaged ones

@@ -24,6 +24,9 @@ class TagSummary:
     """One tag.
 
     Attributes:
+        commit: The commit that it names.
+        summary: First line of that commit's message.
+        note: The note given when it was created.
         is_protected: True if it can't be deleted or renamed.
     """
 

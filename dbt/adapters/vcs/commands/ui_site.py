@@ -99,6 +99,7 @@ class UiSite:
     """What all pages of one server share.
 
     Attributes:
+        repository: The repository, which threads share.
         cookie: Name of the cookie that keeps the token; browsers share cookies among ports.
         hosts: What a request may give as its host, in lower case.
         menu: Links at the top of each page: the text, and where it leads.

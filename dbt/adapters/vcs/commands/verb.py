@@ -35,6 +35,7 @@ class Option:
     """What a signature doesn't say of an option or argument.
 
     Attributes:
+        help: Its help, one sentence.
         names: How it is spelled, if not as the parameter is; short names alone are added to that.
         settings: More, as click takes it: `metavar`, `type`, `show_default`.
     """

@@ -1,6 +1,7 @@
 """History algorithms on a plain dict."""
 
 import tracemalloc
+from collections.abc import Callable, Mapping
 from itertools import chain, combinations
 from string import ascii_lowercase
 
@@ -34,6 +35,17 @@ def bases(graph: dict[str, str], left: str, right: str) -> str:
     assert found == merge_bases(left, right, graph.__getitem__)
     assert found == merge_bases(left, right, graph.__getitem__, lambda n: -ord(n))
     return "".join(found)
+
+
+def watched(graph: Mapping[str, list[str]]) -> tuple[Callable[[str], list[str]], list[str]]:
+    """Return the parents of nodes, and the nodes that were asked for."""
+    visited = []
+
+    def parents_of(node: str) -> list[str]:
+        visited.append(node)
+        return graph[node]
+
+    return parents_of, visited
 
 
 @pytest.mark.parametrize(
@@ -159,11 +171,7 @@ def test_a_commit_is_its_own_ancestor() -> None:
 def test_a_merge_base_near_the_tips_visits_nothing_below() -> None:
     graph = {str(n): [str(n - 1)] if n else [] for n in range(10_000)}
     graph |= {"x": ["9990"], "y": ["9995"]}
-    visited = []
-
-    def parents_of(node: str) -> list[str]:
-        visited.append(node)
-        return graph[node]
+    parents_of, visited = watched(graph)
 
     age = {"x": 20_000, "y": 20_001}
     assert merge_bases("x", "y", parents_of, lambda n: age.get(n) or int(n)) == ["9990"]
@@ -177,11 +185,7 @@ def test_what_was_done_since_visits_little_below(wanted: str, expected: bool) ->
     for n in range(50, 10_000, 10):
         graph[str(n)].append(f"{n - 5}.5")
         graph[f"{n - 5}.5"] = [str(n - 45)]
-    visited = []
-
-    def parents_of(node: str) -> list[str]:
-        visited.append(node)
-        return graph[node]
+    parents_of, visited = watched(graph)
 
     def age_of(node: str) -> int:
         return int(10 * float(node))
@@ -194,11 +198,7 @@ def test_what_was_done_since_visits_little_below(wanted: str, expected: bool) ->
 def test_the_bases_of_a_criss_cross_visit_nothing_below() -> None:
     graph = {str(n): [str(n - 1)] if n else [] for n in range(10_000)}
     graph |= {"b": ["9998"], "c": ["9999"], "d": ["b", "c"], "e": ["c", "b"]}
-    visited = []
-
-    def parents_of(node: str) -> list[str]:
-        visited.append(node)
-        return graph[node]
+    parents_of, visited = watched(graph)
 
     ages = {name: 10_000 + number for number, name in enumerate("bcde")}
     found = merge_bases("d", "e", parents_of, lambda n: ages.get(n) or int(n))
@@ -215,11 +215,7 @@ def test_ten_thousand_commits_are_walked_without_recursion() -> None:
 def test_what_is_older_than_a_commit_is_not_searched_for_it() -> None:
     graph = {str(n): [str(n - 1)] if n else [] for n in range(10_000)}
     graph |= {"9990.5": ["9980"]}
-    visited = []
-
-    def parents_of(node: str) -> list[str]:
-        visited.append(node)
-        return graph[node]
+    parents_of, visited = watched(graph)
 
     def age_of(node: str) -> int:
         return int(10 * float(node))

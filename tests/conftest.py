@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,11 @@ SETTINGS = Path(__file__).parent / "spark" / "spark-defaults.conf"
 os.environ.setdefault(
     "PYSPARK_SUBMIT_ARGS", f"--properties-file {shlex.quote(str(SETTINGS))} pyspark-shell"
 )
+
+# Ctrl-C is tried, also where whoever started this process in the background made it, and with it
+# whatever it starts, ignore that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # As dbt's own suite does: the macros of dbt and of this package are parsed once a process, and not
 # for each new project, where they take most of the time of the first command.

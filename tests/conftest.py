@@ -50,7 +50,7 @@ SPARK_SETTINGS = {
 # `quick` looks at the same few cases each time: between two edits a check has to come out the same
 # twice. The others look at new ones: `make` chooses a seed, and prints it.
 hypothesis.settings.register_profile("quick", max_examples=20, deadline=None, derandomize=True)
-hypothesis.settings.register_profile("ci", max_examples=100, deadline=None)
+hypothesis.settings.register_profile("ci", max_examples=50, deadline=None)
 hypothesis.settings.register_profile("nightly", max_examples=2_000, deadline=None)
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "quick")
 hypothesis.settings.load_profile(PROFILE)

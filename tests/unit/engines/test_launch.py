@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.errors import PySparkRuntimeError
@@ -69,6 +70,33 @@ def test_a_process_that_ends_at_once(folder: Path, monkeypatch: pytest.MonkeyPat
     }
     assert list((folder / "tmp").iterdir()) == []
     assert "PYSPARK_GATEWAY_PORT" not in os.environ
+
+
+def test_the_environment_stays_as_it_is_while_a_process_is_taken_up(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = "os.environ['_PYSPARK_DRIVER_CONN_INFO_PATH']"
+    told = (7).to_bytes(4, "big") + (1).to_bytes(4, "big") + b"s"
+    writes = f"open({path} + '.new', 'wb').write({told!r}); os.rename({path} + '.new', {path})"
+    submit(folder, f"{writes}; time.sleep(600)")
+    seen = []
+
+    class Gateway:
+        jvm = None
+
+        def __init__(self, java_parameters: Any, python_parameters: Any) -> None:
+            # dbt reads all of it in other threads, and fails if a variable goes away meanwhile.
+            seen.append((java_parameters.port, java_parameters.auth_token, dict(os.environ)))
+
+    monkeypatch.setattr("pyspark.java_gateway.ClientServer", Gateway)
+    monkeypatch.setattr("pyspark.java_gateway.java_import", lambda *_: None)
+    before = dict(os.environ)
+    launch = Launch(QUIET)
+    with launch.said:
+        gateway = launch.gateway()
+        launch.end()
+    assert gateway.proc is launch._process
+    assert seen == [(7, "s", before)]
 
 
 def test_no_script(folder: Path) -> None:

@@ -11,9 +11,11 @@ import subprocess
 import tempfile
 import threading
 import time
+from collections import ChainMap
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any, Final
+from types import FunctionType, SimpleNamespace
+from typing import IO, Any, Final, cast
 
 from dbt.adapters.vcs.engines.session_settings import without_secrets
 
@@ -66,12 +68,13 @@ class Launch:
             return known(shown, quiet)
         try:
             port, secret = self._address(self._process)
-            os.environ |= {_PORT: str(port), _SECRET: secret}
-            try:
-                gateway = known()
-            finally:
-                # Later processes of PySpark's have gateways of their own.
-                del os.environ[_PORT], os.environ[_SECRET]
+            # PySpark takes both from the environment. They are not put into that of the process:
+            # another thread may be reading all of it, as dbt does for each message, and fails if
+            # a variable goes away meanwhile.
+            told = {_PORT: str(port), _SECRET: secret}
+            seen = SimpleNamespace(environ=ChainMap(told, cast("dict[str, str]", os.environ)))
+            connect = FunctionType(known.__code__, {**known.__globals__, "os": seen})
+            gateway = connect(None, None)
         except BaseException:
             self.end()
             raise

@@ -143,20 +143,11 @@ def reaches_alone(
 
     Ages affect how many nodes are visited, never the result.
     """
-    alone = reached_alone(node, other, parents_of, age_of)
-    wanted = [found for found in alone if is_wanted(found)]
-    if not wanted:
-        return False
-    children: dict[N, list[N]] = {}
-    for child in alone:
-        for parent in parents_of(child):
-            children.setdefault(parent, []).append(child)
-    # What reaches the other one is none of its ancestors. Of the rest that is not known, as the
-    # walk stops early.
-    above = ancestors([other], lambda found: children.get(found, ()))
-    if not set(above).isdisjoint(wanted):
-        return True
-    return not set(ancestors([other], parents_of)).issuperset(wanted)
+    # Where ages are odd, the other one may reach some of them, too.
+    return any(
+        is_wanted(found) and not descends_from(other, found, parents_of, age_of)
+        for found in reached_alone(node, other, parents_of, age_of)
+    )
 
 
 def only_reached(

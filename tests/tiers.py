@@ -1,6 +1,6 @@
 """The second tier: what `make test` leaves to `make test-rest`, by folder, file or function.
 
-The first tier has each behaviour once, and takes less than ten minutes on two cores. Here are
+The first tier has each behaviour once, and takes a quarter of an hour on two cores. Here are
 the tests that cost most of the rest: whole programs, campaigns, and the same checks in one more
 setting. Nothing here is skipped: `make test-all` and `.ci/run` run both tiers.
 """

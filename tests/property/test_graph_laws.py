@@ -8,7 +8,7 @@ from dbt.adapters.vcs.core.graph import (
     descends_from,
     is_ancestor,
     merge_bases,
-    reached_alone,
+    only_reached,
     reaches_alone,
 )
 
@@ -63,17 +63,21 @@ def test_what_one_reaches_alone_is_what_the_other_does_not(
     graph: Graph, data: st.DataObject
 ) -> None:
     node, other = (data.draw(st.sampled_from(sorted(graph))) for _ in range(2))
-    wanted = data.draw(st.sets(st.sampled_from(sorted(graph))))
+    wanted, ends = (data.draw(st.sets(st.sampled_from(sorted(graph)))) for _ in range(2))
     wrong = data.draw(st.fixed_dictionaries({node: st.integers(0, 5) for node in graph}))
     alone = reach(graph, node) - reach(graph, other)
+    near = reach({**graph, **dict.fromkeys(ends, ())}, node)
     expected = bool(wanted & alone)
-    assert set(reached_alone(node, other, graph.__getitem__, int)) == alone
     for age_of in (int, wrong.__getitem__, lambda node: 0, lambda node: -int(node)):
         found = reaches_alone(node, other, wanted.__contains__, graph.__getitem__, age_of)
         assert found == expected
-        assert alone <= set(reached_alone(node, other, graph.__getitem__, age_of))
         is_below = other in reach(graph, node)
         assert descends_from(node, other, graph.__getitem__, age_of) == is_below
+        listed = only_reached(node, [other], graph.__getitem__, age_of, ends.__contains__)
+        assert len(listed) == len(set(listed))
+        assert near & alone <= set(listed) <= near
+        if age_of is int:
+            assert listed == sorted(near & alone, key=int, reverse=True)
 
 
 @given(graphs(), st.data())

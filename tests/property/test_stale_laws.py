@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
+from typing import cast
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,10 +23,16 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.core.model.snapshot import Origin
 from dbt.adapters.vcs.core.model.tree import AbsentType
-from dbt.adapters.vcs.core.origins.staleness import Stale, stale_tables
+from dbt.adapters.vcs.core.origins.staleness import (
+    Meeting,
+    Stale,
+    inputs_of,
+    newly_moved,
+    stale_tables,
+)
 from dbt.adapters.vcs.core.repository import Proposal, Repository
 from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
-from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges
+from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges, TreeReader
 
 NAMES = ("a", "b", "c", "d", "e")
 SCHEMA = Schema.of([Field(id="", name="id", type="bigint")])
@@ -213,3 +220,141 @@ def test_after_one_pass_in_the_order_of_the_list_nothing_is_stale(
         name = item.relation.identifier
         branch.build(name, {*branch.read[branch.shown[name]]})
     assert branch.found() == []
+
+
+@dataclass(frozen=True)
+class Past:
+    """Versions 0, 1, ... of the table `s.t`, each made from older ones.
+
+    Attributes:
+        parents: Of each version.
+        operations: How each was made.
+        read: Which versions read something; version n read `s.in_n`.
+        times: When each was made; clocks may be wrong.
+    """
+
+    parents: tuple[tuple[int, ...], ...]
+    operations: tuple[str, ...]
+    read: frozenset[int]
+    times: tuple[int, ...]
+
+    @classmethod
+    def drawn(cls, data: st.DataObject) -> Past:
+        count = data.draw(st.integers(2, 12))
+        older = [st.integers(max(0, n - 4), n - 1) for n in range(1, count)]
+        parents = [
+            data.draw(st.lists(one, unique=True, min_size=n > 1, max_size=2))
+            for n, one in enumerate(older)
+        ]
+        operation = st.sampled_from(["append"] * 6 + ["create", "clone"])
+        times = data.draw(
+            st.one_of(
+                st.just(list(range(count))),
+                st.lists(st.integers(0, 5), min_size=count, max_size=count),
+            )
+        )
+        return cls(
+            parents=((), *map(tuple, parents)),
+            operations=tuple(data.draw(operation) for _ in range(count)),
+            read=frozenset(n for n in range(count) if data.draw(st.booleans())),
+            times=tuple(times),
+        )
+
+    @property
+    def is_in_order(self) -> bool:
+        return self.times == tuple(range(len(self.times)))
+
+    def own(self, n: int) -> set[int]:
+        return {n} & self.read if self.operations[n] != "clone" else set()
+
+    def followed(self, n: int) -> tuple[int, ...]:
+        return () if self.operations[n] in ("create", "clone") else self.parents[n]
+
+    def before(self, n: int) -> set[int]:
+        """The version and all that came before it, by the definition."""
+        return {n}.union(*map(self.before, self.parents[n]))
+
+    def made_of(self, n: int) -> set[int]:
+        """The version and what it was made from, by the definition."""
+        return {n}.union(*map(self.made_of, self.followed(n)))
+
+    def nearest(self, n: int) -> set[int]:
+        """What the version was made from, by the definition."""
+        return self.own(n) or set().union(*map(self.nearest, self.followed(n)))
+
+    def put(self, repository: Repository) -> list[SnapshotId]:
+        ids: list[SnapshotId] = []
+        for n, time in enumerate(self.times):
+            inputs = (Input(relation=f"s.in_{n}", snapshot=READ),) if n in self.read else ()
+            snapshot = Snapshot(
+                table=TableId("t"),
+                schema=SCHEMA,
+                segments=(),
+                created_at=Micros(time),
+                operation=self.operations[n],
+                comment=str(n),
+                parents=tuple(ids[parent] for parent in self.parents[n]),
+                origin=Origin(inputs=inputs),
+            )
+            ids.append(SnapshotId(repository.objects.put(snapshot)))
+        return ids
+
+
+READ = "0" * 64
+
+
+class Shown:
+    """A tree that shows a version of `s.t`, and everything else as it was read."""
+
+    def __init__(self, table: SnapshotId) -> None:
+        self.table = table
+
+    def entry(self, name: RelationName) -> Entry:
+        return TableEntry(snapshot=self.table if name == TABLE else SnapshotId(READ))
+
+
+TABLE = RelationName("s", "t")
+
+
+@given(st.data())
+def test_what_was_read_since_a_base_is_what_the_base_did_not_come_from(
+    data: st.DataObject,
+) -> None:
+    past = Past.drawn(data)
+    base, tip = data.draw(st.integers(0, len(past.times) - 1)), len(past.times) - 1
+    repository = Repository.create(MemoryBlobs(), author="ann")
+    ids = past.put(repository)
+    theirs = Shown(ids[tip])
+    meeting = Meeting(
+        base=cast(TreeReader, Shown(ids[base])),
+        ours=cast(TreeReader, Shown(ids[base])),
+        theirs=cast(TreeReader, theirs),
+        merged=lambda name: theirs.entry(name) if name == TABLE else None,
+        by_ours=(),
+        by_theirs=[TABLE],
+    )
+    found = {
+        int(moved.relation.identifier[len("in_") :])
+        for item in newly_moved(repository, meeting)
+        for moved in item.moved
+    }
+    if base == tip:
+        assert found == set()
+        return
+    made_of = past.made_of(tip)
+    since = {tip} | (made_of - past.before(base))
+    expected = set().union(*map(past.own, since))
+    # Where times are wrong, it may be more, of what the table was made from before the base.
+    assert expected <= found <= set().union(*map(past.own, made_of))
+    if past.is_in_order:
+        assert found == expected
+
+
+@given(st.data())
+def test_a_version_follows_from_the_nearest_that_read_something(data: st.DataObject) -> None:
+    past = Past.drawn(data)
+    repository = Repository.create(MemoryBlobs(), author="ann")
+    ids = past.put(repository)
+    for n, id in enumerate(ids):
+        found = {item.relation for item in inputs_of(repository, TABLE, id)}
+        assert found == {f"s.in_{item}" for item in past.nearest(n)}

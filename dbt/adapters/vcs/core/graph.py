@@ -120,18 +120,6 @@ def descends_from(
     return node in _paint_down(descendant, node, parents_of, age_of)[0]
 
 
-def reached_alone(
-    node: N, other: N, parents_of: ParentsOf[N], age_of: AgeOf[N] = no_age
-) -> list[N]:
-    """Return what a node reaches and another one doesn't: git's `other..node`.
-
-    If ages are not above those of parents, some that the other one reaches may be among them.
-    Where the node descends from the other one, nothing much older than that is visited.
-    """
-    _, seen = _paint_down(node, other, parents_of, age_of)
-    return [found for found, flags in seen.items() if flags == _LEFT]
-
-
 def reaches_alone(
     node: N,
     other: N,
@@ -146,23 +134,29 @@ def reaches_alone(
     # Where ages are odd, the other one may reach some of them, too.
     return any(
         is_wanted(found) and not descends_from(other, found, parents_of, age_of)
-        for found in reached_alone(node, other, parents_of, age_of)
+        for found in only_reached(node, [other], parents_of, age_of)
     )
 
 
 def only_reached(
-    node: N, others: Iterable[N], parents_of: ParentsOf[N], age_of: AgeOf[N]
+    node: N,
+    others: Iterable[N],
+    parents_of: ParentsOf[N],
+    age_of: AgeOf[N] = no_age,
+    is_end: Callable[[N], bool] = lambda _: False,
 ) -> list[N]:
     """Return what a node reaches and none of the others does, children before parents.
 
-    This is git's `others..node`. The age of each node must be above that of its parents, so that
-    only nodes younger than the oldest result are visited, and a few more.
+    This is git's `others..node`. What the node reaches only through nodes that `is_end` is left
+    out. If the age of each is above that of its parents, only nodes younger than the oldest result
+    are visited, and a few more. Otherwise some that the others reach may be among them, too.
     """
     # Exclusion flows to parents. The order by age takes a node only after all of its children, so
     # it is known by then whether one of them is excluded.
     queue: _Queue[N] = _Queue(age_of)
     excluded = set(others)
-    for start in (*excluded, node):
+    seen = {*excluded, node}
+    for start in seen:
         queue.push(start)
     live = {node} - excluded
     found: list[N] = []
@@ -172,14 +166,19 @@ def only_reached(
         live.discard(at)
         if at not in excluded:
             found.append(at)
+            if is_end(at):
+                continue
         for parent in parents_of(at):
+            if parent in (excluded if at in excluded else seen):
+                continue
             queue.push(parent)
+            seen.add(parent)
             if at in excluded:
                 excluded.add(parent)
                 live.discard(parent)
-            elif parent not in excluded:
+            else:
                 live.add(parent)
-    return found
+    return [item for item in found if item not in excluded]
 
 
 DIVERGENCE_LIMIT: Final = 1_000

@@ -15,7 +15,7 @@ from dbt.adapters.vcs.changes.merges.table_merge import TableMerge, merge_tables
 from dbt.adapters.vcs.changes.writes.checks import refuse_null
 from dbt.adapters.vcs.changes.writes.versions import changed
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, UnsupportedError
-from dbt.adapters.vcs.core.graph import reached_alone
+from dbt.adapters.vcs.core.graph import only_reached
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import (
     Block,
@@ -329,8 +329,8 @@ def _versions_since(
 ) -> Iterator[Snapshot]:
     """Return the versions from one back to another, without that one."""
     snapshot = repository.objects.snapshot
-    found = reached_alone(
-        now, base, lambda id: snapshot(id).parents, lambda id: snapshot(id).created_at
+    found = only_reached(
+        now, [base], lambda id: snapshot(id).parents, lambda id: snapshot(id).created_at
     )
     return map(snapshot, found)
 

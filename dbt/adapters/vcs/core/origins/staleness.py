@@ -7,10 +7,12 @@ says so, but each version knows what it read (its lineage).
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Final, NamedTuple, TypeAlias
 
 from dbt.adapters.vcs.core.codec import rows_digest
 from dbt.adapters.vcs.core.errors import DamagedError
+from dbt.adapters.vcs.core.graph import only_reached
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Entry, Input, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
@@ -235,36 +237,68 @@ class _Finder:
                 raise
             self._on_damage(name, error)
             return []
-        return self._read(name, id, {id}, is_far=False)
+        # An update by hand reads nothing: the table still follows from what it read before.
+        return self._read(name, self._versions(name, id, (), is_far=False))
 
     def inputs_since(
         self, name: RelationName, entry: Entry | None, before: Entry | None
     ) -> list[Input]:
-        """Return what all statements read that made a table's version of an earlier one."""
+        """Return what all statements read that made a table's version of an earlier one.
+
+        They are those of the version itself, and of what it was made from that the earlier one
+        was not.
+        """
         if not isinstance(entry, TableEntry) or entry == before:
             return []
-        known = {before.snapshot} if isinstance(before, TableEntry) else set()
-        return self._read(name, entry.snapshot, known, is_far=True)
+        known = [before.snapshot] if isinstance(before, TableEntry) else []
+        return self._read(name, self._versions(name, entry.snapshot, known, is_far=True))
 
-    def _read(
-        self, name: RelationName, id: SnapshotId, seen: set[SnapshotId], *, is_far: bool
-    ) -> list[Input]:
-        """Return what a version was made from; `is_far` to go on behind what read something."""
-        found: dict[tuple[str, str], Input] = {}
-        left = [id]
-        while left and len(seen) <= MAX_BACK:
-            snapshot = self._past(left.pop())
-            # A clone has the rows of one named version, whatever a branch shows.
-            if snapshot is None or snapshot.operation == "clone":
-                continue
-            own = [item for item in snapshot.origin.inputs if _counts(item, name)]
-            found.update(((item.relation, item.version), item) for item in own)
-            # An update by hand reads nothing: the table still follows from what it read before.
-            if (is_far or not own) and not is_whole(snapshot, name):
-                before = [parent for parent in snapshot.parents if parent not in seen]
-                seen.update(before)
-                left += before
+    def _read(self, name: RelationName, versions: Iterable[SnapshotId]) -> list[Input]:
+        """Return what the statements read that made some versions, each input once."""
+        items = chain.from_iterable(self._own(name, id) for id in versions)
+        found = {(item.relation, item.version): item for item in items}
         return [found[key] for key in sorted(found)]
+
+    def _own(self, name: RelationName, id: SnapshotId) -> list[Input]:
+        """Return what the statement read that made a version."""
+        snapshot = self._past(id)
+        # A clone has the rows of one named version, whatever a branch shows.
+        if snapshot is None or snapshot.operation == "clone":
+            return []
+        return [item for item in snapshot.origin.inputs if _counts(item, name)]
+
+    def _versions(
+        self, name: RelationName, id: SnapshotId, known: Collection[SnapshotId], *, is_far: bool
+    ) -> list[SnapshotId]:
+        """Return a version and what it was made from, without what is known and came before that.
+
+        With `is_far`, what is before versions that read something is among them.
+        """
+        asked: set[SnapshotId] = set()
+
+        def parents(id: SnapshotId) -> tuple[SnapshotId, ...]:
+            asked.add(id)
+            snapshot = self._past(id)
+            return () if snapshot is None or len(asked) >= MAX_BACK else snapshot.parents
+
+        def age(id: SnapshotId) -> int:
+            snapshot = self._past(id)
+            return 0 if snapshot is None else snapshot.created_at
+
+        def is_end(id: SnapshotId) -> bool:
+            snapshot = self._past(id)
+            return (
+                snapshot is None
+                or snapshot.operation == "clone"
+                or is_whole(snapshot, name)
+                or (not is_far and bool(self._own(name, id)))
+            )
+
+        # Most versions come right after the one that is known, whose age isn't asked for then.
+        if is_end(id) or set(parents(id)) <= set(known):
+            return [id]
+        # A version that is shown again counts, though what is known came from it.
+        return only_reached(id, known, parents, age, is_end) or [id]
 
     def moved(
         self, inputs: Iterable[Input], shown: Callable[[RelationName], Entry | None]

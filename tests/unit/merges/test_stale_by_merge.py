@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from dbt.adapters.vcs.changes.merges import stale_by_merge
+from dbt.adapters.vcs.changes.merges.merge_plan import Work, plan_merge
+from dbt.adapters.vcs.changes.merges.table_merge import TableMerges
 from dbt.adapters.vcs.commands.merge import MergeReport, MergeRequest, merge
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Snapshot, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
-from dbt.adapters.vcs.core.store.objects import ObjectStore
+from dbt.adapters.vcs.core.store.objects import ObjectStore, object_path
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Clock, Warehouse
 
@@ -88,3 +92,56 @@ def test_a_version_that_was_changed_by_hand_very_often_follows_from_nothing(
         tables.put("dev", late=entry)
         found.append("shop.late" in merged(tables, DRY).stale)
     assert found == [True] * 3 + [False] * 3
+
+
+class TogetherBlobs(MemoryBlobs):
+    """Answers reads of some objects only together."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(clock)
+        self.together: set[str] = set()
+        self.met = threading.Barrier(9)
+
+    def get(self, path: str) -> bytes:
+        if path in self.together:
+            self.together.discard(path)
+            self.met.wait(10)
+        return super().get(path)
+
+
+def test_the_pasts_of_many_tables_are_read_at_once() -> None:
+    clock = Clock()
+    blobs = TogetherBlobs(clock)
+    tables = Tables(Warehouse(blobs, clock))
+    raw = tables.entry([tables.block({1: "a"})])
+    made = [tables.entry([tables.block({n: "x"})], inputs={"shop.a": raw}) for n in range(9)]
+    by_hand = [tables.entry([tables.block({1: "y"})], parents=[entry]) for entry in made]
+    tables.put(a=raw, **{f"t{n}": entry for n, entry in enumerate(by_hand)})
+    tables.warehouse.branch("dev")
+    tables.put("dev", a=tables.entry([tables.block({1: "a2"})], parents=[raw]))
+    reopened(tables)
+    blobs.together = {object_path("snapshot", entry.snapshot) for entry in made}
+    assert merged(tables, DRY).stale == tuple(f"shop.t{n}" for n in range(9))
+    assert not blobs.together
+
+
+def test_what_both_sides_made_is_read_at_once() -> None:
+    clock = Clock()
+    blobs = TogetherBlobs(clock)
+    tables = Tables(Warehouse(blobs, clock))
+    raw = tables.entry([tables.block({1: "a"})])
+    tables.put(raw=raw)
+    names = [f"t{n}" for n in range(9)]
+    made = {name: tables.entry([], inputs={"shop.raw": raw}, node=name) for name in names}
+    tables.warehouse.branch("dev")
+    tables.put("dev", **made)
+    tables.put(raw=tables.entry([tables.block({1: "b"})], parents=[raw]))
+    repository = reopened(tables)
+    main = repository.branch("main")
+    work = Work(source="dev", commit=repository.branch("dev").head, run=None)
+    plan = plan_merge(repository, work, main, TableMerges(repository, None))
+    reopened(tables)
+    blobs.together = {object_path("snapshot", entry.snapshot) for entry in made.values()}
+    found = stale_by_merge.skewed_by(tables.warehouse.repository, plan)
+    assert [item.relation.identifier for item in found] == names
+    assert not blobs.together

@@ -104,9 +104,10 @@ def stale_among(
     )
     tables = {name: entry.snapshot for name, entry in looked_at if isinstance(entry, TableEntry)}
     finder = _Finder(repository, on_damage)
-    finder.fetch(tables.values())
+    finder.fetch(tables)
     inputs = {name: finder.inputs(name, id) for name, id in tables.items()}
-    moved = {name: tuple(finder.moved(items, shown.get)) for name, items in inputs.items()}
+    found = each(lambda items: tuple(finder.moved(items, shown.get)), inputs.values())
+    moved = dict(zip(inputs, found, strict=True))
     reads = {
         name: sorted({*map(name_of, items)} & tables.keys()) for name, items in inputs.items()
     }
@@ -165,21 +166,21 @@ def newly_moved(repository: Repository, meeting: Meeting) -> list[NewlyMoved]:
     """
     finder = _Finder(repository, lambda _name, _error: None)
     theirs = set(meeting.by_theirs)
-    found = []
-    for name in sorted(theirs | set(meeting.by_ours)):
+
+    def look(name: RelationName) -> NewlyMoved | None:
         is_open = name in meeting.undecided
         entry = meeting.theirs.entry(name) if is_open else meeting.merged(name)
         before = meeting.base.entry(name)
         side = meeting.theirs if name in theirs else meeting.ours
         moved = tuple(finder.moved(finder.inputs_since(name, entry, before), meeting.merged))
         if not moved:
-            continue
+            return None
         own = finder.inputs_since(name, side.entry(name), before)
         known = {item.relation for item in finder.moved(own, side.entry)}
         new = tuple(item for item in moved if item.relation not in known)
-        if new:
-            found.append(NewlyMoved(name, new, name in theirs))
-    return found
+        return NewlyMoved(name, new, name in theirs) if new else None
+
+    return [item for item in each(look, sorted(theirs | set(meeting.by_ours))) if item]
 
 
 def moved_inputs(
@@ -223,10 +224,10 @@ class _Finder:
         self._objects = repository.objects
         self._on_damage = on_damage
 
-    def fetch(self, ids: Iterable[SnapshotId]) -> None:
-        """Read versions at once, so that they are at hand."""
+    def fetch(self, tables: Mapping[RelationName, SnapshotId]) -> None:
+        """Read what `inputs` needs, of many tables at once, so that it is at hand."""
         # Damage is left to `inputs`, which reports it by the table's name.
-        each(self._past, ids)
+        each(lambda table: self._versions(*table, (), is_far=False), tables.items())
 
     def inputs(self, name: RelationName, id: SnapshotId) -> list[Input]:
         """Return what a table's version was made from, each version of a relation once."""

@@ -31,9 +31,12 @@ test: java $(VENV)/.test ## run the first tier of tests, in two processes; WORKE
 # Other random cases each time. The seed is printed, and SEED=... gives the same cases again.
 SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 
-test-rest: java $(VENV)/.test,demo $(DATA) ## run what test-all has beyond test: the second tier, and each law on 50 new random cases
+# One file in so many, chosen by the seed.
+SHARE ?= 1
+
+test-rest: java $(VENV)/.test,demo $(DATA) ## run what test-all has beyond test: the second tier, and each law on 50 new random cases; SHARE=2 for a random half of its files
 	-$(PREPARED) $(BIN)/dbt-vcs prepare
-	HYPOTHESIS_PROFILE=ci $(PYTEST) -m "not conformance and (slow or hypothesis)" --hypothesis-seed=$(SEED)
+	HYPOTHESIS_PROFILE=ci TESTS_SHARE=$(SHARE) $(PYTEST) -m "not conformance and (slow or hypothesis)" --hypothesis-seed=$(SEED)
 
 test-all: test test-rest ## run all tests
 

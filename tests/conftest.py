@@ -22,7 +22,7 @@ from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 from .connect_server import connect_server
 from .dbt_shortcuts import spare_dbt
 from .guardian import pytest_configure  # noqa: F401 - a hook
-from .tiers import slow
+from .tiers import in_share, slow
 
 # For every Spark that a test starts, in a process of its own, too. Not through SPARK_CONF_DIR:
 # with a folder on its class path Java takes no classes from an archive.
@@ -55,12 +55,20 @@ hypothesis.settings.register_profile("nightly", max_examples=2_000, deadline=Non
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "quick")
 hypothesis.settings.load_profile(PROFILE)
 
+# The files to run: one in so many.
+SHARE = int(os.environ.get("TESTS_SHARE", "1"))
+
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the second tier."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the second tier, and leave out the files that are not in the share."""
     for item in slow(items):
         item.add_marker(pytest.mark.slow)
+    if SHARE > 1:
+        seed = config.getoption("--hypothesis-seed")
+        left_out = [item for item in items if not in_share(item.nodeid, SHARE, seed)]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if in_share(item.nodeid, SHARE, seed)]
 
 
 def pytest_terminal_summary(
@@ -72,6 +80,10 @@ def pytest_terminal_summary(
         terminalreporter.write_line(
             f"The same random cases again: HYPOTHESIS_PROFILE={PROFILE} pytest "
             f"--hypothesis-seed={seed} and the test's name."
+        )
+    if SHARE > 1:
+        terminalreporter.write_line(
+            f"One file in {SHARE}; the same files again: make test-rest SHARE={SHARE} SEED={seed}"
         )
 
 

@@ -2,7 +2,8 @@
 
 The first tier has each behaviour once, and takes a quarter of an hour on two cores. Here are
 the tests that cost most of the rest: whole programs, campaigns, and the same checks in one more
-setting. Nothing here is skipped: `make test-all` and `.ci/run` run both tiers.
+setting. Nothing here is skipped: `make test-all` runs both tiers, and `.ci/run` another half of
+the second one each time.
 """
 
 from __future__ import annotations
@@ -152,6 +153,12 @@ def slow(items: list[pytest.Item]) -> Iterator[pytest.Item]:
         is_one_of_many = checksum > lowest[path] and _is_listed(path, VARIANTS)
         if _is_listed(path, SLOW) or (checksum % 8 and (is_one_of_many or _is_elsewhere(item))):
             yield item
+
+
+def in_share(test: str, share: int, seed: str) -> bool:
+    """Return whether a test's file is among the one in `share` that a seed chooses."""
+    file = test.partition("::")[0]
+    return zlib.crc32(f"{seed} {file}".encode()) % share == 0
 
 
 def _path(item: pytest.Item) -> str:

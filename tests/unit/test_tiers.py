@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tiers import SLOW, VARIANTS
+from tests.tiers import SLOW, VARIANTS, in_share
 
 TESTS = Path(__file__).parents[1]
 
@@ -31,7 +31,17 @@ def test_make_and_ci_run_each_tier_once() -> None:
     ]
     # Another selection is for other series of dbt-core.
     assert "\nMARKED ?= not conformance and not slow\n" in makefile
-    assert (TESTS.parent / ".ci" / "run").read_text().endswith("lint test test-rest\n")
+    assert (TESTS.parent / ".ci" / "run").read_text().endswith("lint test test-rest SHARE=2\n")
+
+
+def test_each_file_has_its_turn_and_is_run_whole() -> None:
+    files = [f"tests/{listed.partition('::')[0]}" for listed in SLOW]
+    for seed in map(str, range(10)):
+        chosen = [file for file in files if in_share(f"{file}::one", 2, seed)]
+        assert chosen == [file for file in files if in_share(f"{file}::other[1]", 2, seed)]
+        assert len(files) / 4 < len(chosen) < 3 * len(files) / 4
+    assert all(any(in_share(f"{file}::one", 2, str(n)) for n in range(20)) for file in files)
+    assert all(in_share(f"{file}::one", 1, "7") for file in files)
 
 
 @pytest.mark.parametrize("folder", ["benchmarks", "integration_tests"])

@@ -192,8 +192,9 @@ def _problems(source: Blobs, target: Blobs, view: Repository, *, is_new: bool) -
     All files that the copy did not need before are read, whoever wrote them there. Those that are
     damaged are copied again, if they are whole at the source.
     """
-    known = {} if is_new else needed_now(Repository.open(target, clock=view.clock), _ignore).files
-    needed = needed_now(view, _ignore).files
+    # What is damaged is left to the check that follows.
+    known = {} if is_new else needed_now(Repository.open(target, clock=view.clock)).files
+    needed = needed_now(view).files
     new = DataCheck(paths=frozenset(needed.keys() - known.keys()))
     report = check_repository(view, data=new)
     is_mended = False
@@ -206,10 +207,6 @@ def _problems(source: Blobs, target: Blobs, view: Repository, *, is_new: bool) -
             target.replace_all({wrong.path: data})
             is_mended = True
     return check_repository(view, data=new).problems if is_mended else report.problems
-
-
-def _ignore(problem: str) -> None:
-    """Leave a problem to the check that follows."""
 
 
 class CopyView:

@@ -134,18 +134,27 @@ def check_repository(
     )
 
 
-def needed_now(repository: Repository, note: Callable[[str], None]) -> Needed:
+def needed_now(repository: Repository, note: Callable[[str], None] = lambda _: None) -> Needed:
     """Return what is needed, as far as it can be followed; `note` is told what is damaged."""
     found = read_retention(repository)
     # What is older than the last collection looked at may be gone, and rightly so.
     cutoff = Micros(max(repository.clock() - found.keep - GRACE, found.horizon))
+    return needed_since(repository, cutoff, note)
+
+
+def needed_since(
+    repository: Repository, cutoff: Micros, note: Callable[[str], None] = lambda _: None
+) -> Needed:
+    """Return what is needed of history since a time; see `needed_now`."""
     try:
         roots = roots_of(repository, cutoff)
     except DamagedError as error:
         note(str(error))
         # Without the damaged names, so that all the rest is still checked.
         names = names_of(repository, cutoff, lambda error: note(str(error)))
-        roots = Roots(commits=names.lately, whole=names.lately, versions=names.versions)
+        # What only merges need is found when the history is whole again.
+        commits = names.lately | names.origins
+        roots = Roots(commits=commits, whole=names.lately, versions=names.versions)
     # Caches of this process are not used.
     store = ObjectStore(repository.blobs)
     return needed(roots, store, lambda error: note(str(error)))

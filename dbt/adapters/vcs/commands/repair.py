@@ -11,7 +11,14 @@ from typing import Annotated, NamedTuple, TypeAlias
 import click
 
 from dbt.adapters.vcs.commands.failure import ShownFailure
-from dbt.adapters.vcs.commands.fsck import KINDS, SPACES, DataCheck, check_repository, read_files
+from dbt.adapters.vcs.commands.fsck import (
+    KINDS,
+    SPACES,
+    DataCheck,
+    check_repository,
+    needed_since,
+    read_files,
+)
 from dbt.adapters.vcs.commands.layout import Block, Span, counted, line
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import DryRun, Option, verb
@@ -20,9 +27,9 @@ from dbt.adapters.vcs.core.codec import decode
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId, datetime_of
 from dbt.adapters.vcs.core.model import Entry, FunctionEntry, RefMove, RelationName, TableEntry
-from dbt.adapters.vcs.core.plan.collect import Needed, NeededFile, Roots, files_of, needed
+from dbt.adapters.vcs.core.plan.collect import Needed, NeededFile, files_of
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.retention import GRACE, names_of, read_retention, roots_of
+from dbt.adapters.vcs.core.retention import GRACE, read_retention
 from dbt.adapters.vcs.core.store.blobs import Blobs, each
 from dbt.adapters.vcs.core.store.branch_names import quote
 from dbt.adapters.vcs.core.store.log_repair import (
@@ -359,14 +366,7 @@ def _find_needed(repository: Repository) -> Needed:
     except DamagedError:
         # The retention itself can't be read: then all history is needed.
         cutoff = Micros(0)
-    try:
-        roots = roots_of(fresh, cutoff)
-    except DamagedError:
-        # What only merges need is found when the history is whole again.
-        names = names_of(fresh, cutoff, lambda _: None)
-        commits = names.lately | names.origins
-        roots = Roots(commits=commits, whole=names.lately, versions=names.versions)
-    return needed(roots, ObjectStore(repository.blobs), lambda _: None)
+    return needed_since(fresh, cutoff)
 
 
 def _fetch_objects(repository: Repository, copy: Blobs, id: str, dry_run: bool) -> Iterator[str]:

@@ -3,6 +3,9 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-rest test-all check check-tests dbt-versions smoke conformance verify lowest nightly chaos s3 cluster interop orchestrators pictures lint docs bench bench-branches bench-dbt bench-peers java clean
 
+# Else each of the hundreds of processes that tests start compiles the package, and pytest all tests.
+unexport PYTHONDONTWRITEBYTECODE
+
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
+from functools import cache
 from typing import Final
 
 import pytest
@@ -178,4 +179,11 @@ def _is_elsewhere(item: pytest.Item) -> bool:
 
 
 def _is_listed(path: str, listed: tuple[str, ...]) -> bool:
-    return any(path == name or path.startswith((f"{name}/", f"{name}::")) for name in listed)
+    # A path is listed as a whole, with its file, or with a folder above it.
+    names, places = _split(listed)
+    return path in names or path.startswith(places)
+
+
+@cache
+def _split(listed: tuple[str, ...]) -> tuple[frozenset[str], tuple[str, ...]]:
+    return frozenset(listed), tuple(f"{name}{mark}" for name in listed for mark in ("/", "::"))

@@ -17,7 +17,8 @@ from tests.unit.docs.test_commands import CHECKOUT, _a_folder_of_profiles, parse
 PACKAGE = CHECKOUT / "dbt/adapters/vcs"
 BEGINS = re.compile(rf"\bdbt-vcs (?:{'|'.join(COMMANDS)})\b|(?<=: )dbt (?:build|run|test|retry)\b")
 ENDS = re.compile(r"[.,;:)]?(?:\s|$)|`")
-NAMES = re.compile(r'dbt(?:-vcs)?[ "]')
+# A text may end between two words of a command.
+NAMES = re.compile(r'dbt-vcs (?:[a-z]|"\n)|: dbt (?:(?:build|run|test|retry)\b|"\n)')
 HOLE = "\x00"
 """Stands for a value that a message is made with."""
 
@@ -76,7 +77,6 @@ def modules() -> list[tuple[str, ast.Module]]:
     return [
         (path.relative_to(PACKAGE).as_posix(), ast.parse(source))
         for path, source in sources
-        # A text may end between two words of a command.
         if NAMES.search(source)
     ]
 

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.core.errors import ConflictError
@@ -126,7 +126,6 @@ def test_a_reader_sees_whole_commits_only(blobs: Blobs) -> None:
 tables = st.dictionaries(st.sampled_from("abcd"), st.integers(1, 3), min_size=1)
 
 
-@settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 5), tables), min_size=1, max_size=8))
 def test_landings_in_any_order_follow_the_rule(steps: list[tuple[int, dict[str, int]]]) -> None:
     """Each step starts from some earlier commit; the oracle merges plain dicts."""

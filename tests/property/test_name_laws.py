@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.core.errors import InputError
@@ -110,7 +110,6 @@ def is_allowed(name: str) -> bool:
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git isn't installed")
-@settings(max_examples=150, deadline=None)
 @example("main")
 @example("feature/tax-2")
 @example("a@{-1}")

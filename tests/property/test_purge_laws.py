@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import zstandard
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.changes.diffs.difference import diff
@@ -137,7 +137,6 @@ def test_every_version_loses_the_rows_for_which_the_condition_is_true(
     assert check_repository(lines.world.repository).problems == ()
 
 
-@settings(max_examples=100)
 @given(st.data(), st.sampled_from(CONDITIONS))
 def test_diffs_of_new_versions_are_those_of_the_old_ones_without_the_rows(
     data: st.DataObject, condition: tuple[str, Callable[[Row], bool]]
@@ -159,7 +158,6 @@ def test_diffs_of_new_versions_are_those_of_the_old_ones_without_the_rows(
         )
 
 
-@settings(max_examples=100)
 @given(st.data(), st.sampled_from(CONDITIONS))
 def test_merging_new_branches_gives_the_old_merge_without_the_rows(
     data: st.DataObject, condition: tuple[str, Callable[[Row], bool]]
@@ -191,7 +189,6 @@ def test_merging_new_branches_gives_the_old_merge_without_the_rows(
         )
 
 
-@settings(max_examples=60)
 @given(st.data())
 def test_no_file_holds_what_was_erased(data: st.DataObject) -> None:
     lines = Lines(data)

@@ -138,20 +138,9 @@ def test_many_changes_are_what_except_all_finds(
         assert counted(shared, OLD[shape].format(diff=diff)) == gone, shape
         assert counted(shared, NEW[shape].format(diff=diff)) == come, shape
         assert readers == [reader, reader], shape
-
-
-@pytest.mark.parametrize("change", CHANGES)
-def test_updates_are_rows_of_one_key_on_both_sides(shared: Client, change: str) -> None:
-    text, enforced, _ = CHANGES[change]
-    made(shared, text, enforced)
-    updated = [(0,)]
-    if enforced is not None:
-        updated = rows_of(
-            shared.sql(
-                "select count(*) from (select * from before except select * from t) "
-                "join (select * from t except select * from before) using (id)"
-            )
-        )
+    # Updates are rows of one key on both sides.
+    keys = [{text.partition(",")[0] for text in side} for side in (gone, come)]
+    updated = [(0 if enforced is None else len(set.intersection(*keys)),)]
     for shape, condition in (
         ("changes", "_change_type = 'update_preimage'"),
         ("changes", "_change_type = 'update_postimage'"),

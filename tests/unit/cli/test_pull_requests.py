@@ -36,6 +36,9 @@ shop:
 """
 Event = Callable[..., None]
 
+one_host = pytest.mark.parametrize("kind", ["github"], indirect=True)
+"""For what is the same whichever host it is; the others try how each of them is spoken to."""
+
 
 @pytest.fixture
 def warehouse(folder: Path) -> Warehouse:
@@ -189,6 +192,7 @@ def test_a_comment_is_edited_in_place_among_many_and_only_ones_own(
     assert sum(item["text"] == spoof for item in host.comments) == 3
 
 
+@one_host
 def test_two_pull_requests_and_two_projects_have_their_own(
     pr: Call, warehouse: Warehouse, host: CodeHost, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -204,6 +208,7 @@ def test_two_pull_requests_and_two_projects_have_their_own(
     assert warehouse.shown()["shop.b"] == warehouse.shown("tax/12")["shop.b"]
 
 
+@one_host
 @pytest.mark.parametrize("branch", ["main", "dev"])
 def test_a_build_that_would_touch_another_branch_is_refused(
     pr: Call, warehouse: Warehouse, name: str, branch: str, monkeypatch: pytest.MonkeyPatch
@@ -214,6 +219,7 @@ def test_a_build_that_would_touch_another_branch_is_refused(
     assert warehouse.repository.find_branch(name) is None
 
 
+@one_host
 def test_the_same_code_again_keeps_its_approval_and_other_code_starts_again(
     pr: Call, call: Call, event: Event, warehouse: Warehouse, host: CodeHost, name: str
 ) -> None:
@@ -260,6 +266,7 @@ def test_only_what_was_reviewed_of_this_code_is_promoted(
     assert warehouse.head() == before
 
 
+@one_host
 def test_a_failed_build_says_which_nodes_and_shows_what_there_is(
     pr: Call, warehouse: Warehouse, host: CodeHost, name: str, folder: Path
 ) -> None:
@@ -306,6 +313,7 @@ def test_a_failed_build_says_which_nodes_and_shows_what_there_is(
     pr("promote")
 
 
+@one_host
 def test_a_build_that_failed_before_it_began_has_a_comment_too(
     pr: Call, warehouse: Warehouse, host: CodeHost, name: str
 ) -> None:
@@ -315,6 +323,7 @@ def test_a_build_that_failed_before_it_began_has_a_comment_too(
     assert "Nothing was built" in text
 
 
+@one_host
 def test_columns_stay_out_also_after_a_build_that_failed(
     pr: Call, warehouse: Warehouse, host: CodeHost, name: str, folder: Path
 ) -> None:
@@ -340,6 +349,7 @@ def test_columns_stay_out_also_after_a_build_that_failed(
     assert "has not been reviewed" in pr("promote", code=1).stderr
 
 
+@one_host
 def test_nothing_is_shown_where_it_is_not_known_which_columns_stay_out(
     pr: Call, warehouse: Warehouse, host: CodeHost, name: str, folder: Path
 ) -> None:
@@ -354,6 +364,7 @@ def test_nothing_is_shown_where_it_is_not_known_which_columns_stay_out(
     assert not (folder / "review/review.html").exists()
 
 
+@one_host
 def test_a_job_that_is_late_reviews_nothing_for_others(
     pr: Call, event: Event, warehouse: Warehouse, host: CodeHost, name: str
 ) -> None:
@@ -367,6 +378,7 @@ def test_a_job_that_is_late_reviews_nothing_for_others(
     assert "has not been reviewed" in pr("promote", code=1).stderr
 
 
+@one_host
 def test_a_comment_has_the_size_that_hosts_take(
     pr: Call, warehouse: Warehouse, host: CodeHost, name: str, folder: Path
 ) -> None:
@@ -384,6 +396,7 @@ def test_a_comment_has_the_size_that_hosts_take(
     assert 30_000 < len(text) < 65_536
 
 
+@one_host
 @pytest.mark.parametrize("is_skewed", [False, True])
 def test_a_build_that_waits_can_be_published_as_the_comment_says(
     pr: Call, call: Call, warehouse: Warehouse, host: CodeHost, name: str, is_skewed: bool
@@ -401,6 +414,7 @@ def test_a_build_that_waits_can_be_published_as_the_comment_says(
     pr("promote")
 
 
+@one_host
 def test_conflicts_are_resolved_by_the_steps_of_the_comment(
     pr: Call, call: Call, warehouse: Warehouse, host: CodeHost, name: str
 ) -> None:
@@ -428,6 +442,7 @@ def test_conflicts_are_resolved_by_the_steps_of_the_comment(
     pr("promote")
 
 
+@one_host
 @pytest.mark.parametrize("is_protected", [False, True])
 def test_data_whose_code_is_not_merged_is_undone_as_it_says(
     pr: Call, call: Call, warehouse: Warehouse, host: CodeHost, name: str, is_protected: bool
@@ -453,6 +468,7 @@ def test_data_whose_code_is_not_merged_is_undone_as_it_says(
     assert "promoted" not in pr("close").output
 
 
+@one_host
 def test_what_was_promoted_and_reverted_is_not_taken_for_published(
     pr: Call, call: Call, warehouse: Warehouse, host: CodeHost, name: str
 ) -> None:
@@ -466,6 +482,7 @@ def test_what_was_promoted_and_reverted_is_not_taken_for_published(
     assert warehouse.rows("a") == warehouse.rows("a", name)
 
 
+@one_host
 def test_closing_keeps_data_whose_code_was_merged_without_it(
     pr: Call, call: Call, warehouse: Warehouse, host: CodeHost, name: str
 ) -> None:
@@ -571,6 +588,7 @@ def test_a_token_that_was_pasted_with_a_line_break_works_and_is_not_shown(
     assert "character that no token has" in pr("report").stderr
 
 
+@one_host
 def test_damage_leaves_no_comment_that_is_out_of_date(
     pr: Call, warehouse: Warehouse, host: CodeHost, name: str, folder: Path
 ) -> None:
@@ -605,7 +623,7 @@ def test_a_job_that_is_not_for_a_pull_request_is_refused(
         host_of(env)
 
 
-@pytest.mark.parametrize("kind", ["github"], indirect=True)
+@one_host
 def test_a_merge_queue_promotes_the_pull_request_that_it_is_about_to_merge(
     pr: Call,
     warehouse: Warehouse,

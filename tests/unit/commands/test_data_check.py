@@ -9,7 +9,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.commands.fsck import (
@@ -108,7 +108,6 @@ def test_a_flip_is_told_with_the_path_and_the_table(tables: Tables, of: str, cou
 SMALL = rows(0, 60)
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_every_flip_of_a_file_with_a_whole_digest_is_told(data: st.DataObject) -> None:
     blobs = MemoryBlobs()

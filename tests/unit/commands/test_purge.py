@@ -397,16 +397,15 @@ def test_a_redaction_that_was_killed_is_completed_by_the_next_one(tables: Tables
     counting = Mortal(copied(stored, clock))
     attempt(counting)
     for number in range(1, counting.count + 1):
-        for after in (False, True):
-            blobs = copied(stored, clock)
-            with pytest.raises(Crash):
-                attempt(Mortal(blobs, number, after=after))
-            assert check_repository(Repository.open(blobs, clock=clock)).problems == ()
-            clock.now += 2 * 3_600 * 1_000_000
-            attempt(blobs)
-            done = Repository.open(blobs, clock=clock)
-            assert holding(done, JANE) == []
-            assert check_repository(done).problems == ()
+        blobs = copied(stored, clock)
+        with pytest.raises(Crash):
+            attempt(Mortal(blobs, number))
+        assert check_repository(Repository.open(blobs, clock=clock)).problems == ()
+        clock.now += 2 * 3_600 * 1_000_000
+        attempt(blobs)
+        done = Repository.open(blobs, clock=clock)
+        assert holding(done, JANE) == []
+        assert check_repository(done).problems == ()
 
 
 @pytest.mark.parametrize(
@@ -432,16 +431,15 @@ def test_a_table_that_never_was_is_refused(tables: Tables) -> None:
 
 
 class Mortal(MemoryBlobs):
-    """A store whose process dies before or after the n-th write or deletion, and stays dead."""
+    """A store whose process dies before the n-th write or deletion, and stays dead."""
 
-    def __init__(self, inner: MemoryBlobs, dies_at: int = 0, *, after: bool = False) -> None:
+    def __init__(self, inner: MemoryBlobs, dies_at: int = 0) -> None:
         super().__init__()
         self._blobs = inner._blobs
         self._clock = inner._clock
         self._lock = inner._lock
         self.count = 0
         self._dies_at = dies_at
-        self._after = after
         self._is_dead = False
 
     def create(self, path: str, data: bytes) -> bool:
@@ -471,14 +469,10 @@ class Mortal(MemoryBlobs):
 
     def _done(self, act: Callable[[], object]) -> bool:
         self.count += 1
-        self._is_dead |= self.count == self._dies_at and not self._after
+        self._is_dead |= self.count == self._dies_at
         if self._is_dead:
             raise Crash
-        result = act()
-        self._is_dead = self.count == self._dies_at
-        if self._is_dead:
-            raise Crash
-        return bool(result)
+        return bool(act())
 
 
 def copied(blobs: MemoryBlobs, clock: Clock) -> MemoryBlobs:
@@ -507,23 +501,22 @@ def test_a_purge_that_was_killed_at_any_write_is_completed_by_the_next_one(
     attempt(counting)
     assert counting.count > 30
     for number in range(1, counting.count + 1):
-        for after in (False, True):
-            blobs = copied(stored, clock)
-            with pytest.raises(Crash):
-                attempt(Mortal(blobs, number, after=after))
-            left = Repository.open(blobs, clock=clock)
-            for revision in ("main", "dev~1", "v1"):
-                assert shown(left, revision) in (OLD[revision], NEW[revision])
-            assert check_repository(left).problems == ()
-            # A purge that was killed counts as running for a while.
-            clock.now += 2 * 3_600 * 1_000_000
-            attempt(blobs)
-            done = Repository.open(blobs, clock=clock)
-            assert {name: shown(done, name) for name in NEW} == NEW
-            assert holding(done, JANE) == []
-            heads = [done.branch(name).head for name in ("main", "dev")]
-            assert done.merge_base(*heads) == done.resolve("v1")
-            assert check_repository(done).problems == ()
+        blobs = copied(stored, clock)
+        with pytest.raises(Crash):
+            attempt(Mortal(blobs, number))
+        left = Repository.open(blobs, clock=clock)
+        for revision in ("main", "dev~1", "v1"):
+            assert shown(left, revision) in (OLD[revision], NEW[revision])
+        assert check_repository(left).problems == ()
+        # A purge that was killed counts as running for a while.
+        clock.now += 2 * 3_600 * 1_000_000
+        attempt(blobs)
+        done = Repository.open(blobs, clock=clock)
+        assert {name: shown(done, name) for name in NEW} == NEW
+        assert holding(done, JANE) == []
+        heads = [done.branch(name).head for name in ("main", "dev")]
+        assert done.merge_base(*heads) == done.resolve("v1")
+        assert check_repository(done).problems == ()
 
 
 class Busy(MemoryBlobs):

@@ -6,7 +6,7 @@ from itertools import chain, combinations
 from string import ascii_lowercase
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.core.graph import (
@@ -79,7 +79,6 @@ def graphs(draw: st.DrawFn) -> tuple[dict[str, list[str]], list[str]]:
 
 
 @given(graphs())
-@settings(max_examples=500, deadline=None)
 def test_the_bases_of_all_pairs_are_those_of_each_pair(
     drawn: tuple[dict[str, list[str]], list[str]],
 ) -> None:
@@ -90,7 +89,6 @@ def test_the_bases_of_all_pairs_are_those_of_each_pair(
 
 
 @given(graphs())
-@settings(max_examples=500, deadline=None)
 def test_bases_outside_are_those_of_all_pairs_and_of_their_bases(
     drawn: tuple[dict[str, list[str]], list[str]],
 ) -> None:

@@ -130,7 +130,7 @@ def texts(row: Row | None) -> tuple[str | None, ...] | None:
 
 
 @pytest.mark.parametrize("key", [True, False])
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_figures_are_those_of_a_count_by_hand(key: bool, data: st.DataObject) -> None:
     rows = BY_KEY if key else BAGS

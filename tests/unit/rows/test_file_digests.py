@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.core.errors import DamagedError
@@ -53,7 +53,6 @@ def read(blobs: MemoryBlobs, block: Block) -> pa.Table:
 SMALL, LARGE = rows(0, 100), rows(0, 20_000)
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_a_flipped_bit_of_a_small_file_is_an_error_wherever_it_is(data: st.DataObject) -> None:
     blobs = MemoryBlobs()
@@ -64,7 +63,6 @@ def test_a_flipped_bit_of_a_small_file_is_an_error_wherever_it_is(data: st.DataO
         read(blobs, block)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_a_flipped_bit_in_the_pages_of_a_large_file_gives_no_wrong_row(
     data: st.DataObject,

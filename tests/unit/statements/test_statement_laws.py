@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dbt.adapters.vcs.core.errors import InputError
@@ -150,7 +150,6 @@ def tokenized(value: Any) -> Any:
     return value
 
 
-@settings(max_examples=400)
 @given(st.sampled_from(EXAMPLES), st.data())
 def test_white_space_and_comments_change_nothing(text: str, data: st.DataObject) -> None:
     loose = loosened(text, data)
@@ -164,7 +163,6 @@ def test_white_space_and_comments_change_nothing(text: str, data: st.DataObject)
             assert again.name == read.name
 
 
-@settings(max_examples=200)
 @given(st.sampled_from(EXAMPLES), st.sampled_from([str.upper, str.title]))
 def test_keywords_are_read_in_any_case(text: str, changed: Any) -> None:
     words = (
@@ -243,7 +241,6 @@ def test_statements_joined_by_semicolons_are_split_again(texts: list[str]) -> No
     ]
 
 
-@settings(max_examples=300)
 @given(st.sampled_from(EXAMPLES), st.data())
 def test_a_text_cut_short_is_an_input_error_at_worst(text: str, data: st.DataObject) -> None:
     cut = text[: data.draw(st.integers(0, len(text)))]

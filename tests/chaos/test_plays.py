@@ -35,11 +35,10 @@ def opener(store: str, folder: Path) -> Callable[[], Blobs]:
     return lambda: open_blobs(str(folder / "repository"), {"fsync": "false"})
 
 
-@pytest.mark.parametrize("store", ["memory", "local"])
 @pytest.mark.parametrize(
     "weather", [DEATHS, FAULTS, LIES], ids=["deaths, races", "faults, clocks apart", "lies"]
 )
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize(("store", "seed"), [("memory", 1), ("local", 2)])
 def test_what_was_acknowledged_stays(
     store: str, weather: Weather, seed: int, tmp_path: Path
 ) -> None:

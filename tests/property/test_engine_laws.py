@@ -44,7 +44,7 @@ FEW = settings(
     suppress_health_check=[HealthCheck.too_slow],
 )
 SOME = settings(
-    max_examples=settings().max_examples,
+    max_examples=max(1, settings().max_examples // 4),
     phases=PHASES,
     suppress_health_check=[HealthCheck.too_slow],
 )

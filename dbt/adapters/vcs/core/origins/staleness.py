@@ -16,7 +16,7 @@ from dbt.adapters.vcs.core.graph import only_reached
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Entry, Input, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store.blobs import each
+from dbt.adapters.vcs.core.store.blobs import caught, each
 from dbt.adapters.vcs.core.tree_changes import TreeEntries, TreeReader
 
 SAME_ROWS: Final = frozenset({"optimize", "consume"})
@@ -103,9 +103,17 @@ def stale_among(
         shown.items() if among is None else ((name, shown.get(name)) for name in sorted(among))
     )
     tables = {name: entry.snapshot for name, entry in looked_at if isinstance(entry, TableEntry)}
-    finder = _Finder(repository, on_damage)
-    finder.fetch(tables)
-    inputs = {name: finder.inputs(name, id) for name, id in tables.items()}
+    finder = _Finder(repository)
+    inputs: dict[RelationName, list[Input]] = {}
+    made_from = each(caught(lambda table: finder.inputs(*table)), tables.items())
+    for name, items in zip(tables, made_from, strict=True):
+        if not isinstance(items, DamagedError):
+            inputs[name] = items
+        elif on_damage is None:
+            raise items
+        else:
+            inputs[name] = []
+            on_damage(name, items)
     found = each(lambda items: tuple(finder.moved(items, shown.get)), inputs.values())
     moved = dict(zip(inputs, found, strict=True))
     reads = {
@@ -164,7 +172,7 @@ def newly_moved(repository: Repository, meeting: Meeting) -> list[NewlyMoved]:
     has another version are looked at, and only their own inputs. One whose version can't be read
     is left out.
     """
-    finder = _Finder(repository, lambda _name, _error: None)
+    finder = _Finder(repository)
     theirs = set(meeting.by_theirs)
 
     def look(name: RelationName) -> NewlyMoved | None:
@@ -187,7 +195,7 @@ def moved_inputs(
     repository: Repository, inputs: Iterable[Input], shown: Callable[[RelationName], Entry | None]
 ) -> list[Moved]:
     """Return those inputs that are others where these entries are shown."""
-    return list(_Finder(repository, None).moved(inputs, shown))
+    return list(_Finder(repository).moved(inputs, shown))
 
 
 def inputs_of(repository: Repository, name: RelationName, id: SnapshotId) -> list[Input]:
@@ -196,7 +204,7 @@ def inputs_of(repository: Repository, name: RelationName, id: SnapshotId) -> lis
     Raises:
         DamagedError: The version is missing or damaged.
     """
-    return _Finder(repository, None).inputs(name, id)
+    return _Finder(repository).inputs(name, id)
 
 
 def is_rebuilt_since(
@@ -220,24 +228,16 @@ def name_of(item: Input) -> RelationName:
 
 
 class _Finder:
-    def __init__(self, repository: Repository, on_damage: OnDamage | None) -> None:
+    def __init__(self, repository: Repository) -> None:
         self._objects = repository.objects
-        self._on_damage = on_damage
-
-    def fetch(self, tables: Mapping[RelationName, SnapshotId]) -> None:
-        """Read what `inputs` needs, of many tables at once, so that it is at hand."""
-        # Damage is left to `inputs`, which reports it by the table's name.
-        each(lambda table: self._versions(*table, (), is_far=False), tables.items())
 
     def inputs(self, name: RelationName, id: SnapshotId) -> list[Input]:
-        """Return what a table's version was made from, each version of a relation once."""
-        try:
-            self._objects.snapshot(id)
-        except DamagedError as error:
-            if self._on_damage is None:
-                raise
-            self._on_damage(name, error)
-            return []
+        """Return what a table's version was made from, each version of a relation once.
+
+        Raises:
+            DamagedError: The version is missing or damaged; what came before it may be.
+        """
+        self._objects.snapshot(id)
         # An update by hand reads nothing: the table still follows from what it read before.
         return self._read(name, self._versions(name, id, (), is_far=False))
 

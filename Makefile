@@ -37,7 +37,7 @@ SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 # One file in so many, chosen by the seed.
 SHARE ?= 1
 
-test-rest: java $(VENV)/.test,demo $(DATA) ## run what test-all has beyond test: the second tier, and each law on 50 new random cases; SHARE=2 for a random half of its files
+test-rest: java $(VENV)/.test,demo $(DATA) ## run what test-all has beyond test: the second tier, and each law on 50 new random cases; SHARE=3 for a random third of its files
 	-$(PREPARED) $(BIN)/dbt-vcs prepare
 	HYPOTHESIS_PROFILE=ci TESTS_SHARE=$(SHARE) $(PYTEST) -m "not conformance and (slow or hypothesis)" --hypothesis-seed=$(SEED)
 

@@ -2,7 +2,7 @@
 
 The first tier has each behaviour once, and takes a quarter of an hour on two cores. Here are
 the tests that cost most of the rest: whole programs, campaigns, and the same checks in one more
-setting. Nothing here is skipped: `make test-all` runs both tiers, and `.ci/run` another half of
+setting. Nothing here is skipped: `make test-all` runs both tiers, and `.ci/run` another third of
 the second one each time.
 """
 

@@ -31,7 +31,7 @@ def test_make_and_ci_run_each_tier_once() -> None:
     ]
     # Another selection is for other series of dbt-core.
     assert "\nMARKED ?= not conformance and not slow\n" in makefile
-    assert (TESTS.parent / ".ci" / "run").read_text().endswith("lint test test-rest SHARE=2\n")
+    assert (TESTS.parent / ".ci" / "run").read_text().endswith("lint test test-rest SHARE=3\n")
 
 
 def test_each_file_has_its_turn_and_is_run_whole() -> None:

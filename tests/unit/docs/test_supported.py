@@ -72,7 +72,7 @@ def test_the_own_host_runs_what_the_first_jobs_run() -> None:
     (parts,) = re.findall(r"^test-all: (.+?) ##", makefile, re.MULTILINE)
     ran = [step["run"] for name in ("lint", "test") for step in workflow()[name]["steps"][-1:]]
     assert ran == ["make lint", "make test-all"]
-    assert call.split() == ["lint", *parts.split(), "SHARE=2"]
+    assert call.split() == ["lint", *parts.split(), "SHARE=3"]
 
 
 def test_the_series_of_dbt_are_those_that_make_runs() -> None:

@@ -1,6 +1,7 @@
 """What every test may ask for: engines on the one Spark of the test process."""
 
 import os
+import re
 import shlex
 import signal
 from collections.abc import Callable, Iterator
@@ -56,7 +57,7 @@ PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "quick")
 hypothesis.settings.load_profile(PROFILE)
 
 # The files to run: one in so many.
-SHARE = int(os.environ.get("TESTS_SHARE", "1"))
+SHARE = os.environ.get("TESTS_SHARE", "1")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -64,11 +65,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Mark the second tier, and leave out the files that are not in the share."""
     for item in slow(items):
         item.add_marker(pytest.mark.slow)
-    if SHARE > 1:
+    if int(SHARE) > 1:
         seed = config.getoption("--hypothesis-seed")
-        left_out = [item for item in items if not in_share(item.nodeid, SHARE, seed)]
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if in_share(item.nodeid, SHARE, seed)]
+        kept = {item: in_share(item.nodeid, int(SHARE), seed) for item in items}
+        config.hook.pytest_deselected(items=[item for item in items if not kept[item]])
+        items[:] = [item for item in items if kept[item]]
+
+
+def pytest_sessionstart() -> None:
+    """Refuse a share that is none."""
+    if not re.fullmatch("[1-9][0-9]*", SHARE):
+        raise pytest.UsageError(
+            f"SHARE is {SHARE!r}; expected a whole number of 1 or more, as in SHARE=3 for one "
+            "file in three."
+        )
 
 
 def pytest_terminal_summary(
@@ -81,7 +91,7 @@ def pytest_terminal_summary(
             f"The same random cases again: HYPOTHESIS_PROFILE={PROFILE} pytest "
             f"--hypothesis-seed={seed} and the test's name."
         )
-    if SHARE > 1:
+    if SHARE != "1":
         terminalreporter.write_line(
             f"One file in {SHARE}; the same files again: make test-rest SHARE={SHARE} SEED={seed}"
         )

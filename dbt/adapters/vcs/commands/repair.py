@@ -16,6 +16,7 @@ from dbt.adapters.vcs.commands.fsck import (
     SPACES,
     DataCheck,
     check_repository,
+    needed_now,
     needed_since,
     read_files,
 )
@@ -29,7 +30,6 @@ from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId, datetime_of
 from dbt.adapters.vcs.core.model import Entry, FunctionEntry, RefMove, RelationName, TableEntry
 from dbt.adapters.vcs.core.plan.collect import Needed, NeededFile, files_of
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.retention import GRACE, read_retention
 from dbt.adapters.vcs.core.store.blobs import Blobs, each
 from dbt.adapters.vcs.core.store.branch_names import quote
 from dbt.adapters.vcs.core.store.log_repair import (
@@ -361,12 +361,10 @@ def _find_needed(repository: Repository) -> Needed:
     # What this process remembers is from before the repair.
     fresh = Repository.open(repository.blobs, clock=repository.clock)
     try:
-        kept = read_retention(fresh)
-        cutoff = Micros(max(fresh.clock() - kept.keep - GRACE, kept.horizon))
+        return needed_now(fresh)
     except DamagedError:
         # The retention itself can't be read: then all history is needed.
-        cutoff = Micros(0)
-    return needed_since(fresh, cutoff)
+        return needed_since(fresh, Micros(0))
 
 
 def _fetch_objects(repository: Repository, copy: Blobs, id: str, dry_run: bool) -> Iterator[str]:

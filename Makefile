@@ -39,7 +39,7 @@ SHARE ?= 1
 
 test-rest: java $(VENV)/.test,demo $(DATA) ## run what test-all has beyond test: the second tier, and each law on 50 new random cases; SHARE=3 for a random third of its files
 	-$(PREPARED) $(BIN)/dbt-vcs prepare
-	HYPOTHESIS_PROFILE=ci TESTS_SHARE=$(SHARE) $(PYTEST) -m "not conformance and (slow or hypothesis)" --hypothesis-seed=$(SEED)
+	HYPOTHESIS_PROFILE=ci $(PYTEST) -m "not conformance and (slow or hypothesis)" --hypothesis-seed=$(SEED) --share=$(SHARE)
 
 test-all: test test-rest ## run all tests
 

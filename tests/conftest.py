@@ -56,8 +56,21 @@ hypothesis.settings.register_profile("nightly", max_examples=2_000, deadline=Non
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "quick")
 hypothesis.settings.load_profile(PROFILE)
 
-# The files to run: one in so many.
-SHARE = os.environ.get("TESTS_SHARE", "1")
+
+def share(count: str) -> int:
+    """Return of how many files one is to be run, as an option of the command line has it."""
+    if not re.fullmatch("[1-9][0-9]*", count):
+        raise pytest.UsageError(
+            f"SHARE is {count!r}; expected a whole number of 1 or more, as in SHARE=3 for one "
+            "file in three."
+        )
+    return int(count)
+
+
+# No variable: the sessions that tests start have files of their own, and run all of them.
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let a session run one file in so many."""
+    parser.addoption("--share", default=1, type=share, help="run one file in so many")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -65,20 +78,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Mark the second tier, and leave out the files that are not in the share."""
     for item in slow(items):
         item.add_marker(pytest.mark.slow)
-    if int(SHARE) > 1:
+    if (of := config.getoption("--share")) > 1:
         seed = config.getoption("--hypothesis-seed")
-        kept = {item: in_share(item.nodeid, int(SHARE), seed) for item in items}
+        kept = {item: in_share(item.nodeid, of, seed) for item in items}
         config.hook.pytest_deselected(items=[item for item in items if not kept[item]])
         items[:] = [item for item in items if kept[item]]
-
-
-def pytest_sessionstart() -> None:
-    """Refuse a share that is none."""
-    if not re.fullmatch("[1-9][0-9]*", SHARE):
-        raise pytest.UsageError(
-            f"SHARE is {SHARE!r}; expected a whole number of 1 or more, as in SHARE=3 for one "
-            "file in three."
-        )
 
 
 def pytest_terminal_summary(
@@ -91,9 +95,9 @@ def pytest_terminal_summary(
             f"The same random cases again: HYPOTHESIS_PROFILE={PROFILE} pytest "
             f"--hypothesis-seed={seed} and the test's name."
         )
-    if SHARE != "1":
+    if (of := config.getoption("--share")) > 1:
         terminalreporter.write_line(
-            f"One file in {SHARE}; the same files again: make test-rest SHARE={SHARE} SEED={seed}"
+            f"One file in {of}; the same files again: make test-rest SHARE={of} SEED={seed}"
         )
 
 

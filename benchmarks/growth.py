@@ -50,6 +50,7 @@ DIMENSIONS = (
         (10, 100, 1_000, 10_000, 100_000, 1_000_000),
         lambda size: Shape(tables=size),
         {
+            "status": op.status,
             "list the tables": op.tables,
             "diff of one table": op.diff_one_table,
             "log of 20 commits": op.log,
@@ -87,11 +88,14 @@ DIMENSIONS = (
     Dimension(
         "branches",
         "number of branches",
-        (10, 100, 1_000, 5_000),
+        (10, 100, 1_000, 10_000, 100_000),
         lambda size: Shape(branches=size),
         {
+            "status": op.status,
             "log of 20 commits": op.log,
+            "list 20 branches": op.some_branches,
             "list the branches": op.branches,
+            "gc, nothing to delete": op.collection,
             "publish one table": op.publish,
             "merge two tables apart": op.merge_apart,
         },

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from synthetic import (
@@ -21,9 +22,11 @@ from synthetic import (
 from dbt.adapters.vcs.changes.writes.append import append_arrow
 from dbt.adapters.vcs.commands.branch import create_branch, list_branches
 from dbt.adapters.vcs.commands.clone import clone_from_snapshot
+from dbt.adapters.vcs.commands.gc import collect
 from dbt.adapters.vcs.commands.log import read_log
 from dbt.adapters.vcs.commands.merge import merge
 from dbt.adapters.vcs.commands.restore import restore_branch, restore_relation
+from dbt.adapters.vcs.commands.status import read_status
 from dbt.adapters.vcs.commands.tag import create_tag
 from dbt.adapters.vcs.core.model import Origin, RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.plan.delta import delta
@@ -296,6 +299,34 @@ def branches(site: Site) -> Trial:
     return Trial(
         lambda: found.append(len(list(list_branches(site.repository())))),
         lambda: found[-1] == expected,
+    )
+
+
+def status(site: Site) -> Trial:
+    """Show the status of ``main``."""
+    found: list[Any] = []
+    return Trial(
+        lambda: found.append(read_status(site.repository(), "main")),
+        lambda: found[-1].head == head(site, "main"),
+    )
+
+
+def some_branches(site: Site) -> Trial:
+    """List the first 20 branches."""
+    found: list[int] = []
+    there = len(site.helper().branch_names())
+    return Trial(
+        lambda: found.append(len(list(islice(list_branches(site.repository(), first=20), 20)))),
+        lambda: found[-1] == min(20, there),
+    )
+
+
+def collection(site: Site) -> Trial:
+    """Find what a collection would delete."""
+    found: list[Any] = []
+    return Trial(
+        lambda: found.append(collect(site.repository(), author=AUTHOR, dry_run=True)),
+        lambda: found[-1].files == found[-1].objects == 0,
     )
 
 

@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +24,8 @@ from operations import Site, Trial
 from report import RESULTS, Report
 from synthetic import AUTHOR, LARGE, SMALL, Shape, make_repository, touch
 
-from dbt.adapters.vcs.commands.branch import list_branches
 from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.commands.gc import collect
-from dbt.adapters.vcs.commands.status import read_status
 from dbt.adapters.vcs.core.repository import Proposal, Repository
 from dbt.adapters.vcs.core.store.blobs import LATER, Blobs, FolderEnd
 from dbt.adapters.vcs.core.store.opening import open_blobs
@@ -237,25 +234,6 @@ class MeteredSite(Site):
         return Repository.open(blobs)
 
 
-def status(site: Site) -> Trial:
-    """Show the status of ``main``."""
-    found: list[Any] = []
-    return Trial(
-        lambda: found.append(read_status(site.repository(), "main")),
-        lambda: found[-1].head == op.head(site, "main"),
-    )
-
-
-def some_branches(site: Site) -> Trial:
-    """List the first 20 branches."""
-    found: list[int] = []
-    there = len(site.helper().branch_names())
-    return Trial(
-        lambda: found.append(len(list(islice(list_branches(site.repository(), first=20), 20)))),
-        lambda: found[-1] == min(20, there),
-    )
-
-
 def publish_beaten(site: MeteredSite) -> Trial:
     """Commit a version of a table while another writer commits one of another table."""
     name = site.new_branch()
@@ -284,15 +262,6 @@ def run(site: Site) -> Trial:
     return Trial(work, lambda: _differ(site, target, SMALL))
 
 
-def collection(site: Site) -> Trial:
-    """Find what a collection would delete."""
-    found: list[Any] = []
-    return Trial(
-        lambda: found.append(collect(site.repository(), author=AUTHOR, dry_run=True)),
-        lambda: found[-1].files == found[-1].objects == 0,
-    )
-
-
 def check(site: Site) -> Trial:
     """Check all manifests, and the sizes of all files."""
     found: list[Any] = []
@@ -312,7 +281,7 @@ def packed_branches(site: Site) -> Trial:
 def packed_collection(site: Site) -> Trial:
     """Find what a collection would delete after another one."""
     collect(site.helper(), author=AUTHOR)
-    return collection(site)
+    return op.collection(site)
 
 
 def _differ(site: Site, branch: str, *names: Any) -> bool:
@@ -320,9 +289,9 @@ def _differ(site: Site, branch: str, *names: Any) -> bool:
 
 
 VERBS: Mapping[str, Callable[[Any], Trial]] = {
-    "status": status,
+    "status": op.status,
     "log -n 20": op.log,
-    "branch list -n 20": some_branches,
+    "branch list -n 20": op.some_branches,
     "branch list": op.branches,
     "branch create": op.branch,
     "tag create": op.tag,
@@ -335,7 +304,7 @@ VERBS: Mapping[str, Callable[[Any], Trial]] = {
     "run of one model": run,
     "merge, fast-forward": op.fast_forward,
     "merge of two tables": op.merge_apart,
-    "gc, nothing to delete": collection,
+    "gc, nothing to delete": op.collection,
     "fsck": check,
     "list of branches, packed": packed_branches,
     "gc, packed": packed_collection,

@@ -1,7 +1,7 @@
 # make demo, make test and make test-all are all that a fresh machine with Python and Java needs.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rest test-all check check-tests dbt-versions smoke conformance verify lowest nightly chaos s3 cluster interop orchestrators pictures lint docs bench bench-branches bench-dbt bench-peers java clean
+.PHONY: help demo test test-rest test-all redundant check check-tests dbt-versions smoke conformance verify lowest nightly chaos s3 cluster interop orchestrators pictures lint docs bench bench-branches bench-dbt bench-peers java clean
 
 # Else each of the hundreds of processes that tests start compiles the package, and pytest all tests.
 unexport PYTHONDONTWRITEBYTECODE
@@ -42,6 +42,11 @@ test-rest: java $(VENV)/.test,demo $(DATA) ## run what test-all has beyond test:
 	HYPOTHESIS_PROFILE=ci $(PYTEST) -m "not conformance and (slow or hypothesis)" --hypothesis-seed=$(SEED) --share=$(SHARE)
 
 test-all: test test-rest ## run all tests
+
+redundant: java $(VENV)/.dev ## print what could be moved to the second tier: tests of a second or more whose lines quicker ones run
+	COVERAGE_FILE=target/coverage $(PYTEST) -m "not conformance and not slow" --junitxml=target/first.xml \
+	    --cov=dbt.adapters.vcs --cov-context=test --cov-report=
+	$(BIN)/python tests/redundant.py target/coverage target/first.xml
 
 check: $(VENV)/.dev ## check style and types beside the tests that need no Java, with few random cases
 	$(MAKE) --jobs 2 lint check-tests

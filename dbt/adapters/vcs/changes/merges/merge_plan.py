@@ -478,8 +478,9 @@ class _Relations:
     def _both_rebuilt(self, triple: Sides[Entry]) -> bool:
         """Return whether both sides have rebuilt the whole table since the base."""
         base = triple.base.snapshot if isinstance(triple.base, TableEntry) else None
+        # Theirs first: it mostly has fewer versions since the base than what many merge into.
         tips = [
-            side.snapshot for side in (triple.ours, triple.theirs) if isinstance(side, TableEntry)
+            side.snapshot for side in (triple.theirs, triple.ours) if isinstance(side, TableEntry)
         ]
         return all(is_rebuilt(self.repository.objects, tip, base) for tip in tips)
 

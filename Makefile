@@ -48,12 +48,15 @@ redundant: java $(VENV)/.dev ## print what could be moved to the second tier: te
 	    --cov=dbt.adapters.vcs --cov-context=test --cov-report=
 	$(BIN)/python tests/redundant.py target/coverage target/first.xml
 
-check: $(VENV)/.dev ## check style and types beside the tests that need no Java, with few random cases
+check: $(VENV)/.dev ## check style and types beside the tests that need no Java and start nothing, with few random cases
 	$(MAKE) --jobs 2 lint check-tests
+
+# Tests of commands and servers: most start a process, and take as long as all others together.
+LEFT_OUT ?= --ignore=tests/unit/cli --ignore=tests/unit/serve --ignore=tests/unit/ui
 
 check-tests: $(VENV)/.dev
 	JAVA_HOME=$(CURDIR)/none HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest tests/unit tests/contract tests/model tests/property \
-	    -q -m "not spark and not conformance and not slow" --numprocesses $(WORKERS) --dist loadfile
+	    $(LEFT_OUT) -q -m "not spark and not conformance and not slow" --numprocesses $(WORKERS) --dist loadfile
 
 LOWEST := .lowest
 
@@ -64,7 +67,7 @@ lowest: ## run `make check` with the lowest versions of all dependencies that py
 	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
 	VIRTUAL_ENV=$(LOWEST) $(LOWEST)/bin/uv pip install --quiet --resolution lowest-direct --editable '.[dev]'
 	touch $(LOWEST)/.dev
-	$(MAKE) check VENV=$(LOWEST)
+	$(MAKE) check VENV=$(LOWEST) LEFT_OUT=
 
 # The first release of each series; the newest one is taken, and pre-releases where the first is one.
 VERSIONS ?= 1.12.0 1.13.0b1

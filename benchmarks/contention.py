@@ -47,7 +47,7 @@ ONE = RelationName("shop", "t")
 PROCESSES = 8
 WARM_UP = 3
 """Times that each process does its work before it is measured."""
-AT_ONCE = 16
+AT_ONCE = 64
 """Files that this package writes at once."""
 
 

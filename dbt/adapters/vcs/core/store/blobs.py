@@ -234,7 +234,8 @@ class Parallel:
     is_serial: ClassVar[bool] = False
     _all: ClassVar[weakref.WeakSet[Parallel]] = weakref.WeakSet()
 
-    def __init__(self) -> None:
+    def __init__(self, threads: int = _THREADS) -> None:
+        self._threads = threads
         self._here = threading.local()
         self._pool = self._started()
         self._all.add(self)
@@ -248,7 +249,7 @@ class Parallel:
         # One task for each thread: one for each item can cost more than the call itself. This
         # thread does its share, since waking another one can cost more, too.
         work = _Work(function, wanted)
-        tasks = [self._pool.submit(work) for _ in range(min(_THREADS, len(wanted)) - 1)]
+        tasks = [self._pool.submit(work) for _ in range(min(self._threads, len(wanted)) - 1)]
         work()
         for task in tasks:
             if not task.cancel():
@@ -260,7 +261,7 @@ class Parallel:
     def _started(self) -> ThreadPoolExecutor:
         # Marks the threads of this pool, for the look in `map`.
         initializer = partial(setattr, self._here, "is_one", True)
-        return ThreadPoolExecutor(_THREADS, "vcs-store", initializer=initializer)
+        return ThreadPoolExecutor(self._threads, "vcs-store", initializer=initializer)
 
 
 class _Work(Generic[T, R]):

@@ -175,6 +175,37 @@ def test_an_edited_move_is_damage(reopen: OpenBlobs, seq: int) -> None:
     assert len(list(RefStore(reopen()).check("heads", "main"))) == 1
 
 
+class Counting(MemoryBlobs):
+    """Counts requests that read."""
+
+    requests = 0
+
+    def get(self, path: str) -> bytes:
+        self.requests += 1
+        return super().get(path)
+
+    def exists(self, path: str) -> bool:
+        self.requests += 1
+        return super().exists(path)
+
+    def later(self, path: str) -> list[str]:
+        self.requests += 1
+        return super().later(path)
+
+
+@pytest.mark.parametrize(("grown", "requests"), [(0, 1), (1, 4), (2, 5), (40, 5)])
+def test_a_log_that_grew_takes_few_requests_however_much(grown: int, requests: int) -> None:
+    blobs = Counting()
+    reader, writer = RefStore(blobs), RefStore(blobs)
+    advance(writer, "main", 3)
+    assert reader.read("heads", "main")
+    advance_from(writer, "main", 4, 3 + grown)
+    blobs.requests = 0
+    last = reader.read("heads", "main")
+    assert last is not None
+    assert (last.seq, blobs.requests) == (3 + grown, requests)
+
+
 class CutOff(MemoryBlobs):
     """Answers with half of each file, when it is told to."""
 

@@ -6,6 +6,10 @@ import threading
 
 import pytest
 
+from dbt.adapters.vcs.core.ids import Micros, SegmentId, TableId
+from dbt.adapters.vcs.core.model import Schema, Segment, SegmentRef, Snapshot
+from dbt.adapters.vcs.core.plan.delta import delta
+from dbt.adapters.vcs.core.plan.states import State, compare
 from dbt.adapters.vcs.core.store.blobs import Parallel, each
 
 
@@ -18,6 +22,27 @@ def test_threads_are_kept_for_the_next_call() -> None:
         return threading.current_thread()
 
     assert set(parallel.map(meet, range(16))) == set(parallel.map(meet, range(16)))
+
+
+def test_the_segments_that_versions_differ_in_are_read_at_once() -> None:
+    start = threading.Barrier(9)
+
+    def read(_: SegmentId) -> Segment:
+        start.wait(10)
+        return Segment()
+
+    def version(first: int) -> Snapshot:
+        refs = [SegmentRef(id=SegmentId(str(n)), blocks=0, rows=0, bytes=0) for n in range(10)]
+        return Snapshot(
+            table=TableId("t"),
+            schema=Schema(fields=()),
+            segments=tuple(refs[first:]),
+            created_at=Micros(0),
+            operation="append",
+        )
+
+    assert delta(version(9), version(0), read).is_empty
+    assert compare(version(9), version(9), version(0), read).theirs == State()
 
 
 def test_calls_inside_calls_end() -> None:

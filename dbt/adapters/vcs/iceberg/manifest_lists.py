@@ -316,7 +316,7 @@ class _Making:
             return {}
         own = {ref.id for ref in self._snapshot.segments}
         refs = [ref for ref in self._before.segments if ref.id not in own]
-        segments = [self._objects.segment(ref.id) for ref in refs]
+        segments = self._objects.segments(ref.id for ref in refs)
         return {block.path: block for segment in segments for block in segment.blocks}
 
     def _first_rows(self, shared: Mapping[str, Any]) -> Mapping[str, int]:
@@ -369,10 +369,8 @@ class _Making:
             yield manifest if is_old else stamped(manifest, self._number, self._shown.at)
 
     def _tombstones(self, version: Snapshot) -> list[Tombstone]:
-        refs = [ref for ref in version.segments if ref.deleted]
-        return [
-            tombstone for ref in refs for tombstone in self._objects.segment(ref.id).tombstones
-        ]
+        segments = self._objects.segments(ref.id for ref in version.segments if ref.deleted)
+        return [tombstone for segment in segments for tombstone in segment.tombstones]
 
     def _with_row_numbers(self, manifests: list[Record]) -> list[Record]:
         """Return manifests with the numbers of their rows, as format version 3 wants."""

@@ -45,8 +45,9 @@ def edited(
     """
     own = {ref.id for ref in ours.segments}
     news = _News(edit)
-    for ref in (ref for source in sources for ref in source.segments if ref.id not in own):
-        news.look_at(ref, objects.segment(ref.id))
+    others = [ref for source in sources for ref in source.segments if ref.id not in own]
+    for ref, segment in zip(others, objects.segments(ref.id for ref in others), strict=True):
+        news.look_at(ref, segment)
     return (
         *_kept(objects, ours, edit),
         *news.shared,
@@ -134,13 +135,18 @@ def _kept(objects: ObjectStore, ours: Snapshot, edit: BlockEdit) -> Sequence[Seg
     """Return the segments of ours without what is removed."""
     if not edit.blocks.gone and not edit.deletions.gone:
         return ours.segments
-    reduced = (_reduced(objects, ref, edit) for ref in ours.segments)
+    segments = objects.segments(ref.id for ref in ours.segments)
+    reduced = (
+        _reduced(objects, ref, segment, edit)
+        for ref, segment in zip(ours.segments, segments, strict=True)
+    )
     return [ref for ref in reduced if ref is not None]
 
 
-def _reduced(objects: ObjectStore, ref: SegmentRef, edit: BlockEdit) -> SegmentRef | None:
+def _reduced(
+    objects: ObjectStore, ref: SegmentRef, segment: Segment, edit: BlockEdit
+) -> SegmentRef | None:
     """Return a segment without what is removed; None if nothing is left."""
-    segment = objects.segment(ref.id)
     blocks = tuple(block for block in segment.blocks if block.path not in edit.blocks.gone)
     left: list[Tombstone] = []
     for tombstone in segment.tombstones:
@@ -199,8 +205,7 @@ def without_blocks(
     Segments that mention none of them keep their id.
     """
     kept: list[SegmentRef] = []
-    for ref in refs:
-        segment = objects.segment(ref.id)
+    for ref, segment in zip(refs, objects.segments(ref.id for ref in refs), strict=True):
         blocks = tuple(block for block in segment.blocks if block.path not in gone)
         tombstones = tuple(
             tombstone
@@ -241,7 +246,7 @@ def joined_segments(objects: ObjectStore, refs: Sequence[SegmentRef]) -> tuple[S
 
 
 def _join(objects: ObjectStore, refs: Sequence[SegmentRef]) -> SegmentRef:
-    segments = [objects.segment(ref.id) for ref in refs]
+    segments = objects.segments(ref.id for ref in refs)
     return put_segment(
         objects,
         Segment(

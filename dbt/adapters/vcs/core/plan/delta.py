@@ -15,6 +15,7 @@ from dbt.adapters.vcs.core.model import (
     Snapshot,
     Tombstone,
 )
+from dbt.adapters.vcs.core.store.blobs import each
 
 ReadSegment = Callable[[SegmentId], Segment]
 
@@ -124,10 +125,12 @@ def delta(
     is no change, and only the deletions made in between count. With `with_moves` it does not
     cancel: the result is file by file.
     """
-    old = {ref.id for ref in before.segments} if before else set()
-    new = {ref.id for ref in after.segments} if after else set()
-    gone = _Side([read(ref.id) for ref in before.segments if ref.id not in new] if before else [])
-    come = _Side([read(ref.id) for ref in after.segments if ref.id not in old] if after else [])
+    old = [ref.id for ref in before.segments] if before else []
+    new = [ref.id for ref in after.segments] if after else []
+    left, right = set(old), set(new)
+    # Several at once: each may be a request.
+    gone = _Side(each(read, [id for id in old if id not in right]))
+    come = _Side(each(read, [id for id in new if id not in left]))
     # A write that replaces some blocks of a segment writes the others into a new one.
     for path in gone.blocks.keys() & come.blocks.keys():
         del gone.blocks[path], come.blocks[path]

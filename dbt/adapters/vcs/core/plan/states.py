@@ -36,6 +36,7 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.core.model.data_type import FLOATS, type_of
 from dbt.adapters.vcs.core.plan.delta import Bounds, Piece, ReadSegment
+from dbt.adapters.vcs.core.store.blobs import each
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -193,7 +194,8 @@ class _Loaded:
     """The contents of one version's segments, without those that all share."""
 
     def __init__(self, version: Snapshot, shared: set[SegmentId], read: ReadSegment) -> None:
-        segments = [read(ref.id) for ref in version.segments if ref.id not in shared]
+        # Several at once: each may be a request.
+        segments = each(read, [ref.id for ref in version.segments if ref.id not in shared])
         self.state = State()
         self.derivations: list[Derivation] = []
         self.tombstones: list[Tombstone] = []

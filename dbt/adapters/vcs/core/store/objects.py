@@ -60,7 +60,7 @@ from dbt.adapters.vcs.core.ids import (
 )
 from dbt.adapters.vcs.core.model.snapshot import Segment, Snapshot
 from dbt.adapters.vcs.core.model.tree import Commit, Function, SchemaTree, Tree, Value, View
-from dbt.adapters.vcs.core.store.blobs import Blobs, check_write_once, next_after
+from dbt.adapters.vcs.core.store.blobs import Blobs, check_write_once, each, next_after
 from dbt.adapters.vcs.core.store.relations import SchemaRelations
 
 V = TypeVar("V", bound=Value)
@@ -342,6 +342,10 @@ class ObjectStore:
     def segment(self, id: SegmentId) -> Segment:
         """Return a list of blocks."""
         return self.get(Segment, id)
+
+    def segments(self, ids: Iterable[SegmentId]) -> list[Segment]:
+        """Return lists of blocks, in order; several are read at once."""
+        return each(self.segment, ids)
 
     def view(self, id: ViewId) -> View:
         """Return a version of a view."""

@@ -458,15 +458,15 @@ class RefStore:
         Raises:
             DamagedError: A file is behind the end: a move is missing, or the file is no move.
         """
+        if known and not self._exists(folder, known + 1):
+            return known
         # One request shows most logs as a whole. It may show them as they were a moment ago, so
         # the store is asked for the next move in any case.
-        listed = [] if known else self._blobs.later(f"{folder}/0")
-        shown = known or _unbroken(folder, listed)
+        listed = self._blobs.later(path_in_log(folder, known) if known else f"{folder}/0")
+        shown = _unbroken(folder, listed, known)
         low = self._bisected(folder, shown)
-        if known and low == known:
-            return low
-        # Whoever comes to a log looks behind its end once; after that it grows by one.
-        if not known and low == shown and len(listed) < LATER:
+        # Whoever comes to a log, or finds that it grew, looks behind its end.
+        if low == shown and len(listed) < LATER:
             behind = next((path for path in listed if path > path_in_log(folder, low)), None)
         else:
             behind = next_after(self._blobs, path_in_log(folder, low))
@@ -553,9 +553,9 @@ def _read_in_lots(
         start, size = start + size, min(2 * size, _AT_ONCE)
 
 
-def _unbroken(folder: str, listed: Iterable[str]) -> int:
-    """Return how many moves a listing shows without a gap, from the first one."""
-    count = 0
+def _unbroken(folder: str, listed: Iterable[str], known: int) -> int:
+    """Return the last of the moves that a listing shows without a gap after a known one."""
+    last = known
     for path in listed:
-        count += path == path_in_log(folder, count + 1)
-    return count
+        last += path == path_in_log(folder, last + 1)
+    return last

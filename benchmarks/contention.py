@@ -310,7 +310,7 @@ def append(
     columns = pa.table({"id": [row[0] for row in rows], "writer": [row[1] for row in rows]})
     folder = f"data/{table.table}/w={uuid.uuid4().hex}"
     files = write_table(repository.blobs, columns, folder=folder, schema=table.schema)
-    blocks = read_blocks(repository.blobs, files, table.schema, ())
+    blocks = read_blocks(repository.blobs, files, table.schema, (), files)
     id = SegmentId(repository.objects.put(Segment(blocks=blocks)))
     added = SegmentRef(id=id, blocks=1, rows=len(rows), bytes=sum(block.bytes for block in blocks))
     overlay.put_table(

@@ -124,7 +124,7 @@ def written(repository: Repository, branch: str) -> int:
         entry = repository.tree(repository.branch(name).head).relations("bench")["lineitem"]
         return repository.objects.snapshot(entry.snapshot)
 
-    change = delta(snapshot("main"), snapshot(branch), repository.objects.segment)
+    change = delta(snapshot("main"), snapshot(branch), repository.objects.segments)
     return sum(block.rows for block in change.added) + sum(d.rows for d in change.deleted)
 
 

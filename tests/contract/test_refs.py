@@ -13,6 +13,7 @@ from dbt.adapters.vcs.core.model import RefMove
 from dbt.adapters.vcs.core.store.blobs import Blobs, MemoryBlobs
 from dbt.adapters.vcs.core.store.refs import RefStore
 from tests.contract.conftest import OpenBlobs
+from tests.watched_blobs import RequestBlobs
 
 
 def move(name: str, number: int, commit: str | None = "c") -> RefMove:
@@ -175,27 +176,9 @@ def test_an_edited_move_is_damage(reopen: OpenBlobs, seq: int) -> None:
     assert len(list(RefStore(reopen()).check("heads", "main"))) == 1
 
 
-class Counting(MemoryBlobs):
-    """Counts requests that read."""
-
-    requests = 0
-
-    def get(self, path: str) -> bytes:
-        self.requests += 1
-        return super().get(path)
-
-    def exists(self, path: str) -> bool:
-        self.requests += 1
-        return super().exists(path)
-
-    def later(self, path: str) -> list[str]:
-        self.requests += 1
-        return super().later(path)
-
-
 @pytest.mark.parametrize(("grown", "requests"), [(0, 1), (1, 4), (2, 5), (40, 5)])
 def test_a_log_that_grew_takes_few_requests_however_much(grown: int, requests: int) -> None:
-    blobs = Counting()
+    blobs = RequestBlobs()
     reader, writer = RefStore(blobs), RefStore(blobs)
     advance(writer, "main", 3)
     assert reader.read("heads", "main")

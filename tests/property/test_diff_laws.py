@@ -141,7 +141,7 @@ def test_signed_rows_come_file_by_file_as_they_come_together(
 ) -> None:
     pair = Pair(data.draw(shapes(keyed=keyed)), data)
     repository = pair.world.repository
-    change = delta(pair.left, pair.right, repository.objects.segment)
+    change = delta(pair.left, pair.right, repository.objects.segments)
     whole = signed_rows(repository.blobs, change)
     parts = list(signed_files(repository.blobs, change))
     assert all(len({piece.path for piece in part.located.pieces}) == 1 for part in parts)
@@ -153,7 +153,7 @@ def test_manifests_tell_what_an_update_changed(shape: Shape, data: st.DataObject
     pair = Pair(shape, data)
     after = pair.writer.replaced(pair.left)
     assume(after != pair.left)
-    read = pair.world.repository.objects.segment
+    read = pair.world.repository.objects.segments
     for sides in ((pair.left, after), (after, pair.left)):
         change = delta(*sides, read)
         found = known_changes(change, unique=True, key=shape.key, compared=shape.columns)
@@ -171,7 +171,7 @@ def test_changes_that_manifests_tell_are_the_oracles(keyed: bool, data: st.DataO
         pair.left = pair.writer.replaced(pair.left)
     for _ in range(data.draw(st.integers(0, 2))):
         pair.right = pair.writer.replaced(pair.right)
-    change = delta(pair.left, pair.right, pair.world.repository.objects.segment)
+    change = delta(pair.left, pair.right, pair.world.repository.objects.segments)
     some = data.draw(st.lists(st.sampled_from(shape.columns), unique=True, min_size=1))
     columns = [id for id in shape.columns if id in (*some, *shape.key)]
     found = known_changes(change, unique=keyed, key=shape.key, compared=columns)

@@ -84,7 +84,7 @@ def run(shop, *arguments: str, **changed: object):
 
 
 def change(shop, name: str, before) -> Delta:
-    return delta(before, shop.snapshot(name), shop.repository.objects.segment)
+    return delta(before, shop.snapshot(name), shop.repository.objects.segments)
 
 
 def counts(found: Delta) -> tuple[int, int]:

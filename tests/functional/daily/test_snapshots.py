@@ -112,7 +112,7 @@ def test_changes_close_rows_and_add_new_ones(shop):
         (2, "bo'b", "True", True),
         (3, "eve", "False", True),
     ]
-    change = delta(before, shop.snapshot("checked"), shop.repository.objects.segment)
+    change = delta(before, shop.snapshot("checked"), shop.repository.objects.segments)
     assert (change.rows_removed, change.rows_added) == (2, 4)
     for name, column in {
         "checked": "dbt_scd_id",

@@ -104,7 +104,7 @@ class Shop(Client):
         return [item for segment in self.segments(name) for item in segment.tombstones]
 
     def since(self, before: Snapshot, name: str) -> Delta:
-        return delta(before, self.version(name), self.repository.objects.segment)
+        return delta(before, self.version(name), self.repository.objects.segments)
 
     def files(self) -> set[str]:
         return {info.path for info in self.repository.blobs.walk("data")}

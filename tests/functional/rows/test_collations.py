@@ -41,7 +41,7 @@ def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 def changed(shop: Shop, before: Snapshot, after: Snapshot) -> tuple[int, int]:
-    found = delta(before, after, shop.repository.objects.segment)
+    found = delta(before, after, shop.repository.objects.segments)
     return found.rows_removed, found.rows_added
 
 

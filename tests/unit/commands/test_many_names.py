@@ -1,6 +1,6 @@
 """What commands ask of the store doesn't grow with the number of branches."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import msgspec
 import pytest
@@ -20,33 +20,13 @@ from dbt.adapters.vcs.core.model import Forwarding
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import names_of
 from dbt.adapters.vcs.core.store import refs
-from dbt.adapters.vcs.core.store.blobs import BlobInfo, FolderEnd, MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import FolderEnd, MemoryBlobs
 from dbt.adapters.vcs.core.store.moves import Forwards
 from dbt.adapters.vcs.core.store.opening import HEADER_PATH
 from dbt.adapters.vcs.core.store.ref_packs import PACKED
 from dbt.adapters.vcs.core.store.refs import RefStore
 from dbt.adapters.vcs.workspace.run_branch import runs
-
-
-class RequestBlobs(MemoryBlobs):
-    """Counts requests; a listing is one."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.requests = 0
-
-    def get(self, path: str) -> bytes:
-        self.requests += 1
-        return super().get(path)
-
-    def exists(self, path: str) -> bool:
-        self.requests += 1
-        return super().exists(path)
-
-    # All listings of this store are made of it.
-    def walk(self, folder: str) -> Iterator[BlobInfo]:
-        self.requests += 1
-        return super().walk(folder)
+from tests.watched_blobs import RequestBlobs
 
 
 def first_branches(repository: Repository) -> None:

@@ -305,7 +305,7 @@ def test_a_clone_shares_files_and_history(warehouse: Warehouse) -> None:
     assert isinstance(entry, TableEntry)
     objects = warehouse.repository.objects
     new, old = objects.snapshot(entry.snapshot), objects.snapshot(one.snapshot)
-    assert delta(old, new, objects.segment).is_empty
+    assert delta(old, new, objects.segments).is_empty
     assert new.parents == (one.snapshot,) == (report.snapshot,)
     assert [(item.relation, item.snapshot) for item in new.origin.inputs] == [
         ("shop.a", one.snapshot)

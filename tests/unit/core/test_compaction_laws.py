@@ -97,7 +97,7 @@ def test_diffs_between_any_two_versions_are_what_changed(steps: list[tuple[str, 
         getattr(book, step)(argument)
         book.keep()
         assert Counter(row[0] for row in book.shelf.rows("t")) == +book.rows
-    read = book.shelf.repository.objects.segment
+    read = book.shelf.repository.objects.segments
     for before, old in book.versions:
         for after, new in book.versions:
             change = delta(before, after, read)
@@ -119,7 +119,7 @@ def test_diffs_between_any_two_versions_are_what_changed(steps: list[tuple[str, 
 @settings(deadline=None)
 def test_a_compaction_alone_is_no_difference(steps: list[tuple[str, Any]]) -> None:
     book = Book()
-    read = book.shelf.repository.objects.segment
+    read = book.shelf.repository.objects.segments
     for step, argument in steps:
         before = book.shelf.snapshot("t")
         getattr(book, step)(argument)

@@ -6,11 +6,15 @@ import threading
 
 import pytest
 
-from dbt.adapters.vcs.core.ids import Micros, SegmentId, TableId
-from dbt.adapters.vcs.core.model import Schema, Segment, SegmentRef, Snapshot
+from dbt.adapters.vcs.core.ids import Micros, TableId
+from dbt.adapters.vcs.core.model import Block, Schema, Segment, Snapshot
 from dbt.adapters.vcs.core.plan.delta import delta
-from dbt.adapters.vcs.core.plan.states import State, compare
+from dbt.adapters.vcs.core.plan.states import compare
 from dbt.adapters.vcs.core.store.blobs import Parallel, each
+from dbt.adapters.vcs.core.store.objects import ObjectStore, object_path
+from dbt.adapters.vcs.table.manifests import put_segment
+from dbt.adapters.vcs.workspace.table_version import Version
+from tests.watched_blobs import TogetherBlobs
 
 
 def test_threads_are_kept_for_the_next_call() -> None:
@@ -25,14 +29,13 @@ def test_threads_are_kept_for_the_next_call() -> None:
 
 
 def test_the_segments_that_versions_differ_in_are_read_at_once() -> None:
-    start = threading.Barrier(9)
-
-    def read(_: SegmentId) -> Segment:
-        start.wait(10)
-        return Segment()
+    blobs = TogetherBlobs()
+    objects = ObjectStore(blobs)
+    blocks = [Block(path=f"data/t/w={n}/a.parquet", rows=1, bytes=1) for n in range(10)]
+    refs = [put_segment(objects, Segment(blocks=(block,))) for block in blocks]
+    objects.flush()
 
     def version(first: int) -> Snapshot:
-        refs = [SegmentRef(id=SegmentId(str(n)), blocks=0, rows=0, bytes=0) for n in range(10)]
         return Snapshot(
             table=TableId("t"),
             schema=Schema(fields=()),
@@ -41,8 +44,18 @@ def test_the_segments_that_versions_differ_in_are_read_at_once() -> None:
             operation="append",
         )
 
-    assert delta(version(9), version(0), read).is_empty
-    assert compare(version(9), version(9), version(0), read).theirs == State()
+    asked = {object_path("segment", ref.id) for ref in refs[:9]}
+    blobs.together = set(asked)
+    found = delta(version(9), version(0), ObjectStore(blobs).segments)
+    assert found.added == tuple(blocks[:9])
+    blobs.together = set(asked)
+    again = compare(version(9), version(9), version(0), ObjectStore(blobs).segments)
+    assert list(again.theirs.blocks.values()) == blocks[:9]
+    blobs.together = set(asked)
+    # One that is at hand isn't waited for.
+    reader = ObjectStore(blobs)
+    assert reader.segment(refs[9].id).blocks == (blocks[9],)
+    assert Version(snapshot=version(0), read=reader.segments).blocks == tuple(blocks)
 
 
 def test_calls_inside_calls_end() -> None:

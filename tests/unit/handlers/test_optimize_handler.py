@@ -50,7 +50,7 @@ def run(shelf: Shelf, *relations: str, **arguments: Any) -> OptimizeReport:
 
 
 def change(shelf: Shelf, before: Snapshot, after: Snapshot) -> Delta:
-    return delta(before, after, shelf.repository.objects.segment)
+    return delta(before, after, shelf.repository.objects.segments)
 
 
 def test_small_blocks_become_one(shelf: Shelf) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 import pytest
 
 from dbt.adapters.vcs.changes.merges import stale_by_merge
@@ -17,6 +15,7 @@ from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.core.store.objects import ObjectStore, object_path
 from tests.unit.tables import Tables
 from tests.unit.warehouse import Clock, Warehouse
+from tests.watched_blobs import TogetherBlobs
 
 DRY = MergeRequest(dry_run=True)
 
@@ -92,21 +91,6 @@ def test_a_version_that_was_changed_by_hand_very_often_follows_from_nothing(
         tables.put("dev", late=entry)
         found.append("shop.late" in merged(tables, DRY).stale)
     assert found == [True] * 3 + [False] * 3
-
-
-class TogetherBlobs(MemoryBlobs):
-    """Answers reads of some objects only together."""
-
-    def __init__(self, clock: Clock) -> None:
-        super().__init__(clock)
-        self.together: set[str] = set()
-        self.met = threading.Barrier(9)
-
-    def get(self, path: str) -> bytes:
-        if path in self.together:
-            self.together.discard(path)
-            self.met.wait(10)
-        return super().get(path)
 
 
 def test_the_pasts_of_many_tables_are_read_at_once() -> None:

@@ -75,7 +75,7 @@ def hold(versions: list[list[Row]], mode: str, key: tuple[str, ...]) -> None:
             assert overlay.require(NAME) == entry
         changed = (wanted - had).total() + (had - wanted).total()
         if mode == "merge_on_read" and 0 < changed < MAX_CHANGED * max(len(rows), before.rows):
-            found = delta(before, after, overlay.repository.objects.segment)
+            found = delta(before, after, overlay.repository.objects.segments)
             assert found.rows_added + found.rows_removed == changed
 
 
@@ -112,7 +112,7 @@ def written(
 
 def read(overlay: Overlay, version: Snapshot) -> list[Row]:
     repository = overlay.repository
-    whole = delta(None, version, repository.objects.segment)
+    whole = delta(None, version, repository.objects.segments)
     table = signed_rows(repository.blobs, whole).read(SCHEMA.fields)
     columns = [table.column(name).to_pylist() for name in ARROW]
     return [(id, tuple(values)) for id, *values in zip(*columns, strict=True)]

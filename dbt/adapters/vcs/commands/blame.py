@@ -160,7 +160,7 @@ def _changed_rows(
     if len(keys) < len(wanted):
         # The column was added later: no row of this version has a value in it.
         return []
-    change = delta(old, new, objects.segment)
+    change = delta(old, new, objects.segments)
     if change.is_empty:
         return []
     names = new.schema.names_by_id

@@ -342,7 +342,7 @@ class TablePair:
 
     def counted(self, limits: Limits) -> RelationDiff:
         """Return the report with counts: those of the files where rows are too many to read."""
-        change = delta(self.before, self.after, self.repository.objects.segment)
+        change = delta(self.before, self.after, self.repository.objects.segments)
         in_files = Counts(change.rows_added, change.rows_removed, 0)
         # Rows only came or only went: the manifests count them, and no file is read.
         if not self.columns and not (in_files.added and in_files.removed):

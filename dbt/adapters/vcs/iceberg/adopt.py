@@ -411,7 +411,7 @@ def _removed_by_both(
     """Return whether both took away the same row, which is one by its key if there is one."""
     # Manifests count removed rows, so most commits compare none.
     for side in (ours, theirs):
-        change = delta(base, side, repository.objects.segment)
+        change = delta(base, side, repository.objects.segments)
         if not change.rows_removed:
             return False
         MERGE_LIMITS.check(item.piece for item in signed_pieces(change))

@@ -232,7 +232,7 @@ def _check_present(overlay: Overlay, reader: RelationName, step: Increment) -> N
     objects = overlay.repository.objects
     try:
         before: Snapshot = objects.snapshot(step.before)
-        change = delta(before, objects.snapshot(step.after), objects.segment)
+        change = delta(before, objects.snapshot(step.after), objects.segments)
     except DamagedError:
         # Its manifests went with it.
         _raise_collected(reader, step)

@@ -10,7 +10,7 @@ from functools import cached_property
 from dbt.adapters.vcs.core.codec import encode
 from dbt.adapters.vcs.core.model import Block, Derivation, Field, Segment, Snapshot, Tombstone
 from dbt.adapters.vcs.core.plan.compaction import Contents, carried_out, contents_of
-from dbt.adapters.vcs.core.plan.delta import ReadSegment
+from dbt.adapters.vcs.core.plan.delta import ReadSegments
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import TableMount
 
@@ -24,16 +24,16 @@ class Version:
 
     Attributes:
         snapshot: Its definition, and which manifests it has.
-        read: Returns a manifest by its id.
+        read: Returns manifests by their ids.
     """
 
     snapshot: Snapshot
-    read: ReadSegment
+    read: ReadSegments
 
     @classmethod
     def of(cls, repository: Repository, snapshot: Snapshot) -> Version:
         """Return a version whose manifests are in a repository."""
-        return cls(snapshot=snapshot, read=repository.objects.segment)
+        return cls(snapshot=snapshot, read=repository.objects.segments)
 
     @cached_property
     def id(self) -> str:
@@ -43,7 +43,7 @@ class Version:
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
         """The manifests, in order."""
-        return tuple(self.read(ref.id) for ref in self.snapshot.segments)
+        return tuple(self.read(ref.id for ref in self.snapshot.segments))
 
     @cached_property
     def contents(self) -> Contents:

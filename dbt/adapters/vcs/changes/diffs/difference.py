@@ -129,7 +129,7 @@ def diff(repository: Repository, before: Snapshot | None, after: Snapshot | None
     Raises:
         UnsupportedError: Arrow can't read or compare a column: VARIANT, intervals.
     """
-    change = delta(before, after, repository.objects.segment)
+    change = delta(before, after, repository.objects.segments)
     return _compared(repository.blobs, change, VersionComparison.of(before, after))
 
 
@@ -470,7 +470,7 @@ class Difference:
 
     @cached_property
     def _change(self) -> Delta:
-        return delta(*self._matched, self.repository.objects.segment)
+        return delta(*self._matched, self.repository.objects.segments)
 
     def _scan(self, shape: TwoWayShape, *, over: int = -1) -> Scan | None:
         change = self._change

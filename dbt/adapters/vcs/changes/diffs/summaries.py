@@ -157,7 +157,7 @@ def _estimated(repository: Repository, change: Change, summary: ChangeSummary) -
         # The whole table was added or removed: its manifest has the row count.
         came, went = (0 if table is None else table.rows for table in (after, before))
         return _Draft(replace(summary, rows_added=came, rows_removed=went))
-    moved = delta(before, after, objects.segment)
+    moved = delta(before, after, objects.segments)
     came, went = moved.rows_added, moved.rows_removed
     summary = replace(
         summary,

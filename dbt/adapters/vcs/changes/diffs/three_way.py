@@ -182,7 +182,7 @@ class ThreeWay:
             (self.theirs, [column.theirs for column in columns]),
         ):
             shown = [name for name in names if name is not None]
-            change = delta(self.base, side, self.repository.objects.segment)
+            change = delta(self.base, side, self.repository.objects.segments)
             found.append((side, VersionComparison.of(self.base, side, shown), change))
         return found
 

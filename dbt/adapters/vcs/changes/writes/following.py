@@ -34,12 +34,12 @@ def appended(
     base, head, ours = (
         repository.objects.snapshot(entry.snapshot) for entry in (before, now, after)
     )
-    change = delta(base, ours, repository.objects.segment)
+    change = delta(base, ours, repository.objects.segments)
     if change.removed or change.deleted or change.restored:
         return None
     if _facts(ours) != _facts(base) or not _takes(head, base, ours):
         return None
-    theirs = delta(base, head, repository.objects.segment)
+    theirs = delta(base, head, repository.objects.segments)
     if {block.path for block in change.added} & {block.path for block in theirs.added}:
         # A client's commit that arrived twice: its files count once.
         return None

@@ -117,7 +117,7 @@ def _target(scope: Scope, name: RelationName, version: Snapshot, before: Snapsho
     """Return the old rows under the new definition."""
     return RowTarget(
         snapshot=msgspec.structs.replace(version, segments=before.segments),
-        read=scope.overlay.repository.objects.segment,
+        read=scope.overlay.repository.objects.segments,
         name=name,
     )
 
@@ -153,7 +153,7 @@ def difference(
         A context with the stage, which can be applied within the block.
     """
     repository, schema = scope.overlay.repository, target.snapshot.schema
-    change = delta(target.snapshot, wanted, repository.objects.segment)
+    change = delta(target.snapshot, wanted, repository.objects.segments)
     if LIMITS.allow(item.piece for item in signed_pieces(change)):
         fields = schema.fields
         # Spark knows the values of some partitions' names that Arrow can't read.

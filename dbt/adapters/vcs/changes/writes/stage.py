@@ -273,7 +273,7 @@ def target_of(scope: Scope, name: RelationName) -> RowTarget:
     """
     return RowTarget(
         snapshot=scope.overlay.require_table(name),
-        read=scope.overlay.repository.objects.segment,
+        read=scope.overlay.repository.objects.segments,
         name=name,
     )
 

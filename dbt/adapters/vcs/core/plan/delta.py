@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from dbt.adapters.vcs.core.ids import SegmentId
@@ -15,9 +15,9 @@ from dbt.adapters.vcs.core.model import (
     Snapshot,
     Tombstone,
 )
-from dbt.adapters.vcs.core.store.blobs import each
 
-ReadSegment = Callable[[SegmentId], Segment]
+ReadSegments = Callable[[Iterable[SegmentId]], Sequence[Segment]]
+"""Returns segments by their ids, in order."""
 
 
 class Deletion(NamedTuple):
@@ -115,7 +115,7 @@ class Delta(NamedTuple):
 def delta(
     before: Snapshot | None,
     after: Snapshot | None,
-    read: ReadSegment,
+    read: ReadSegments,
     *,
     with_moves: bool = False,
 ) -> Delta:
@@ -125,12 +125,7 @@ def delta(
     is no change, and only the deletions made in between count. With `with_moves` it does not
     cancel: the result is file by file.
     """
-    old = [ref.id for ref in before.segments] if before else []
-    new = [ref.id for ref in after.segments] if after else []
-    left, right = set(old), set(new)
-    # Several at once: each may be a request.
-    gone = _Side(each(read, [id for id in old if id not in right]))
-    come = _Side(each(read, [id for id in new if id not in left]))
+    gone, come = _Side(read(_only_in(before, after))), _Side(read(_only_in(after, before)))
     # A write that replaces some blocks of a segment writes the others into a new one.
     for path in gone.blocks.keys() & come.blocks.keys():
         del gone.blocks[path], come.blocks[path]
@@ -151,6 +146,12 @@ def delta(
         undone=tuple(gone.replacements),
         copied=frozenset(copied),
     )
+
+
+def _only_in(one: Snapshot | None, other: Snapshot | None) -> list[SegmentId]:
+    """Return the segments of one snapshot that the other lacks, in order."""
+    known = {ref.id for ref in other.segments} if other else set()
+    return [ref.id for ref in one.segments if ref.id not in known] if one else []
 
 
 class _Side:

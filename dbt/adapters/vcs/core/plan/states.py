@@ -35,8 +35,7 @@ from dbt.adapters.vcs.core.model import (
     Tombstone,
 )
 from dbt.adapters.vcs.core.model.data_type import FLOATS, type_of
-from dbt.adapters.vcs.core.plan.delta import Bounds, Piece, ReadSegment
-from dbt.adapters.vcs.core.store.blobs import each
+from dbt.adapters.vcs.core.plan.delta import Bounds, Piece, ReadSegments
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -127,7 +126,7 @@ class Triple(NamedTuple):
         )
 
 
-def compare(base: Snapshot | None, ours: Snapshot, theirs: Snapshot, read: ReadSegment) -> Triple:
+def compare(base: Snapshot | None, ours: Snapshot, theirs: Snapshot, read: ReadSegments) -> Triple:
     """Return the states of three versions; segments shared by all are never read.
 
     A compaction (`Derivation`) that only some of them have is applied to the others, or undone, if
@@ -193,9 +192,8 @@ def graft(triple: Triple) -> State:
 class _Loaded:
     """The contents of one version's segments, without those that all share."""
 
-    def __init__(self, version: Snapshot, shared: set[SegmentId], read: ReadSegment) -> None:
-        # Several at once: each may be a request.
-        segments = each(read, [ref.id for ref in version.segments if ref.id not in shared])
+    def __init__(self, version: Snapshot, shared: set[SegmentId], read: ReadSegments) -> None:
+        segments = read(ref.id for ref in version.segments if ref.id not in shared)
         self.state = State()
         self.derivations: list[Derivation] = []
         self.tombstones: list[Tombstone] = []

@@ -344,8 +344,13 @@ class ObjectStore:
         return self.get(Segment, id)
 
     def segments(self, ids: Iterable[SegmentId]) -> list[Segment]:
-        """Return lists of blocks, in order; several are read at once."""
-        return each(self.segment, ids)
+        """Return lists of blocks, in order; those that are not at hand are read at once."""
+        wanted = list(ids)
+        found = {id: self._cache.get((Segment, id)) for id in wanted}
+        # Threads cost more than to look.
+        missing = [id for id, segment in found.items() if segment is None]
+        found.update(zip(missing, each(self.segment, missing), strict=True))
+        return [cast(Segment, found[id]) for id in wanted]
 
     def view(self, id: ViewId) -> View:
         """Return a version of a view."""

@@ -130,7 +130,7 @@ def merge(
         policy=policy,
         limits=limits,
         definition=definition,
-        triple=compare(base, ours, theirs, repository.objects.segment),
+        triple=compare(base, ours, theirs, repository.objects.segments),
     )
     return merging.outcome_at_once() or merging.fitted(engine).outcome_of_rows(engine)
 
@@ -186,7 +186,7 @@ class _Merging:
         their = other.fitted(theirs, reads_only=not self.takes_all)
         if (our, their) == (self.ours, self.theirs):
             return self
-        triple = compare(self.base, our, their, self.repository.objects.segment)
+        triple = compare(self.base, our, their, self.repository.objects.segments)
         return replace(self, ours=our, theirs=their, triple=triple, fits=(ours, theirs))
 
     def outcome_of_rows(self, engine: EngineRepairs) -> MergeOutcome:

@@ -217,7 +217,7 @@ def verify(
         MergeCheckError: One of these does not hold.
     """
     # File by file: what cancels as a compaction would not be checked.
-    change = delta(ours, result, repository.objects.segment, with_moves=True)
+    change = delta(ours, result, repository.objects.segments, with_moves=True)
     expected = ours.rows + change.rows_added - change.rows_removed
     if result.rows != expected:
         raise MergeCheckError(f"it has {result.rows} rows where {expected} were expected")

@@ -151,16 +151,15 @@ class Fitting:
 
     @cached_property
     def _own(self) -> list[Segment]:
-        read = self.repository.objects.segment
-        return [read(ref.id) for ref in self.side.segments if ref.id not in self._shared]
+        new = [ref.id for ref in self.side.segments if ref.id not in self._shared]
+        return self.repository.objects.segments(new)
 
     @cached_property
     def _others(self) -> tuple[set[str], set[tuple[str, str]]]:
         """Blocks and deletions of the base and the other side, but for shared segments."""
         mine = {ref.id for ref in self.side.segments}
-        read = self.repository.objects.segment
         ids = {ref.id for version in self._versions for ref in version.segments} - mine
-        parts = [read(id) for id in ids]
+        parts = self.repository.objects.segments(ids)
         deletions = {
             (s.path, path) for part in parts for s in part.tombstones for path in s.targets
         }
@@ -222,7 +221,7 @@ class Fitting:
         if not kept:
             return
         # Moves as well: a compaction after the drop has also written rows without the column.
-        change = delta(self.base, self.side, self.repository.objects.segment, with_moves=True)
+        change = delta(self.base, self.side, self.repository.objects.segments, with_moves=True)
         # Rows that were only added never had a value for the column.
         if change.added and (change.removed or change.deleted):
             raise MisfitError(

@@ -44,7 +44,7 @@ test-rest: java $(VENV)/.test,demo $(DATA) ## run what test-all has beyond test:
 test-all: test test-rest ## run all tests
 
 redundant: java $(VENV)/.dev ## print what could be moved to the second tier: tests of a second or more whose lines quicker ones run
-	COVERAGE_FILE=target/coverage $(PYTEST) -m "not conformance and not slow" --junitxml=target/first.xml \
+	COVERAGE_FILE=target/coverage $(PYTEST) -m "$(MARKED)" --junitxml=target/first.xml \
 	    --cov=dbt.adapters.vcs --cov-context=test --cov-report=
 	$(BIN)/python tests/redundant.py target/coverage target/first.xml
 

@@ -31,6 +31,7 @@ from dbt.adapters.vcs.core.ids import SegmentId, TableId
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Segment, SegmentRef, Snapshot
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import Blobs, MemoryBlobs
+from dbt.adapters.vcs.core.store.cloud import AT_ONCE
 from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.table.files.footers import read_blocks
 from dbt.adapters.vcs.table.files.parquet import write_table
@@ -47,8 +48,6 @@ ONE = RelationName("shop", "t")
 PROCESSES = 8
 WARM_UP = 3
 """Times that each process does its work before it is measured."""
-AT_ONCE = 64
-"""Files that this package writes at once."""
 
 
 class Slow:

@@ -10,7 +10,6 @@ seen, and pairs of features, kills and laws are worth their time although their 
 import argparse
 import heapq
 import sqlite3
-import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,6 +27,9 @@ def main() -> None:
     parser.add_argument("times", help="the same run as JUnit's XML")
     parser.add_argument("--seconds", type=float, default=1.0, help="leave quicker ones out")
     options = parser.parse_args()
+    for path in (options.coverage, options.times):
+        if not Path(path).is_file():
+            parser.error(f"There is no file {path}; both are made by: make redundant")
     lines, seconds = read_lines(Path(options.coverage)), read_seconds(Path(options.times))
     needed = cheapest(lines, seconds)
     for test in sorted(lines.keys() - needed):
@@ -89,4 +91,4 @@ def cheapest(lines: dict[str, set[Line]], seconds: dict[str, float]) -> set[str]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

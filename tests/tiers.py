@@ -1,9 +1,9 @@
 """The second tier: what `make test` leaves to `make test-rest`, by folder, file or function.
 
-The first tier runs each line that a test can run, and takes ten minutes on two cores. What is
-listed costs most of the rest: whole programs, campaigns, and the same checks in one more setting.
-Nothing listed is skipped: `make test-all` runs both tiers, and `.ci/run` another third of the
-second one each time.
+The first tier has each behaviour once, and takes a quarter of an hour on two cores at most. What
+is listed costs most of the rest: whole programs, campaigns, the same checks in one more setting,
+and what runs no line of its own. Nothing listed is skipped: `make test-all` runs both tiers, and
+`.ci/run` another third of the second one each time.
 """
 
 from __future__ import annotations

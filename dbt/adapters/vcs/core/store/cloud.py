@@ -32,9 +32,10 @@ from dbt.adapters.vcs.core.store.blobs import (
 if TYPE_CHECKING:
     from obstore import ObjectMeta
 
-# Files that are written at once. A store takes far more, and whoever lands the work of many
-# writers waits for it: 16 at 50 ms each would be 60 landings a second.
-_AT_ONCE = 64
+# A store takes far more, and whoever lands the work of many writers waits for it: 16 at 50 ms each
+# would be 60 landings a second.
+AT_ONCE = 64
+"""Files that are written at once."""
 
 
 class CloudBlobs:
@@ -49,7 +50,7 @@ class CloudBlobs:
         self.uri = uri
         self._store = store
         self._deleting = deleting or store
-        self._parallel = Parallel(_AT_ONCE)
+        self._parallel = Parallel(AT_ONCE)
 
     def get(self, path: str) -> bytes:
         """Return all bytes of a blob."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import msgspec
 import pytest
 
@@ -45,9 +47,10 @@ def test_a_version_has_the_id_that_it_is_stored_by(shelf: Shelf, version: Versio
 def test_manifests_are_read_once_and_only_if_they_are_asked_for(shelf: Shelf) -> None:
     reads: list[SegmentId] = []
 
-    def read(id: SegmentId) -> Segment:
-        reads.append(id)
-        return shelf.repository.objects.segment(id)
+    def read(ids: Iterable[SegmentId]) -> Sequence[Segment]:
+        asked = list(ids)
+        reads.extend(asked)
+        return shelf.repository.objects.segments(asked)
 
     version = Version(snapshot=shelf.snapshot("t"), read=read)
     assert version.id and not reads

@@ -129,7 +129,10 @@ def test_a_log_without_digests_is_found(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_reader_that_looks_behind_no_end_of_a_log_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(refs.RefStore, "_end", refs.RefStore._bisected)
+    def end(self: refs.RefStore, folder: str, known: int) -> tuple[int, dict[int, bytes]]:
+        return self._bisected(folder, known), {}
+
+    monkeypatch.setattr(refs.RefStore, "_end", end)
     play = played(CALM, 6, memory(), seed=7)
     assert any("main showed an older state" in problem for problem in play.wrong)
 

@@ -341,9 +341,7 @@ def leader(name: str, adds: str, off: frozenset[str] = frozenset()) -> Program:
     def program() -> Steps:
         yield from _flushed(adds, off)
         for _ in range(2):
-            plans = yield _told(
-                "core.groups:plans_behind", lambda world: tuple(sorted(world.plans))
-            )
+            plans = yield _told("core.groups:plan_in", lambda world: tuple(sorted(world.plans)))
             number, version, now = yield _read_ref()
             if "look for plans in the log" not in off:
                 settled = yield _told("core.groups:Settled.since", _settled)

@@ -1,5 +1,7 @@
 """Renaming branches and tags, those that carry names from before the rules above all."""
 
+from typing import Any
+
 import pytest
 
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import open_merges
@@ -117,10 +119,10 @@ def test_a_commit_made_while_a_branch_is_renamed_goes_along(
     made = []
     advance = repository.refs.advance
 
-    def slow(space: str, move: RefMove, *, after: int) -> bool:
+    def slow(space: str, move: RefMove, **given: Any) -> RefMove | None:
         if move.action == "delete" and not made:
             made.append(warehouse.put("dev", a="1"))
-        return advance(space, move, after=after)
+        return advance(space, move, **given)
 
     monkeypatch.setattr(repository.refs, "advance", slow)
     rename_branch(repository, "dev", "work", author="ann")

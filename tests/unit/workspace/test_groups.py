@@ -596,7 +596,7 @@ def test_an_owner_hears_of_a_landing_that_a_purge_has_rewritten(
     monkeypatch.setattr(repository.groups, "_current", lambda id: current.get(id, id))
     with repository.turns.on("main") as turn:
         offer = repository.groups.offer("main", lambda _: None, turn)
-        monkeypatch.setattr(offer, "landed", lambda: gone)
+        monkeypatch.setattr(offer, "landed", lambda last: gone)
         found = repository.groups.landed_by_others(offer, landed.before)
     assert found == landed
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from dbt.adapters.vcs.core.branches import Branch
 from dbt.adapters.vcs.core.errors import ConflictError, NotFoundError
 from dbt.adapters.vcs.core.groups import Landed
 from dbt.adapters.vcs.core.ids import Micros, TableId
@@ -95,10 +96,10 @@ def test_an_insert_that_loses_a_race_follows_the_winner(
     append(other, "y")
     real = repository.land
 
-    def land(proposal: Proposal) -> Landed:
+    def land(proposal: Proposal, branch: Branch) -> Landed:
         monkeypatch.setattr(repository, "land", real)
         line.land(other, "append")
-        return real(proposal)
+        return real(proposal, branch)
 
     monkeypatch.setattr(repository, "land", land)
     line.land(ours, "append")

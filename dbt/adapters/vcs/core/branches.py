@@ -6,8 +6,9 @@ import difflib
 import os
 import shlex
 import socket
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from itertools import islice
 from typing import Final, NamedTuple, Protocol
 
@@ -23,6 +24,7 @@ from dbt.adapters.vcs.core.errors import (
 )
 from dbt.adapters.vcs.core.ids import Clock, CommitId, Micros, SnapshotId, datetime_of
 from dbt.adapters.vcs.core.model import RefMove, RelationName
+from dbt.adapters.vcs.core.store.blobs import together
 from dbt.adapters.vcs.core.store.branch_names import check_new_name, quote
 from dbt.adapters.vcs.core.store.moves import Ref, Space
 from dbt.adapters.vcs.core.store.objects import ObjectStore
@@ -130,8 +132,9 @@ class RefGate(Protocol):
         last: Ref | None,
         commit: CommitId | None,
         state: Mapping[str, str],
+        before: Sequence[Callable[[], None]],
     ) -> AbstractContextManager[None]:
-        """Return what to make a move within."""
+        """Return what to make a move within, which calls what is to be done `before` it."""
 
 
 class Names:
@@ -197,10 +200,17 @@ class Names:
         Raises:
             NotFoundError: It doesn't exist; the message names near matches.
         """
-        found = self.find(name)
-        if found is None:
+        return self.shown(name, self._refs.read(self._space, name))
+
+    def shown(self, name: str, last: Ref | None) -> tuple[CommitId, Ref]:
+        """Return where a name points by its last move, None if there is none.
+
+        Raises:
+            NotFoundError: It doesn't exist; the message names near matches.
+        """
+        if last is None or last.move.commit is None:
             raise NotFoundError(self.unknown(name))
-        return found
+        return last.move.commit, last
 
     def check_new(self, name: str) -> None:
         """Check that a name is allowed for a new ref.
@@ -382,11 +392,13 @@ class Names:
             plans=dict(plans),
         )
         # Blocks, manifests, then the ref: a ref never names what a crash could lose.
-        self._objects.flush()
+        before = self._objects.flush, partial(self._refs.check_end, self._space, name, seq)
         gate = self._gate
+        if gate is None:
+            together(*before)
         # Decision 36: a purge may be about to replace what the move names.
-        with gate.move(self._space, name, last, commit, state) if gate else nullcontext():
-            made = self._refs.advance(self._space, move, after=seq)
+        with gate.move(self._space, name, last, commit, state, before) if gate else nullcontext():
+            made = self._refs.advance(self._space, move, after=seq, is_end_checked=True)
         if made is None:
             return None
         for landed in {commit, *plans.values()} - {None, ""}:

@@ -14,16 +14,27 @@ down, or found again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
+
+import msgspec
 
 from dbt.adapters.vcs.core.branches import Branch, Names
 from dbt.adapters.vcs.core.codec import decode_record, encode_record
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError, StorageError, VcsError
 from dbt.adapters.vcs.core.ids import Clock, CommitId, Micros, TreeId
-from dbt.adapters.vcs.core.model import Absent, Entry, RelationName, Run, Segment, Snapshot
+from dbt.adapters.vcs.core.model import (
+    Absent,
+    Entry,
+    RelationName,
+    Run,
+    Segment,
+    Snapshot,
+    TableEntry,
+)
 from dbt.adapters.vcs.core.model.tree import AbsentType, Value
-from dbt.adapters.vcs.core.store.blobs import Blobs, each
+from dbt.adapters.vcs.core.store.blobs import Blobs, each, together
 from dbt.adapters.vcs.core.store.moves import Ref
 from dbt.adapters.vcs.core.store.objects import ObjectStore
 from dbt.adapters.vcs.core.store.refs import RefStore
@@ -41,6 +52,9 @@ WINDOW: Final = 64
 
 LARGEST: Final = 64
 """Plans that are landed with one move."""
+
+# Moves that are read at once to find a plan.
+_FEW: Final = 3
 
 # Settled plans are remembered for this many moves.
 _REMEMBERED: Final = 1_024
@@ -70,7 +84,7 @@ class LandingPlan(Value, frozen=True, kw_only=True):
     """What a writer that waits would land, as one commit.
 
     Attributes:
-        after: Number of the branch's last move when it was made.
+        after: Number of the branch's last move when it was put up.
         at: When it was made, by its owner's clock.
         author: The author of the commit.
         message: Its message.
@@ -82,7 +96,7 @@ class LandingPlan(Value, frozen=True, kw_only=True):
         segments: New segments, likewise. The files that they name are there to last.
     """
 
-    after: int
+    after: int = 0
     at: Micros
     author: str
     message: str
@@ -137,10 +151,11 @@ class Settled:
             key = (last.name, seq)
             found = self._known.get(key)
             if found is None:
-                move = (
-                    last.move if seq == last.seq else self._refs.at("heads", last.name, seq).move
-                )
-                found = self._known[key] = move.plans
+                ref = last if seq == last.seq else self._refs.peek("heads", last.name, seq)
+                if ref is None:
+                    # Says what is wrong with the log.
+                    ref = self._refs.at("heads", last.name, seq)
+                found = self._known[key] = ref.move.plans
             return found
 
         if len(self._known) > _REMEMBERED:
@@ -152,30 +167,31 @@ class Settled:
 
     def find(self, branch: str, plan: str, after: int) -> str | None:
         """Return what a move later than `after` says about a plan; None if none says anything."""
-        # One request for each move that was made since: mostly there is one, or none.
-        seq = after + 1
-        while (ref := self._refs.peek("heads", branch, seq)) is not None:
-            if plan in ref.move.plans:
-                return ref.move.plans[plan]
-            seq += 1
-        return None
+        # Mostly one move was made since, or two: some at once cost little more than one.
+        while True:
+            some = range(after + 1, after + 1 + _FEW)
+            moves = each(partial(self._refs.peek, "heads", branch), some)
+            for ref in moves:
+                if ref is None:
+                    return None
+                if plan in ref.move.plans:
+                    return ref.move.plans[plan]
+            after += _FEW
 
 
-def plans_behind(blobs: Blobs, tickets: Iterable[str]) -> list[tuple[str, LandingPlan]]:
-    """Return the plans in tickets, with their names, in the same order.
+def plan_in(ground: Ground, path: str) -> LandingPlan | None:
+    """Return the plan in a ticket, and have at hand what it changes.
 
-    One that has been taken down meanwhile, or that a later version wrote, is left out.
+    None if it has been taken down meanwhile, or a later version wrote it.
     """
-
-    def read(path: str) -> LandingPlan | None:
-        try:
-            return decode_record(LandingPlan, blobs.get(path), path)
-        except (NotFoundError, DamagedError):
-            return None
-
-    paths = list(tickets)[:LARGEST]
-    found = zip(paths, each(read, paths), strict=True)
-    return [(plan_name(path), plan) for path, plan in found if plan is not None]
+    try:
+        plan = decode_record(LandingPlan, ground.blobs.get(path), path)
+        for change in plan.changes.values():
+            if change.adds and isinstance(change.before, TableEntry):
+                ground.objects.snapshot(change.before.snapshot)
+    except (NotFoundError, DamagedError):
+        return None
+    return plan
 
 
 def is_current(plan: LandingPlan, last: Ref, now: int) -> bool:
@@ -196,17 +212,18 @@ class Offer:
     def __init__(
         self,
         make: Callable[[], LandingPlan | None],
-        look: Callable[[str, int], str | None],
+        look: Callable[[str, int, Ref | None], str | None],
         withdraw: Callable[[str, int], str | None],
     ) -> None:
         """Take functions that make the plan, and that look up and settle one, by name and number.
 
-        Both return what a move says about the plan, and `look` None if none says anything.
+        Both return what a move says about the plan, and `look` None if none says anything. It
+        takes the last move, too, or None if that wasn't read.
         """
         self._make = make
         self._look = look
         self._withdraw = withdraw
-        self._after = 0
+        self._after, self._at = 0, Micros(0)
         self.values: Collection[Value] = ()
         self.name: str | None = None
         self.is_new = True
@@ -220,15 +237,23 @@ class Offer:
         if plan is None:
             return None
         # From here on others may land it, even if the store says that it isn't up.
-        self.name, self._after, self.values = name, plan.after, plan.values
+        self.name, self.values = name, plan.values
+        self._after, self._at = plan.after, plan.at
         return encode_record(plan)
 
-    def landed(self) -> CommitId | None:
-        """Return the commit by which others landed the plan; None if they haven't."""
+    def landed(self, last: Ref | None) -> CommitId | None:
+        """Return the commit by which others landed the plan; None if they haven't.
+
+        `last` is the last move to look at; None to look for it.
+        """
         if self.name is None:
             return None
-        found = self._look(self.name, self._after)
+        found = self._look(self.name, self._after, last)
         return CommitId(found) if found else None
+
+    def is_young(self, now: Micros) -> bool:
+        """Return whether the plan is up, and was made as short a time ago as one others land."""
+        return self.name is not None and abs(now - self._at) <= FRESH
 
     def names(self, commit: CommitId) -> dict[str, str]:
         """Return what a move says that lands the work as a commit: the plan is settled by it."""
@@ -289,19 +314,25 @@ class GroupLandings:
         self._current = current
         self._settled = Settled(ground.refs)
 
-    def offer(self, branch: str, plan: Callable[[int], LandingPlan | None], turn: Turn) -> Offer:
+    def offer(self, branch: str, plan: Callable[[], LandingPlan | None], turn: Turn) -> Offer:
         """Return what puts up a plan for a branch, for others to land.
 
-        `plan` makes it after the branch's last move, by number; None if others can't land it.
+        `plan` makes it, but for the number of the last move; None if others can't land it.
         """
         what = f"withdraw a plan for the branch {branch!r}"
 
         def make() -> LandingPlan | None:
-            last = self._ground.refs.read("heads", branch)
-            return None if last is None else plan(last.seq)
+            made: LandingPlan | None
+            last: Ref | None
+            made, last = together(plan, partial(self._ground.refs.read, "heads", branch))
+            if made is None or last is None:
+                return None
+            return msgspec.structs.replace(made, after=last.seq)
 
-        def look(name: str, after: int) -> str | None:
-            return self._settled.find(branch, name, after)
+        def look(name: str, after: int, last: Ref | None) -> str | None:
+            if last is None:
+                return self._settled.find(branch, name, after)
+            return self._settled.since(last, after).get(name)
 
         def withdraw(name: str, after: int) -> str:
             turn.take_down(name)
@@ -317,9 +348,28 @@ class GroupLandings:
 
         return Offer(make, look, withdraw)
 
-    def landed_by_others(self, offer: Offer, base: CommitId) -> Landed | None:
-        """Return the landing of a plan that began at a commit; None if nobody has landed it."""
-        commit = offer.landed()
+    def look(self, branch: str, turn: Turn) -> Ref | None:
+        """Return the last move of a branch, None if there is none.
+
+        What `follow` needs of those that wait is read at the same time.
+        """
+        last: Ref | None
+        last, *turn.plans = together(
+            partial(self._ground.refs.read, "heads", branch), *self._plan_reads(turn)
+        )
+        return last
+
+    def _plan_reads(self, turn: Turn) -> list[Callable[[], LandingPlan | None]]:
+        return [partial(plan_in, self._ground, path) for path in turn.behind[:LARGEST]]
+
+    def landed_by_others(
+        self, offer: Offer, base: CommitId, last: Ref | None = None
+    ) -> Landed | None:
+        """Return the landing of a plan that began at a commit; None if nobody has landed it.
+
+        `last` is the branch's last move; None to look for the plan alone, with fewer requests.
+        """
+        commit = offer.landed(last)
         return None if commit is None else self._found(offer, commit, base)
 
     def land_or_withdraw(self, offer: Offer, base: CommitId, work: Callable[[], Landed]) -> Landed:
@@ -366,10 +416,12 @@ class GroupLandings:
         if combine is None or not turn.behind or branch.protection is not None:
             return {}
         now = self._ground.clock()
+        if turn.plans is None:
+            turn.plans = together(*self._plan_reads(turn))
         found = [
-            (name, plan)
-            for name, plan in plans_behind(self._ground.blobs, turn.behind)
-            if is_current(plan, branch.ref, now)
+            (plan_name(path), plan)
+            for path, plan in zip(turn.behind, turn.plans, strict=False)
+            if plan is not None and is_current(plan, branch.ref, now)
         ]
         if not found:
             return {}

@@ -25,7 +25,7 @@ import logging
 import os
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -52,7 +52,7 @@ from dbt.adapters.vcs.core.ids import (
 )
 from dbt.adapters.vcs.core.model import Forwarding, Segment, Snapshot, TableEntry, Tree
 from dbt.adapters.vcs.core.plan.collect import files_of, missing_file, newly_named
-from dbt.adapters.vcs.core.store.blobs import Blobs, each
+from dbt.adapters.vcs.core.store.blobs import Blobs, each, together
 from dbt.adapters.vcs.core.store.lease import Lease, seems_running
 from dbt.adapters.vcs.core.store.log_repair import ASIDE
 from dbt.adapters.vcs.core.store.moves import PURGE, Forwards, Ref, Space
@@ -129,6 +129,7 @@ class Maintenance:
         last: Ref | None,
         commit: CommitId | None,
         state: Mapping[str, str],
+        before: Sequence[Callable[[], None]] = (),
     ) -> Iterator[None]:
         """Let somebody move a name within the block, once no purge is running.
 
@@ -136,8 +137,9 @@ class Maintenance:
             space: The space of the name.
             name: The name.
             last: Its last move, which the block follows or loses the race.
-            commit: Where it is to point; its objects must be stored.
+            commit: Where it is to point.
             state: Its new state.
+            before: What is to be done before, such as storing the objects of the commit; at once.
 
         Raises:
             RetryError: A purge was running for longer than the caller waits.
@@ -148,8 +150,13 @@ class Maintenance:
         if is_new:
             self._blobs.create(said, f"{space}\n{name}".encode())
         try:
-            # The order matters: a purge that begins after this look fences the name.
-            if self._settled() is not None and commit is not None:
+            # A purge that begins after this look fences the name, so whoever looks early loses
+            # the race. A new name must have been announced: only then is there what it fences.
+            record: Ref | None
+            *_, record = together(*before, self._record)
+            if record is not None and record.move.action in _OPEN:
+                record = self._settled()
+            if record is not None and commit is not None:
                 try:
                     self._check(commit, None if last is None else last.move.commit)
                     # The version of a named snapshot is in the state, which `_check` doesn't see.

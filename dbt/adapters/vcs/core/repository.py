@@ -264,6 +264,14 @@ class Repository(CommitGraph):
         """
         return Branch(name, *self._heads.get(name))
 
+    def branch_at(self, name: str, last: Ref | None) -> Branch:
+        """Return a branch as its last move has it, None if there is none.
+
+        Raises:
+            NotFoundError: It doesn't exist; the message names near matches.
+        """
+        return Branch(name, *self._heads.shown(name, last))
+
     def create_branch(
         self,
         name: str,
@@ -466,12 +474,12 @@ class Repository(CommitGraph):
         """
         return edit_tree(self.objects, base, changes, in_pieces=self.header.format >= IN_PIECES)
 
-    def land(self, proposal: Proposal) -> Landed:
+    def land(self, proposal: Proposal, branch: Branch | None = None) -> Landed:
         """Put a tree that was made from another one's on a branch, as one commit.
 
         If the branch has moved since, both are merged, relation by relation. No commit is made if
         that changes nothing and the head already has all of the further parents among its
-        ancestors, unless the proposal allows it.
+        ancestors, unless the proposal allows it. `branch` is the branch if it was just read.
 
         Raises:
             NotFoundError: There is no such branch.
@@ -488,17 +496,22 @@ class Repository(CommitGraph):
             self.objects.commit(parent)
         with self.turns.on(proposal.branch) as turn:
             for _ in turn.attempts(f"land on the branch {proposal.branch!r}"):
-                landed = self._landed(proposal, base.tree, turn)
+                landed = self._landed(
+                    proposal, base.tree, turn, branch or self.branch(proposal.branch)
+                )
                 if landed is not None:
                     return landed
+                # Whoever lost a race has to see by whom.
+                branch = None
         raise AssertionError("attempts raises when it ends")
 
-    def _landed(self, proposal: Proposal, base: TreeId, turn: Turn) -> Landed | None:
-        """Put a proposal on its branch as it is now; None if another writer was first."""
-        head, ref = self._heads.get(proposal.branch)
-        branch = Branch(proposal.branch, head, ref)
+    def _landed(
+        self, proposal: Proposal, base: TreeId, turn: Turn, branch: Branch
+    ) -> Landed | None:
+        """Put a proposal on its branch as it was read; None if another writer was first."""
+        head, ref = branch.head, branch.ref
         if proposal.offer is not None:
-            found = self.groups.landed_by_others(proposal.offer, proposal.base)
+            found = self.groups.landed_by_others(proposal.offer, proposal.base, ref)
             if found is not None:
                 return found
         if proposal.after not in (None, ref):
@@ -523,7 +536,7 @@ class Repository(CommitGraph):
             if not plans:
                 raise
             # One of the plans may need what a purge has replaced: its owner hears of that.
-            turn.behind = []
+            turn.behind, turn.plans = [], None
             return None
         if not moved:
             return None

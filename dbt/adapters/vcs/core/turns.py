@@ -21,7 +21,7 @@ import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from dbt.adapters.vcs.core.errors import RetryError, StorageError
 from dbt.adapters.vcs.core.ids import system_clock
@@ -82,6 +82,7 @@ class Turn:
         depth: How many blocks share it. One that lands within another one's attempt does so at
             once if that attempt waited for its turn.
         behind: Tickets with plans that were behind this writer's when it looked last.
+        plans: What the first of these hold, as `core.groups` has read it; None if it hasn't.
     """
 
     def __init__(self, blobs: Blobs, branch: str, met: dict[str, float]) -> None:
@@ -100,6 +101,7 @@ class Turn:
         self._has_waited = False
         self.depth = 0
         self.behind: list[str] = []
+        self.plans: list[Any] | None = None
 
     def attempts(
         self, what: str, *, at_once: bool = False, offer: TicketPlan | None = None
@@ -134,6 +136,11 @@ class Turn:
         # What landed has landed: one that stays is taken down by whoever waits for it.
         with suppress(StorageError):
             each(self._blobs.delete, gone)
+
+    @property
+    def is_plan_gone(self) -> bool:
+        """True if the own plan was taken down, as whoever lands it does."""
+        return self._is_gone
 
     def landed(self, plans: Iterable[str]) -> None:
         """Note that plans landed with this work, so that their owners hear of it at its end."""
@@ -180,7 +187,7 @@ class Turn:
                     self._queue(None)
                     continue
                 self._has_waited = True
-                self.behind = _with_plans(line, self._ticket)
+                self.behind, self.plans = _with_plans(line, self._ticket), None
                 return
             if self._plan and self._plan not in line:
                 self._is_gone = True

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from operator import itemgetter
-from typing import ClassVar, Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, ClassVar, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError, StorageError
 from dbt.adapters.vcs.core.ids import Clock, Micros, system_clock
@@ -219,6 +219,9 @@ def _holds(blobs: Blobs, path: str, data: bytes) -> bool:
 # busy machine took 36 ms in place of 8.
 _THREADS: Final = 16
 
+# As many as plans that are landed at once, whose tickets are read and taken down so.
+_READERS: Final = 64
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -307,8 +310,13 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew_all)
 
 
-each: Final = Parallel().map
+each: Final = Parallel(_READERS).map
 """For what reads a repository; stores have threads of their own, which never wait for others."""
+
+
+def together(*calls: Callable[[], Any]) -> list[Any]:
+    """Make calls that don't need each other's results at once, and return these in order."""
+    return each(lambda call: call(), calls)
 
 
 def caught(read: Callable[[T], R]) -> Callable[[T], R | DamagedError]:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 # A store takes far more, and whoever lands the work of many writers waits for it: 16 at 50 ms each
 # would be 60 landings a second.
-AT_ONCE = 64
+AT_ONCE = 128
 """Files that are written at once."""
 
 

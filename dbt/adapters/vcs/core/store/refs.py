@@ -22,6 +22,7 @@ from dbt.adapters.vcs.core.store.blobs import (
     check_write_once,
     each,
     next_after,
+    together,
 )
 from dbt.adapters.vcs.core.store.branch_names import quote, unquote
 from dbt.adapters.vcs.core.store.moves import (
@@ -95,7 +96,7 @@ class RefStore:
         # Looked for from the one that this process knows.
         known = self._seen.get(space, name)
         start = known.seq if known else 0
-        last = self._end(log_folder(space, name), start)
+        last, found = self._end(log_folder(space, name), start)
         if known is not None and last == start:
             # Its digest was checked before it was remembered.
             return Ref(
@@ -103,13 +104,15 @@ class RefStore:
             )
         if last == 0:
             return None
-        move, data = self._opened(space, name, last)
+        path, data = move_path(space, name, last), found.get(last)
+        data = self._bytes_of(space, name, last) if data is None else data
+        move = move_of(opened(data, path), name, path)
         if last > 1:
-            # A log that grew by one, the usual case, needs no second read.
-            is_next = known is not None and last == start + 1
-            before = known.data if known and is_next else self._bytes_of(space, name, last - 1)
-            paths = move_path(space, name, last), move_path(space, name, last - 1)
-            check_follows(move, paths[0], before, paths[1], self._forwards.latest)
+            before = found.get(last - 1)
+            before = self._bytes_of(space, name, last - 1) if before is None else before
+            check_follows(
+                move, path, before, move_path(space, name, last - 1), self._forwards.latest
+            )
         if move.commit is not None:
             self._seen.put(space, name, SeenMove(last, data))
         return Ref(name, last, move)
@@ -204,8 +207,24 @@ class RefStore:
                 high = middle - 1
         return self.at(space, name, low) if low else None
 
-    def advance(self, space: Space, move: RefMove, *, after: int) -> RefMove | None:
+    def check_end(self, space: Space, name: str, after: int) -> None:
+        """Check that no move is lost between move `after` and a later one.
+
+        Raises:
+            DamagedError: The log continues behind a gap.
+        """
+        folder = log_folder(space, name)
+        # A file after a gap is a lost move, which writing in the gap would hide.
+        # It is asked for first: the other order sees a gap if others make both in between.
+        if self._exists(folder, after + 2) and not self._exists(folder, after + 1):
+            raise DamagedError(broken_log(folder, after + 1, path_in_log(folder, after + 2)))
+
+    def advance(
+        self, space: Space, move: RefMove, *, after: int, is_end_checked: bool = False
+    ) -> RefMove | None:
         """Make the move that follows move `after`, 0 being the start of the log.
+
+        With `is_end_checked` the caller has called `check_end`.
 
         Returns the move as it is in the log now, sealed, even if the store reported otherwise
         because a request was repeated on the way; None if another move took the place.
@@ -219,13 +238,9 @@ class RefStore:
         # Checked against its digest: the new move carries that of these bytes for ever.
         before = self._opened(space, move.name, after)[1] if after else None
         new = sealed(move, before)
-        folder = log_folder(space, move.name)
-        path, beyond = path_in_log(folder, after + 1), path_in_log(folder, after + 2)
-        data = encode_record(new)
-        # A file after a gap is a lost move, which writing in the gap would hide.
-        # `beyond` is asked for first: the other order sees a gap if others make both in between.
-        if self._blobs.exists(beyond) and not self._blobs.exists(path):
-            raise DamagedError(broken_log(folder, after + 1, beyond))
+        path, data = move_path(space, move.name, after + 1), encode_record(new)
+        if not is_end_checked:
+            self.check_end(space, move.name, after)
         try:
             created = self._blobs.create(path, data)
         except StorageError as error:
@@ -452,19 +467,37 @@ class RefStore:
                 f"failed too: {second} Read the branch before trying again."
             ) from error
 
-    def _end(self, folder: str, known: int) -> int:
-        """Return the number of the last move, at or after a known one.
+    def _end(self, folder: str, known: int) -> tuple[int, dict[int, bytes]]:
+        """Return the number of the last move, at or after a known one, and moves read on the way.
+
+        Requests that don't need each other's answers are made at once.
 
         Raises:
             DamagedError: A file is behind the end: a move is missing, or the file is no move.
         """
-        if known and not self._exists(folder, known + 1):
-            return known
+        found: dict[int, bytes] = {}
+        if known and not self._look(folder, known + 1, found):
+            return known, found
+        start = known + len(found)
         # One request shows most logs as a whole. It may show them as they were a moment ago, so
         # the store is asked for the next move in any case.
-        listed = self._blobs.later(path_in_log(folder, known) if known else f"{folder}/0")
-        shown = _unbroken(folder, listed, known)
-        low = self._bisected(folder, shown)
+        listing = partial(
+            self._blobs.later, path_in_log(folder, start) if start else f"{folder}/0"
+        )
+        if start:
+            listed, _ = together(listing, partial(self._look, folder, start + 1, found))
+        else:
+            listed = listing()
+        low = shown = max([_unbroken(folder, listed, start), *found])
+        if shown > start or not start:
+            # With the last two moves, which are what whoever asked wants to see.
+            wanted = [n for n in (shown - 1, shown) if n > known and n not in found]
+            is_more, *_ = together(
+                partial(self._exists, folder, shown + 1),
+                *(partial(self._look, folder, number, found) for number in wanted),
+            )
+            if is_more:
+                low = self._bisected(folder, shown + 1)
         # Whoever comes to a log, or finds that it grew, looks behind its end.
         if low == shown and len(listed) < LATER:
             behind = next((path for path in listed if path > path_in_log(folder, low)), None)
@@ -476,7 +509,15 @@ class RefStore:
                 raise DamagedError(broken_log(folder, low + 1, behind))
             low = self._bisected(folder, low)
             behind = next_after(self._blobs, path_in_log(folder, low))
-        return low
+        return low, found
+
+    def _look(self, folder: str, seq: int, found: dict[int, bytes]) -> bool:
+        """Read a move if it is there, and return whether it is."""
+        try:
+            found[seq] = self._blobs.get(path_in_log(folder, seq))
+        except NotFoundError:
+            return False
+        return True
 
     def _bisected(self, folder: str, known: int) -> int:
         # Gallop to a number that isn't there, then halve. Both rely on logs without gaps.

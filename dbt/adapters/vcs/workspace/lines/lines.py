@@ -103,10 +103,17 @@ class BranchLine:
         repository = self._repository
         lost: TreeConflictError | None = None
         for _ in turn.attempts(f"land on the branch {self.branch!r}", offer=offer):
-            found = repository.groups.landed_by_others(offer, overlay.base)
+            groups = repository.groups
+            if turn.is_plan_gone:
+                found = groups.landed_by_others(offer, overlay.base)
+                if found is not None:
+                    return found
+            last = groups.look(self.branch, turn)
+            found = groups.landed_by_others(offer, overlay.base, last)
             if found is not None:
                 return found
-            base, tree = _tree_for(overlay, self.head)
+            branch = repository.branch_at(self.branch, last)
+            base, tree = _tree_for(overlay, branch.head, offer)
             if lost is not None and base == overlay.base:
                 # Others did more to the table than an insert can follow on.
                 raise lost
@@ -124,7 +131,8 @@ class BranchLine:
                         read=overlay.read_versions,
                         combine=partial(combined, repository),
                         offer=offer,
-                    )
+                    ),
+                    branch,
                 )
             except TreeConflictError as error:
                 # Others were first in between. Rows that are only added follow on theirs.
@@ -239,7 +247,7 @@ class RunLine:
         """
         # Nodes of several threads land one after another, each with its own changes (decision 5).
         with self._lock:
-            base, tree = _tree_for(overlay, self.head)
+            base, tree = _tree_for(overlay, self.run.head)
             # After the tree is made, so that an overlay that can't land makes no branch.
             self._make()
             # The state is written with the commit: a renewal here needs no request of its own.
@@ -334,15 +342,19 @@ class RunLine:
             self.run = replace(self.run, head=head, fork=fork)
 
 
-def _tree_for(overlay: Overlay, head: Callable[[], CommitId]) -> tuple[CommitId, TreeId]:
+def _tree_for(
+    overlay: Overlay, head: CommitId, offer: Offer | None = None
+) -> tuple[CommitId, TreeId]:
     """Return the commit that an overlay's changes apply to, and the tree to land."""
     repository = overlay.repository
     # Where something is missing because of a purge, the error has to say so.
     with repository.maintenance.told(overlay.base):
-        moved = rebased(overlay, head())
+        moved = rebased(overlay, head)
         tree = repository.edit(moved.tree.id, moved.changes)
-        # An overlay that was open for long may name files that a collection has deleted.
-        check_present(repository, moved.tree.id, tree)
+        # An overlay that was open for long may name files that a collection has deleted. Those of
+        # a plan were looked for when it was put up.
+        if offer is None or not offer.is_young(repository.clock()):
+            check_present(repository, moved.tree.id, tree)
     return moved.base, tree
 
 
@@ -413,9 +425,7 @@ def _appended(
     return found
 
 
-def _plan(
-    overlay: Overlay, author: str, message: str, run: Run | None, after: int
-) -> LandingPlan | None:
+def _plan(overlay: Overlay, author: str, message: str, run: Run | None) -> LandingPlan | None:
     """Return an overlay's changes for others to land; None if nobody else can."""
     # Schemas have a comment and properties, which a plan doesn't tell.
     if overlay.schemas:
@@ -439,7 +449,6 @@ def _plan(
     check_stored(repository, {path for each in segments.values() for path in files_of(each)})
     is_small = sum(len(segment.blocks) for segment in segments.values()) <= _CARRIED
     plan = LandingPlan(
-        after=after,
         at=repository.clock(),
         author=author,
         message=message,

@@ -219,10 +219,11 @@ def writer(name: str, adds: str, off: frozenset[str] = frozenset()) -> Program:
             number, version, now = yield _read_ref()
             move = Move("+".join(sorted({*files_of(version), *files_of(adds)})), name)
             early = "objects before the move" in off
-            if not early:
-                yield from _flushed(adds, off)
+            # Both are done at once. The earlier the look, the less it sees.
             if "look for a purge before the move" not in off and (yield _record()) in _OPEN:
                 return
+            if not early:
+                yield from _flushed(adds, off)
             answer = yield _follow(move, number, now, off)
             if early:
                 yield from _flushed(adds, off)
@@ -359,9 +360,31 @@ def leader(name: str, adds: str, off: frozenset[str] = frozenset()) -> Program:
                 return
             if answer != "lost":
                 yield _taken_down(plans)
+                yield from _gone_on(name, move, number + 1, now, off)
                 return
 
     return program
+
+
+def _gone_on(name: str, last: Move, number: int, began: int, off: frozenset[str]) -> Steps:
+    """Land those who came meanwhile, after one's own move, which nobody looks for again."""
+    plans = yield _told("core.turns:Turn.go_on", lambda world: tuple(sorted(world.plans)))
+    if "look for plans in the log" not in off:
+        settled = yield _told(
+            "core.groups:Settled.since",
+            lambda world: frozenset[str]().union(*map(_names, world.moves[:number])),
+        )
+        plans = [plan for plan in plans if plan.name not in settled]
+    if not plans:
+        return
+    files = {*files_of(last.version)}
+    for plan in plans:
+        files |= {plan.manifest, plan.block}
+        if "store what a plan brings" not in off:
+            yield from _flushed(plan.manifest, off)
+    move = Move("+".join(sorted(files)), name, frozenset(plan.name for plan in plans))
+    if (yield _follow(move, number, began, off)) == "landed":
+        yield _taken_down(plans)
 
 
 def mail(arrivals: int) -> Program:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ from dbt.adapters.vcs.core.errors import (
     DamagedError,
     FormatError,
     InputError,
+    VcsError,
     listed,
 )
 from dbt.adapters.vcs.core.graph import CommitGraph
@@ -538,11 +540,13 @@ class Repository(CommitGraph):
             # One of the plans may need what a purge has replaced: its owner hears of that.
             turn.behind, turn.plans = [], None
             return None
-        if not moved:
+        if moved is None:
             return None
         if proposal.offer is not None:
             proposal.offer.settled()
         turn.landed(plans)
+        *_, last = commit, *plans.values()
+        self._land_others(Branch(branch.name, last, moved), proposal.combine, turn)
         simple = head == proposal.base
         return Landed(commit, True, head, "fast_forward" if simple else "merge")
 
@@ -591,7 +595,7 @@ class Repository(CommitGraph):
         """Leave the branch at its head; its state may still change."""
         if proposal.state is None or dict(proposal.state) == branch.ref.move.state:
             return True
-        return self._move(proposal, branch, branch.head, "state")
+        return self._move(proposal, branch, branch.head, "state") is not None
 
     def _move(
         self,
@@ -601,13 +605,12 @@ class Repository(CommitGraph):
         action: str,
         own: Mapping[str, str] = NO_FACTS,
         plans: Mapping[str, CommitId] = NO_FOLLOWERS,
-    ) -> bool:
+    ) -> Ref | None:
         state = branch.ref.move.state if proposal.state is None else proposal.state
-        note = proposal.message.partition("\n")[0]
+        note = _note(proposal.message, len(plans))
         if plans:
-            note = f"{note} (and {len(plans)} of others)"
             *_, commit = plans.values()
-        moved = self._heads.follow(
+        return self._heads.follow(
             branch.ref,
             branch.name,
             commit,
@@ -617,7 +620,40 @@ class Repository(CommitGraph):
             state=state,
             plans={**own, **plans},
         )
-        return moved is not None
+
+    def _land_others(self, branch: Branch, combine: Combine | None, turn: Turn) -> None:
+        """Land plans that were put up while this writer landed: it has at hand what that takes.
+
+        `branch` is as this writer has just moved it.
+        """
+        # This work has landed. Who isn't taken along lands in turn, and hears of any error.
+        with suppress(VcsError):
+            while turn.go_on():
+                plans = self.groups.follow(branch, branch.head, combine, turn)
+                if not plans:
+                    return
+                made = list(plans.values())
+                first, head = self.objects.commit(made[0]), made[-1]
+                moved = self._heads.follow(
+                    branch.ref,
+                    branch.name,
+                    head,
+                    author=first.author,
+                    action="commit",
+                    note=_note(first.message, len(plans) - 1),
+                    state=branch.state,
+                    plans=plans,
+                )
+                if moved is None:
+                    return
+                turn.landed(plans)
+                branch = Branch(branch.name, head, moved)
+
+
+def _note(message: str, others: int) -> str:
+    """Return the note of a move: the first line of a message, and how many land with it."""
+    line = message.partition("\n")[0]
+    return f"{line} (and {others} of others)" if others else line
 
 
 def _conflict_message(branch: str, merge: TreeMerge) -> str:

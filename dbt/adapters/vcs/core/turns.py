@@ -21,11 +21,12 @@ import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any, Final, Protocol
 
 from dbt.adapters.vcs.core.errors import RetryError, StorageError
 from dbt.adapters.vcs.core.ids import system_clock
-from dbt.adapters.vcs.core.store.blobs import Blobs, each
+from dbt.adapters.vcs.core.store.blobs import Blobs, each, together
 from dbt.adapters.vcs.core.store.branch_names import quote
 
 FOLDER: Final = "turns"
@@ -46,6 +47,9 @@ _LONGEST: Final = 3
 # Attempts of a landing within an attempt that waited for its turn before it queues: whoever wins
 # meanwhile changed other tables, so that the work needn't be done again.
 _AT_ONCE: Final = 3
+
+# Times that whoever has landed goes on to land those who have come to wait.
+_MORE: Final = 4
 
 _FIRST_LOOK: Final = 0.002
 _LAST_LOOK: Final = 0.05
@@ -99,6 +103,7 @@ class Turn:
         self._plans = 0
         self._done: list[str] = []
         self._has_waited = False
+        self._began, self._times = 0.0, 0
         self.depth = 0
         self.behind: list[str] = []
         self.plans: list[Any] | None = None
@@ -146,6 +151,25 @@ class Turn:
         """Note that plans landed with this work, so that their owners hear of it at its end."""
         self._done += [f"{self._folder}/{name}" for name in plans]
 
+    def go_on(self) -> bool:
+        """Take down the plans that have landed, and look who has come to wait meanwhile.
+
+        Returns:
+            Whether this writer may land these, too: not if it has no ticket up, nor if somebody
+            without a plan is next, nor after some times, as it has work of its own to go on with.
+        """
+        if not self._up or self._times == _MORE:
+            return False
+        self._times += 1
+        gone, self._done = self._done, []
+        _, line = together(partial(each, self._blobs.delete, gone), self._line)
+        # Whoever comes now has to see a ticket in front.
+        is_up = not self._up.keys().isdisjoint(line)
+        others = [ticket for ticket in line if ticket not in self._up and ticket not in gone]
+        self.behind, self.plans = _with_plans(others, self._ticket), None
+        is_early = time.monotonic() - self._began < PATIENCE / 2
+        return is_up and is_early and self.behind[:1] == others[:1] != []
+
     def take_down(self, plan: str) -> None:
         """Take down the ticket that holds a plan; this writer keeps its place."""
         path = f"{self._folder}/{plan}"
@@ -180,17 +204,17 @@ class Turn:
         front, since = "", 0.0
         while True:
             line = self._line()
+            if self._plan and self._plan not in line:
+                self._is_gone = True
+                return
             ahead = [ticket for ticket in line if ticket < self._ticket]
             if not ahead:
                 if not self._up and self._is_busy():
                     # Of those that come now, all but one see a ticket in front.
-                    self._queue(None)
+                    self._queue(offer)
                     continue
-                self._has_waited = True
+                self._has_waited, self._began, self._times = True, time.monotonic(), 0
                 self.behind, self.plans = _with_plans(line, self._ticket), None
-                return
-            if self._plan and self._plan not in line:
-                self._is_gone = True
                 return
             if not self._up or (offer is not None and offer.is_new):
                 # Without one, all that wait would race when the first in line is done.

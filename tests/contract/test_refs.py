@@ -189,6 +189,54 @@ def test_a_log_that_grew_takes_few_requests_however_much(grown: int, requests: i
     assert (last.seq, blobs.requests) == (3 + grown, requests)
 
 
+class Meeting(MemoryBlobs):
+    """Answers some requests only when all of them are there."""
+
+    def __init__(self, *requests: tuple[str, int]) -> None:
+        super().__init__()
+        self.is_watching = False
+        self._requests = {(verb, f"refs/heads/main/{number:020d}") for verb, number in requests}
+        self._met = threading.Barrier(len(requests))
+
+    def _meet(self, verb: str, path: str) -> None:
+        if (verb, path) in self._requests and self.is_watching:
+            self._requests.discard((verb, path))
+            self._met.wait(10)
+
+    def get(self, path: str) -> bytes:
+        self._meet("get", path)
+        return super().get(path)
+
+    def exists(self, path: str) -> bool:
+        self._meet("exists", path)
+        return super().exists(path)
+
+    def later(self, path: str) -> list[str]:
+        self._meet("later", path)
+        return super().later(path)
+
+
+@pytest.mark.parametrize(
+    ("grown", "at_once"),
+    [
+        (1, [("later", 4), ("get", 5)]),
+        (40, [("later", 4), ("get", 5)]),
+        (40, [("exists", 44), ("get", 43), ("get", 42)]),
+    ],
+)
+def test_what_a_log_that_grew_is_asked_is_asked_at_once(
+    grown: int, at_once: list[tuple[str, int]]
+) -> None:
+    blobs = Meeting(*at_once)
+    reader, writer = RefStore(blobs), RefStore(blobs)
+    advance(writer, "main", 3)
+    assert reader.read("heads", "main")
+    advance_from(writer, "main", 4, 3 + grown)
+    blobs.is_watching = True
+    last = reader.read("heads", "main")
+    assert last is not None and last.seq == 3 + grown
+
+
 class CutOff(MemoryBlobs):
     """Answers with half of each file, when it is told to."""
 

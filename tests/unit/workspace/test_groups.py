@@ -13,15 +13,17 @@ import msgspec
 import pytest
 
 from dbt.adapters.vcs.commands.merge import merge
+from dbt.adapters.vcs.core import turns
 from dbt.adapters.vcs.core.errors import ConflictError, NotFoundError, StorageError
 from dbt.adapters.vcs.core.groups import WITHDRAWN, Landed
-from dbt.adapters.vcs.core.ids import CommitId, Micros, TableId, ViewId
+from dbt.adapters.vcs.core.ids import CommitId, Micros, TableId, ViewId, system_clock
 from dbt.adapters.vcs.core.maintenance import ReplacedError
 from dbt.adapters.vcs.core.model import (
     Absent,
     Block,
     Field,
     Forwarding,
+    RefMove,
     RelationName,
     Schema,
     Snapshot,
@@ -32,7 +34,8 @@ from dbt.adapters.vcs.core.repository import Proposal, Repository
 from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.core.store.moves import Forwards
 from dbt.adapters.vcs.core.store.opening import HEADER_PATH
-from dbt.adapters.vcs.core.turns import FOLDER
+from dbt.adapters.vcs.core.store.refs import RefStore
+from dbt.adapters.vcs.core.turns import FOLDER, Turn
 from dbt.adapters.vcs.table.manifests import joined_segments, put_segments
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine
 from dbt.adapters.vcs.workspace.overlay import Overlay
@@ -179,6 +182,84 @@ def test_those_who_wait_land_with_one_move_each_with_a_commit(blobs: MemoryBlobs
     assert [each.how for each in landed] == ["fast_forward", "merge", "merge", "merge"]
     assert landed[-1].commit == repository.branch("main").head
     assert tickets(blobs) == []
+
+
+class Advances:
+    """Sees who moves the branch, and lets another writer put up a plan before the first move."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, before_first: Callable[[], None]) -> None:
+        self.by: list[RefStore] = []
+        self.fails: set[int] = set()
+        real = RefStore.advance
+
+        def advance(store: RefStore, space: str, move: RefMove, **given: Any) -> RefMove | None:
+            if space == "heads":
+                self.by.append(store)
+                if len(self.by) == 1:
+                    before_first()
+                if len(self.by) in self.fails:
+                    raise StorageError("the store is away")
+            return real(store, space, move, **given)
+
+        monkeypatch.setattr(RefStore, "advance", advance)
+
+
+@pytest.mark.parametrize("what", ["", "somebody without a plan is next", "enough", "a failure"])
+def test_whoever_lands_goes_on_with_those_who_came_meanwhile(
+    blobs: MemoryBlobs, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    late: list[Future[Landed]] = []
+    planless: list[str] = []
+
+    def come() -> None:
+        if what == "somebody without a plan is next":
+            planless.append(f"{FOLDER}/main/{system_clock():020d}-planless")
+            blobs.create(planless[0], b"")
+        late.append(pool.submit(land, blobs, "dee"))
+        until(lambda: len(plans(blobs)) == 3)
+
+    advances = Advances(monkeypatch, come)
+    if what == "enough":
+        monkeypatch.setattr(turns, "_MORE", 0)
+    if what == "a failure":
+        advances.fails = {2}
+    before = moves(blobs)
+    with ThreadPoolExecutor(1) as pool:
+        with waiting(blobs, partial(land, blobs, "ann"), partial(land, blobs, "bob")) as found:
+            pass
+        assert [each.result().moved for each in found] == [True, True]
+        for path in planless:
+            blobs.delete(path)
+        assert late[0].result().moved
+    assert paths(blobs) == ["ann", "bob", "dee"]
+    assert messages(blobs, 3) == ["by ann", "by bob", "by dee"]
+    assert moves(blobs) == before + 2
+    assert tickets(blobs) == []
+    last = Repository.open(blobs).branch("main").ref.move
+    assert (last.by, last.note) == ("dee", "by dee")
+    # Who came late moves the branch only where nobody went on.
+    assert len({*advances.by}) == (2 if what else 1)
+
+
+def test_a_writer_whose_plan_is_gone_is_not_in_turn_also_where_nobody_waits(
+    blobs: MemoryBlobs,
+) -> None:
+    class Plan:
+        is_new = True
+
+        def open(self, name: str) -> bytes:
+            self.is_new = False
+            return b"plan"
+
+    blobs.create(FIRST, b"")
+    turn = Turn(blobs, "main", {})
+    with ThreadPoolExecutor(1) as pool:
+        begun = pool.submit(next, turn.attempts("land", offer=Plan()))
+        until(lambda: len(plans(blobs)) == 1)
+        blobs.delete(plans(blobs)[0])
+        blobs.delete(FIRST)
+        assert begun.result() == 1
+    assert turn.is_plan_gone
 
 
 def test_manifests_are_stored_by_whoever_lands_them(blobs: MemoryBlobs) -> None:

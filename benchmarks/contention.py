@@ -53,6 +53,8 @@ WARM_UP = 3
 class Slow:
     """A store that answers late; `Blobs` has the contract."""
 
+    is_near = False
+
     def __init__(self, blobs: Blobs, seconds: float) -> None:
         """Wrap a store."""
         self._blobs = blobs

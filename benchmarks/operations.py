@@ -201,7 +201,7 @@ def plan_a_diff(site: Site) -> Trial:
         assert isinstance(change.new, TableEntry)
         read = repository.objects
         parts = delta(
-            read.snapshot(change.old.snapshot), read.snapshot(change.new.snapshot), read.segment
+            read.snapshot(change.old.snapshot), read.snapshot(change.new.snapshot), read.segments
         )
         found[:] = [len(parts.added), len(parts.removed)]
 

@@ -143,6 +143,7 @@ class TroubledBlobs:
 
     def __init__(self, inner: Blobs, calendar: Calendar, trouble: Trouble) -> None:
         self.uri = inner.uri
+        self.is_near = inner.is_near
         self._inner = inner
         self._calendar = calendar
         self._trouble = trouble

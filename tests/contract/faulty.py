@@ -25,6 +25,7 @@ class FaultyBlobs:
         after: Callable[[int, str], None] = lambda number, path: None,
     ) -> None:
         self.uri = inner.uri
+        self.is_near = inner.is_near
         self.creates = 0
         self._inner = inner
         self._before = before

@@ -24,7 +24,6 @@ from dbt.adapters.vcs.core.errors import (
 )
 from dbt.adapters.vcs.core.ids import Clock, CommitId, Micros, SnapshotId, datetime_of
 from dbt.adapters.vcs.core.model import RefMove, RelationName
-from dbt.adapters.vcs.core.store.blobs import together
 from dbt.adapters.vcs.core.store.branch_names import check_new_name, quote
 from dbt.adapters.vcs.core.store.moves import Ref, Space
 from dbt.adapters.vcs.core.store.objects import ObjectStore
@@ -395,7 +394,8 @@ class Names:
         before = self._objects.flush, partial(self._refs.check_end, self._space, name, seq)
         gate = self._gate
         if gate is None:
-            together(*before)
+            for step in before:
+                step()
         # Decision 36: a purge may be about to replace what the move names.
         with gate.move(self._space, name, last, commit, state, before) if gate else nullcontext():
             made = self._refs.advance(self._space, move, after=seq, is_end_checked=True)

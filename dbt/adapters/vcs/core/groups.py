@@ -324,7 +324,9 @@ class GroupLandings:
         def make() -> LandingPlan | None:
             made: LandingPlan | None
             last: Ref | None
-            made, last = together(plan, partial(self._ground.refs.read, "heads", branch))
+            made, last = together(
+                self._ground.blobs, plan, partial(self._ground.refs.read, "heads", branch)
+            )
             if made is None or last is None:
                 return None
             return msgspec.structs.replace(made, after=last.seq)
@@ -354,9 +356,8 @@ class GroupLandings:
         What `follow` needs of those that wait is read at the same time.
         """
         last: Ref | None
-        last, *turn.plans = together(
-            partial(self._ground.refs.read, "heads", branch), *self._plan_reads(turn)
-        )
+        head = partial(self._ground.refs.read, "heads", branch)
+        last, *turn.plans = together(self._ground.blobs, head, *self._plan_reads(turn))
         return last
 
     def _plan_reads(self, turn: Turn) -> list[Callable[[], LandingPlan | None]]:
@@ -417,7 +418,7 @@ class GroupLandings:
             return {}
         now = self._ground.clock()
         if turn.plans is None:
-            turn.plans = together(*self._plan_reads(turn))
+            turn.plans = together(self._ground.blobs, *self._plan_reads(turn))
         found = [
             (plan_name(path), plan)
             for path, plan in zip(turn.behind, turn.plans, strict=False)

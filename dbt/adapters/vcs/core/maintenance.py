@@ -153,7 +153,7 @@ class Maintenance:
             # A purge that begins after this look fences the name, so whoever looks early loses
             # the race. A new name must have been announced: only then is there what it fences.
             record: Ref | None
-            *_, record = together(*before, self._record)
+            *_, record = together(self._blobs, *before, self._record)
             if record is not None and record.move.action in _OPEN:
                 record = self._settled()
             if record is not None and commit is not None:

@@ -104,6 +104,7 @@ class Turn:
         self._done: list[str] = []
         self._has_waited = False
         self._began, self._times = 0.0, 0
+        self._is_next_planned = False
         self.depth = 0
         self.behind: list[str] = []
         self.plans: list[Any] | None = None
@@ -158,17 +159,22 @@ class Turn:
             Whether this writer may land these, too: not if it has no ticket up, nor if somebody
             without a plan is next, nor after some times, as it has work of its own to go on with.
         """
-        if not self._up or self._times == _MORE:
+        if not (self._up and self._is_next_planned) or self._times == _MORE:
             return False
         self._times += 1
         gone, self._done = self._done, []
-        _, line = together(partial(each, self._blobs.delete, gone), self._line)
+        _, line = together(self._blobs, partial(each, self._blobs.delete, gone), self._line)
         # Whoever comes now has to see a ticket in front.
         is_up = not self._up.keys().isdisjoint(line)
-        others = [ticket for ticket in line if ticket not in self._up and ticket not in gone]
-        self.behind, self.plans = _with_plans(others, self._ticket), None
+        self._is_next_planned = self._look_behind([path for path in line if path not in gone])
         is_early = time.monotonic() - self._began < PATIENCE / 2
-        return is_up and is_early and self.behind[:1] == others[:1] != []
+        return is_up and is_early and bool(self.behind) and self._is_next_planned
+
+    def _look_behind(self, line: Sequence[str]) -> bool:
+        """Note the plans behind, and return whether whoever is next, if anybody is, has one."""
+        self.behind, self.plans = _with_plans(line, self._ticket), None
+        others = [ticket for ticket in line if ticket not in self._up]
+        return self.behind[:1] == others[:1]
 
     def take_down(self, plan: str) -> None:
         """Take down the ticket that holds a plan; this writer keeps its place."""
@@ -214,7 +220,7 @@ class Turn:
                     self._queue(offer)
                     continue
                 self._has_waited, self._began, self._times = True, time.monotonic(), 0
-                self.behind, self.plans = _with_plans(line, self._ticket), None
+                self._is_next_planned = self._look_behind(line)
                 return
             if not self._up or (offer is not None and offer.is_new):
                 # Without one, all that wait would race when the first in line is done.

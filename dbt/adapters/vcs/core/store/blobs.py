@@ -59,6 +59,10 @@ class Blobs(Protocol):
     def uri(self) -> str:
         """Where the store is, for messages: holds no credentials."""
 
+    @property
+    def is_near(self) -> bool:
+        """True if waking a thread takes longer than a request."""
+
     def get(self, path: str) -> bytes:
         """Return all bytes of a blob; NotFoundError if there is none."""
 
@@ -314,9 +318,13 @@ each: Final = Parallel(_READERS).map
 """For what reads a repository; stores have threads of their own, which never wait for others."""
 
 
-def together(*calls: Callable[[], Any]) -> list[Any]:
-    """Make calls that don't need each other's results at once, and return these in order."""
-    return each(lambda call: call(), calls)
+def together(blobs: Blobs, *calls: Callable[[], Any]) -> list[Any]:
+    """Make calls that don't need each other's results, and return these in order.
+
+    They ask a store, at once unless it is near: for a few requests to a local disk threads cost
+    more than they gain.
+    """
+    return [call() for call in calls] if blobs.is_near else each(lambda call: call(), calls)
 
 
 def caught(read: Callable[[T], R]) -> Callable[[T], R | DamagedError]:
@@ -338,6 +346,9 @@ def delete_below(blobs: Blobs, *folders: str) -> None:
 
 class MemoryBlobs:
     """A store that lasts as long as the object; `Blobs` has the contract."""
+
+    # As of an object store, whose place it takes.
+    is_near: Final = False
 
     def __init__(self, clock: Clock = system_clock) -> None:
         self.uri = "memory://"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import obstore
 from obstore.exceptions import (
@@ -44,6 +44,8 @@ class CloudBlobs:
     `create` relies on the store's put-if-absent: If-None-Match on S3, GCS and Azure, a hard link
     on a local disk.
     """
+
+    is_near: Final = False
 
     def __init__(self, store: ObjectStore, uri: str, deleting: ObjectStore | None = None) -> None:
         """Take the store, its location, and the same store as it is to be asked to delete."""

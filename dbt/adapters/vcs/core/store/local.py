@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from dbt.adapters.vcs.core.errors import StorageError
 from dbt.adapters.vcs.core.failures import translated
@@ -47,6 +47,8 @@ class LocalBlobs:
     Attributes:
         root: The folder, absolute; made by the first write.
     """
+
+    is_near: Final = True
 
     def __init__(self, root: Path, *, fsync: bool = True) -> None:
         self.uri = str(root)

@@ -485,7 +485,9 @@ class RefStore:
             self._blobs.later, path_in_log(folder, start) if start else f"{folder}/0"
         )
         if start:
-            listed, _ = together(listing, partial(self._look, folder, start + 1, found))
+            listed, _ = together(
+                self._blobs, listing, partial(self._look, folder, start + 1, found)
+            )
         else:
             listed = listing()
         low = shown = max([_unbroken(folder, listed, start), *found])
@@ -493,6 +495,7 @@ class RefStore:
             # With the last two moves, which are what whoever asked wants to see.
             wanted = [n for n in (shown - 1, shown) if n > known and n not in found]
             is_more, *_ = together(
+                self._blobs,
                 partial(self._exists, folder, shown + 1),
                 *(partial(self._look, folder, number, found) for number in wanted),
             )

@@ -216,7 +216,7 @@ class CopyView:
     """
 
     def __init__(self, target: Blobs, files: Mapping[str, bytes]) -> None:
-        self.uri = target.uri
+        self.uri, self.is_near = target.uri, target.is_near
         self._target = target
         self._new = MemoryBlobs()
         self._new.create_all(files)

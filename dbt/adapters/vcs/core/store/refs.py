@@ -479,28 +479,10 @@ class RefStore:
         if known and not self._look(folder, known + 1, found):
             return known, found
         start = known + len(found)
-        # One request shows most logs as a whole. It may show them as they were a moment ago, so
-        # the store is asked for the next move in any case.
-        listing = partial(
-            self._blobs.later, path_in_log(folder, start) if start else f"{folder}/0"
-        )
-        if start:
-            listed, _ = together(
-                self._blobs, listing, partial(self._look, folder, start + 1, found)
-            )
-        else:
-            listed = listing()
+        listed = self._listed(folder, start, found)
         low = shown = max([_unbroken(folder, listed, start), *found])
         if shown > start or not start:
-            # With the last two moves, which are what whoever asked wants to see.
-            wanted = [n for n in (shown - 1, shown) if n > known and n not in found]
-            is_more, *_ = together(
-                self._blobs,
-                partial(self._exists, folder, shown + 1),
-                *(partial(self._look, folder, number, found) for number in wanted),
-            )
-            if is_more:
-                low = self._bisected(folder, shown + 1)
+            low = self._probed(folder, shown, known, found)
         # Whoever comes to a log, or finds that it grew, looks behind its end.
         if low == shown and len(listed) < LATER:
             behind = next((path for path in listed if path > path_in_log(folder, low)), None)
@@ -513,6 +495,27 @@ class RefStore:
             low = self._bisected(folder, low)
             behind = next_after(self._blobs, path_in_log(folder, low))
         return low, found
+
+    def _listed(self, folder: str, start: int, found: dict[int, bytes]) -> list[str]:
+        """Return what a listing shows after a move, and read the one after it if it is known."""
+        # One request shows most logs as a whole. It may show them as they were a moment ago, so
+        # the store is asked for the next move in any case.
+        if not start:
+            return self._blobs.later(f"{folder}/0")
+        listing = partial(self._blobs.later, path_in_log(folder, start))
+        next_one = partial(self._look, folder, start + 1, found)
+        listed: list[str] = together(self._blobs, listing, next_one)[0]
+        return listed
+
+    def _probed(self, folder: str, shown: int, known: int, found: dict[int, bytes]) -> int:
+        """Return the last move at or after one that is there, and read that and the one before."""
+        wanted = [n for n in (shown - 1, shown) if n > known and n not in found]
+        is_more, *_ = together(
+            self._blobs,
+            partial(self._exists, folder, shown + 1),
+            *(partial(self._look, folder, number, found) for number in wanted),
+        )
+        return self._bisected(folder, shown + 1) if is_more else shown
 
     def _look(self, folder: str, seq: int, found: dict[int, bytes]) -> bool:
         """Read a move if it is there, and return whether it is."""

@@ -6,13 +6,12 @@ of the reference run into docs/scale.md.
 """
 
 import argparse
+import heapq
 import json
 import re
 import sys
 import tempfile
-import threading
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -27,14 +26,14 @@ from synthetic import AUTHOR, LARGE, SMALL, Shape, make_repository, touch
 from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.commands.gc import collect
 from dbt.adapters.vcs.core.repository import Proposal, Repository
-from dbt.adapters.vcs.core.store.blobs import LATER, Blobs, FolderEnd
+from dbt.adapters.vcs.core.store import blobs
+from dbt.adapters.vcs.core.store.blobs import LATER, READ_AT_ONCE, Blobs, FolderEnd
+from dbt.adapters.vcs.core.store.cloud import AT_ONCE as WRITTEN_AT_ONCE
 from dbt.adapters.vcs.core.store.opening import open_blobs
 
 PAGE = Path(__file__).resolve().parents[1] / "docs/scale.md"
 LISTED = 1_000
 """Names that a store lists with one request."""
-AT_ONCE = 16
-"""Requests that this package makes at once, where they don't wait for each other."""
 READ, WRITE = 0.00004, 0.0005
 """Cents of a request to read; of one to write or to list. S3's list price in us-east-1."""
 PLACES = {"one zone": 5, "one region": 30, "another continent": 150}
@@ -74,10 +73,10 @@ class Cost:
 
 @dataclass(slots=True)
 class Meter:
-    """Adds up what a store is asked for, from several threads.
+    """Adds up what a store is asked for.
 
-    Each thread has a clock that a request moves on by one. The threads of a pool start at that of
-    the main thread, which waits for them and goes on at the last of theirs.
+    A request moves a clock on by one. Calls that are made at once begin at the same time, and end
+    with the last of them; they are made one after the other, so the counts are always the same.
 
     Attributes:
         cost: What was counted.
@@ -88,18 +87,19 @@ class Meter:
     cost: Cost = field(default_factory=Cost)
     is_on: bool = False
     interrupt: Callable[[], object] | None = None
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-    _clocks: dict[int, int] = field(default_factory=dict)
-    _main: int = 0
+    _clock: int = 0
+    _is_beside: bool = False
 
     @contextmanager
     def measuring(self) -> Iterator[Cost]:
         """Count from zero what is asked inside."""
-        self.cost, self._clocks, self._main, self.is_on = Cost(), {}, 0, True
+        self.cost, self._clock, self.is_on = Cost(), 0, True
+        real = blobs._Work
+        blobs._Work = counted_work(self)  # type: ignore[misc]
         try:
             yield self.cost
         finally:
-            self.is_on = False
+            self.is_on, blobs._Work = False, real  # type: ignore[misc]
 
     def add(
         self,
@@ -113,30 +113,59 @@ class Meter:
         """Add requests of one kind; `beside` is true if they don't wait for each other."""
         if not self.is_on:
             return
-        rounds = -(-requests // AT_ONCE) if beside else requests
-        with self._lock:
-            cost = self.cost
-            setattr(cost, kind, getattr(cost, kind) + requests)
-            cost.bytes_read += read
-            cost.bytes_written += written
-            if threading.current_thread() is threading.main_thread():
-                self._main = max(self._main, *self._clocks.values(), 0) + rounds
-                self._clocks.clear()
-            else:
-                here = threading.get_ident()
-                self._clocks[here] = max(self._clocks.get(here, 0), self._main) + rounds
-            cost.rounds = max(self._main, *self._clocks.values(), 0)
-        if threading.current_thread() is not threading.main_thread():
-            # Lets the others of a pool take their share, as they do where requests take time.
-            time.sleep(0.0005)
+        cost = self.cost
+        setattr(cost, kind, getattr(cost, kind) + requests)
+        cost.bytes_read += read
+        cost.bytes_written += written
+        self._clock += -(-requests // WRITTEN_AT_ONCE) if beside else requests
+        cost.rounds = self._clock
+
+    def each(self, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+        """Make calls one after the other, and count them as at once, unless within such a call."""
+        if not self.is_on or self._is_beside:
+            return [function(item) for item in items]
+        began, found = self._clock, []
+        # When each thread would have ended its calls so far.
+        threads = [0] * READ_AT_ONCE
+        self._is_beside = True
+        try:
+            for item in items:
+                self._clock = began
+                found.append(function(item))
+                heapq.heapreplace(threads, threads[0] + self._clock - began)
+        finally:
+            self._is_beside = False
+            self._clock = self.cost.rounds = began + max(threads)
+        return found
+
+
+def counted_work(meter: Meter) -> type:
+    """Return what takes the place of the calls that `Parallel.map` shares out among threads."""
+
+    class Work:
+        def __init__(self, function: Callable[[Any], Any], items: Iterable[Any]) -> None:
+            self.results: dict[int, Any] = {}
+            self.errors: list[tuple[int, BaseException]] = []
+            try:
+                self.results.update(enumerate(meter.each(function, items)))
+            # Raised by `map`, as that of a thread is.
+            except BaseException as error:
+                self.errors.append((0, error))
+
+        def __call__(self) -> None:
+            pass
+
+    return Work
 
 
 class Metered:
     """A store that counts; `Blobs` has the contract."""
 
-    def __init__(self, blobs: Blobs, meter: Meter) -> None:
+    is_near = False
+
+    def __init__(self, store: Blobs, meter: Meter) -> None:
         """Wrap a store."""
-        self._blobs = blobs
+        self._blobs = store
         self._meter = meter
 
     def __getattr__(self, name: str) -> Any:
@@ -178,16 +207,16 @@ class Metered:
         self._meter.add("writes", written=len(data))
         return self._blobs.create(path, data)
 
-    def create_all(self, blobs: Mapping[str, bytes]) -> set[str]:
+    def create_all(self, files: Mapping[str, bytes]) -> set[str]:
         """Write files; one that is there is read and written once more."""
         if (happens := self._meter.interrupt) is not None:
             self._meter.interrupt = None
             happens()
-        total = sum(map(len, blobs.values()))
-        self._meter.add("writes", len(blobs), written=total, beside=True)
-        there = self._blobs.create_all(blobs)
+        total = sum(map(len, files.values()))
+        self._meter.add("writes", len(files), written=total, beside=True)
+        there = self._blobs.create_all(files)
         if there:
-            again = sum(len(blobs[path]) for path in there)
+            again = sum(len(files[path]) for path in there)
             self._meter.add("reads", len(there), read=again, beside=True)
             self._meter.add("writes", len(there), written=again, beside=True)
         return there
@@ -230,8 +259,8 @@ class MeteredSite(Site):
 
     def repository(self) -> Repository:
         """Open the repository on a store that counts."""
-        blobs: Any = Metered(open_blobs(str(self.folder), {"fsync": "false"}), self.meter)
-        return Repository.open(blobs)
+        store: Any = Metered(open_blobs(str(self.folder), {"fsync": "false"}), self.meter)
+        return Repository.open(store)
 
 
 def publish_beaten(site: MeteredSite) -> Trial:

@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import READ_AT_ONCE, MemoryBlobs, each, together
 
 CHECKOUT = Path(__file__).parents[3]
 PAGE = (CHECKOUT / "docs/scale.md").read_text(encoding="utf-8")
@@ -51,5 +51,15 @@ def test_a_request_is_counted_as_an_object_store_sees_it(scale: ModuleType) -> N
     # One was there: it is read, and written again.
     assert (cost.writes, cost.reads, cost.lists) == (33, 3, 1)
     assert (cost.bytes_written, cost.bytes_read) == (33, 4)
-    # Two lots of writes at once, the look at what was there, and three requests.
-    assert cost.rounds == 2 + 2 + 3
+    # All writes at once, the look at what was there, and three requests.
+    assert cost.rounds == 1 + 2 + 3
+
+
+def test_requests_that_are_made_at_once_count_once(scale: ModuleType) -> None:
+    blobs, meter = MemoryBlobs(), scale.Meter()
+    store = scale.Metered(blobs, meter)
+    with meter.measuring() as cost:
+        each(store.exists, map(str, range(READ_AT_ONCE + 1)))
+        together(store, lambda: [store.exists("a"), store.exists("b")], lambda: store.exists("c"))
+        store.exists("d")
+    assert (cost.reads, cost.rounds) == (READ_AT_ONCE + 1 + 3 + 1, 2 + 2 + 1)

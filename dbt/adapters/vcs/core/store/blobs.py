@@ -224,7 +224,8 @@ def _holds(blobs: Blobs, path: str, data: bytes) -> bool:
 _THREADS: Final = 16
 
 # As many as plans that are landed at once, whose tickets are read and taken down so.
-_READERS: Final = 64
+READ_AT_ONCE: Final = 64
+"""Requests that whoever reads a repository makes at once."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -314,7 +315,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew_all)
 
 
-each: Final = Parallel(_READERS).map
+each: Final = Parallel(READ_AT_ONCE).map
 """For what reads a repository; stores have threads of their own, which never wait for others."""
 
 

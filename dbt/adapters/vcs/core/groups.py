@@ -15,6 +15,7 @@ down, or found again.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
 
@@ -22,7 +23,7 @@ import msgspec
 
 from dbt.adapters.vcs.core.branches import Branch, Names
 from dbt.adapters.vcs.core.codec import decode_record, encode_record
-from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError, StorageError, VcsError
+from dbt.adapters.vcs.core.errors import DamagedError, StorageError, VcsError
 from dbt.adapters.vcs.core.ids import Clock, CommitId, Micros, TreeId
 from dbt.adapters.vcs.core.model import (
     Absent,
@@ -182,16 +183,16 @@ class Settled:
 def plan_in(ground: Ground, path: str) -> LandingPlan | None:
     """Return the plan in a ticket, and have at hand what it changes.
 
-    None if it has been taken down meanwhile, or a later version wrote it.
+    None if it can't be read: it has been taken down, a later version wrote it, or the store fails.
     """
-    try:
+    # Its owner lands it in turn, and gets the error.
+    with suppress(VcsError):
         plan = decode_record(LandingPlan, ground.blobs.get(path), path)
         for change in plan.changes.values():
             if change.adds and isinstance(change.before, TableEntry):
                 ground.objects.snapshot(change.before.snapshot)
-    except (NotFoundError, DamagedError):
-        return None
-    return plan
+        return plan
+    return None
 
 
 def is_current(plan: LandingPlan, last: Ref, now: int) -> bool:

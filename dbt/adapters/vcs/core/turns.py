@@ -105,6 +105,7 @@ class Turn:
         self._has_waited = False
         self._began, self._times = 0.0, 0
         self._is_next_planned = False
+        self._seen: set[str] = set()
         self.depth = 0
         self.behind: list[str] = []
         self.plans: list[Any] | None = None
@@ -150,7 +151,9 @@ class Turn:
 
     def landed(self, plans: Iterable[str]) -> None:
         """Note that plans landed with this work, so that their owners hear of it at its end."""
-        self._done += [f"{self._folder}/{name}" for name in plans]
+        paths = [f"{self._folder}/{name}" for name in plans]
+        # With the one by which an owner kept a place before it had a plan.
+        self._done += [*paths, *({*map(_stem, paths)} & self._seen)]
 
     def go_on(self) -> bool:
         """Take down the plans that have landed, and look who has come to wait meanwhile.
@@ -172,9 +175,9 @@ class Turn:
 
     def _look_behind(self, line: Sequence[str]) -> bool:
         """Note the plans behind, and return whether whoever is next, if anybody is, has one."""
-        self.behind, self.plans = _with_plans(line, self._ticket), None
-        others = [ticket for ticket in line if ticket not in self._up]
-        return self.behind[:1] == others[:1]
+        self.behind, self.plans, self._seen = _with_plans(line, self._ticket), None, {*line}
+        others = [_stem(ticket) for ticket in line if ticket not in self._up]
+        return list(map(_stem, self.behind[:1])) == others[:1]
 
     def take_down(self, plan: str) -> None:
         """Take down the ticket that holds a plan; this writer keeps its place."""
@@ -216,8 +219,9 @@ class Turn:
             ahead = [ticket for ticket in line if ticket < self._ticket]
             if not ahead:
                 if not self._up and self._is_busy():
-                    # Of those that come now, all but one see a ticket in front.
-                    self._queue(offer)
+                    # Of those that come now, all but one see a ticket in front. Without a plan:
+                    # if this one is in front and dies, nobody should land its work.
+                    self._queue(None)
                     continue
                 self._has_waited, self._began, self._times = True, time.monotonic(), 0
                 self._is_next_planned = self._look_behind(line)
@@ -254,14 +258,19 @@ class Turn:
         return met is not None and time.monotonic() - met < _BUSY
 
 
+def _stem(ticket: str) -> str:
+    """Return what all tickets of one writer's work have in common."""
+    folder, _, name = ticket.rpartition("/")
+    return f"{folder}/{name.partition('.')[0]}"
+
+
 def _with_plans(line: Sequence[str], own: str) -> list[str]:
     """Return the tickets with plans behind one's own, in order; one for each writer."""
     found: dict[str, str] = {}
     for path in line:
-        folder, _, name = path.rpartition("/")
-        stem, is_plan, _ = name.partition(".")
+        stem = _stem(path)
         # A later plan takes the place of an earlier one of the same writer.
-        if is_plan and f"{folder}/{stem}" > own:
+        if path != stem and stem > own:
             found[stem] = path
     return list(found.values())
 

@@ -15,6 +15,7 @@ from chaos.copies import EVERYTHING
 from chaos.faults import Trouble
 from chaos.ground import Ground
 from chaos.shop import ROW_TABLE, TABLES, Seen, Shop, is_row, look, row_item
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import PREFIX
 from dbt.adapters.vcs.commands.fsck import check_repository
 from dbt.adapters.vcs.commands.purge import PurgeRequest, purge
 from dbt.adapters.vcs.core.errors import RetryError, VcsError
@@ -179,7 +180,10 @@ class _Eraser:
             return
         self._is_writing = True
         try:
-            shop = Shop(self.ground.repository(), "main", "beside")
+            repository = self.ground.repository()
+            # The purge stands still meanwhile, so there is nothing to wait for.
+            repository.maintenance.patience = 0.0
+            shop = Shop(repository, "main", "beside")
             # A name of its own: an earlier purge's writer may have added what is erased now.
             name, number = f"beside.{self._names}.{self.publishes}", -1 - self.publishes
             # Who can't land beside a purge waits, or is told so.
@@ -222,7 +226,10 @@ def versions_of(repository: Repository) -> dict[Key, Seen]:
 def _heads(repository: Repository) -> Iterator[CommitId]:
     for space in ("heads", "tags"):
         for ref in repository.refs.read_all(space):
-            if ref.move.commit is not None:
+            # An open merge shows conflicts, with both sides of a row, and no rows of tables.
+            if ref.move.commit is not None and not (
+                space == "heads" and ref.name.startswith(PREFIX)
+            ):
                 yield ref.move.commit
 
 

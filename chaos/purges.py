@@ -227,9 +227,8 @@ def _heads(repository: Repository) -> Iterator[CommitId]:
     for space in ("heads", "tags"):
         for ref in repository.refs.read_all(space):
             # An open merge shows conflicts, with both sides of a row, and no rows of tables.
-            if ref.move.commit is not None and not (
-                space == "heads" and ref.name.startswith(PREFIX)
-            ):
+            is_open_merge = space == "heads" and ref.name.startswith(PREFIX)
+            if ref.move.commit is not None and not is_open_merge:
                 yield ref.move.commit
 
 

@@ -262,6 +262,18 @@ def test_a_writer_whose_plan_is_gone_is_not_in_turn_also_where_nobody_waits(
     assert turn.is_plan_gone
 
 
+def test_with_a_plan_goes_the_ticket_that_kept_a_place_for_it(blobs: MemoryBlobs) -> None:
+    turn = Turn(blobs, "main", {})
+    later = f"{FOLDER}/main/{system_clock() + 1_000_000:020d}"
+    for name in ("-kept", "-kept.1", "-other"):
+        blobs.create(f"{later}{name}", b"")
+    next(turn.attempts("land"))
+    assert turn.behind == [f"{later}-kept.1"]
+    turn.landed([f"{later}-kept.1".rpartition("/")[2]])
+    turn.end()
+    assert tickets(blobs) == [f"{later}-other"]
+
+
 def test_manifests_are_stored_by_whoever_lands_them(blobs: MemoryBlobs) -> None:
     owner = Repository.open(blobs)
 

@@ -5,14 +5,23 @@ from __future__ import annotations
 import os
 import random
 import signal
+import time
 import traceback
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from chaos.faults import Trouble
 from chaos.ground import Ground, Weather
 from chaos.journal import Journal
 from chaos.worker import Worker
 from chaos.worlds import Worlds
+from dbt.adapters.vcs.core.codec import decode_record
+from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
+from dbt.adapters.vcs.core.groups import LandingPlan
+from dbt.adapters.vcs.core.store.blobs import Blobs
+from dbt.adapters.vcs.core.turns import FOLDER
+
+_TURN: Final = 2.0
+"""Seconds after which nobody lands a plan any more that was taken down."""
 
 
 def live(
@@ -21,6 +30,7 @@ def live(
     """Work until killed; a process that ends by itself tells why."""
     parent = os.getppid()
     try:
+        outlive(ground.blobs(), name)
         worker = born(ground, name, stamp, journal, worlds, plan)
         while os.getppid() == parent:
             worker.step()
@@ -32,6 +42,32 @@ def live(
     finally:
         os._exit(1)
     raise AssertionError("it has ended")
+
+
+def outlive(blobs: Blobs, name: str) -> None:
+    """Take down the plans that an earlier life of a worker left, and let others end their turns.
+
+    Others land the work of who died for some seconds more. A worker that looked at its branches
+    before that would take it for something that has risen.
+    """
+    line = [info.path for info in blobs.walk(FOLDER)]
+    left = {path for path in line if _is_plan_of(blobs, path, name)}
+    for path in left:
+        blobs.delete(path)
+    end = time.monotonic() + _TURN
+    while left and time.monotonic() < end:
+        others = {info.path for info in blobs.walk(FOLDER)}
+        if others.isdisjoint(set(line) - left):
+            return
+        time.sleep(0.01)
+
+
+def _is_plan_of(blobs: Blobs, path: str, name: str) -> bool:
+    try:
+        return decode_record(LandingPlan, blobs.get(path), path).author == name
+    except (DamagedError, NotFoundError):
+        # A ticket without a plan, or one that was just taken down.
+        return False
 
 
 class Plan:

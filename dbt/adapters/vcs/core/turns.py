@@ -85,6 +85,7 @@ class Turn:
     Attributes:
         depth: How many blocks share it. One that lands within another one's attempt does so at
             once if that attempt waited for its turn.
+        is_plan_gone: True if the own plan was taken down, as whoever lands it does.
         behind: Tickets with plans that were behind this writer's when it looked last.
         plans: What the first of these hold, as `core.groups` has read it; None if it hasn't.
     """
@@ -99,14 +100,13 @@ class Turn:
         # The tickets that are up, and what they hold.
         self._up: dict[str, bytes] = {}
         self._plan = ""
-        self._is_gone = False
         self._plans = 0
         self._done: list[str] = []
         self._has_waited = False
         self._began, self._times = 0.0, 0
-        self._is_next_planned = False
-        self._seen: set[str] = set()
+        self._seen: Sequence[str] = ()
         self.depth = 0
+        self.is_plan_gone = False
         self.behind: list[str] = []
         self.plans: list[Any] | None = None
 
@@ -138,22 +138,17 @@ class Turn:
     def end(self) -> None:
         """Take the ticket down, if there is one, and those whose plans landed with this work."""
         # Whoever landed the plan has taken it down.
-        up = [path for path in self._up if not (self._is_gone and path == self._plan)]
+        up = [path for path in self._up if not (self.is_plan_gone and path == self._plan)]
         gone, self._up, self._done = [*up, *self._done], {}, []
         # What landed has landed: one that stays is taken down by whoever waits for it.
         with suppress(StorageError):
             each(self._blobs.delete, gone)
 
-    @property
-    def is_plan_gone(self) -> bool:
-        """True if the own plan was taken down, as whoever lands it does."""
-        return self._is_gone
-
     def landed(self, plans: Iterable[str]) -> None:
         """Note that plans landed with this work, so that their owners hear of it at its end."""
         paths = [f"{self._folder}/{name}" for name in plans]
         # With the one by which an owner kept a place before it had a plan.
-        self._done += [*paths, *({*map(_stem, paths)} & self._seen)]
+        self._done += [*paths, *({*map(_stem, paths)} & {*self._seen})]
 
     def go_on(self) -> bool:
         """Take down the plans that have landed, and look who has come to wait meanwhile.
@@ -162,21 +157,23 @@ class Turn:
             Whether this writer may land these, too: not if it has no ticket up, nor if somebody
             without a plan is next, nor after some times, as it has work of its own to go on with.
         """
-        if not (self._up and self._is_next_planned) or self._times == _MORE:
+        if not (self._up and self._is_next_planned()) or self._times == _MORE:
             return False
         self._times += 1
         gone, self._done = self._done, []
         _, line = together(self._blobs, partial(each, self._blobs.delete, gone), self._line)
         # Whoever comes now has to see a ticket in front.
         is_up = not self._up.keys().isdisjoint(line)
-        self._is_next_planned = self._look_behind([path for path in line if path not in gone])
+        self._look_behind([path for path in line if path not in gone])
         is_early = time.monotonic() - self._began < PATIENCE / 2
-        return is_up and is_early and bool(self.behind) and self._is_next_planned
+        return is_up and is_early and bool(self.behind) and self._is_next_planned()
 
-    def _look_behind(self, line: Sequence[str]) -> bool:
-        """Note the plans behind, and return whether whoever is next, if anybody is, has one."""
-        self.behind, self.plans, self._seen = _with_plans(line, self._ticket), None, {*line}
-        others = [_stem(ticket) for ticket in line if ticket not in self._up]
+    def _look_behind(self, line: Sequence[str]) -> None:
+        self.behind, self.plans, self._seen = _with_plans(line, self._ticket), None, line
+
+    def _is_next_planned(self) -> bool:
+        """Return whether whoever is next, if anybody is, has a plan."""
+        others = [_stem(ticket) for ticket in self._seen if ticket not in self._up]
         return list(map(_stem, self.behind[:1])) == others[:1]
 
     def take_down(self, plan: str) -> None:
@@ -197,7 +194,7 @@ class Turn:
             self._up[name] = plan
         elif not self._up:
             self._up[self._ticket] = b""
-        self._is_gone = False
+        self.is_plan_gone = False
         try:
             for path, data in self._up.items():
                 self._blobs.create(path, data)
@@ -214,7 +211,7 @@ class Turn:
         while True:
             line = self._line()
             if self._plan and self._plan not in line:
-                self._is_gone = True
+                self.is_plan_gone = True
                 return
             ahead = [ticket for ticket in line if ticket < self._ticket]
             if not ahead:
@@ -224,7 +221,7 @@ class Turn:
                     self._queue(None)
                     continue
                 self._has_waited, self._began, self._times = True, time.monotonic(), 0
-                self._is_next_planned = self._look_behind(line)
+                self._look_behind(line)
                 return
             if not self._up or (offer is not None and offer.is_new):
                 # Without one, all that wait would race when the first in line is done.

@@ -132,11 +132,8 @@ class RefStore:
             DamagedError: Its file is damaged.
         """
         path = move_path(space, name, seq)
-        try:
-            data = self._blobs.get(path)
-        except NotFoundError:
-            return None
-        return Ref(name, seq, move_of(opened(data, path), name, path))
+        data = self._found(path)
+        return None if data is None else Ref(name, seq, move_of(opened(data, path), name, path))
 
     def written_at(self, space: Space, ref: Ref) -> Micros:
         """Return when the store wrote a move, by its own time.
@@ -519,11 +516,16 @@ class RefStore:
 
     def _look(self, folder: str, seq: int, found: dict[int, bytes]) -> bool:
         """Read a move if it is there, and return whether it is."""
+        data = self._found(path_in_log(folder, seq))
+        if data is not None:
+            found[seq] = data
+        return data is not None
+
+    def _found(self, path: str) -> bytes | None:
         try:
-            found[seq] = self._blobs.get(path_in_log(folder, seq))
+            return self._blobs.get(path)
         except NotFoundError:
-            return False
-        return True
+            return None
 
     def _bisected(self, folder: str, known: int) -> int:
         # Gallop to a number that isn't there, then halve. Both rely on logs without gaps.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
@@ -12,9 +12,16 @@ from typing import Any
 import msgspec
 import pytest
 
+from dbt.adapters.vcs.commands.gc import collect
 from dbt.adapters.vcs.commands.merge import merge
 from dbt.adapters.vcs.core import turns
-from dbt.adapters.vcs.core.errors import ConflictError, NotFoundError, StorageError
+from dbt.adapters.vcs.core.branches import Protection
+from dbt.adapters.vcs.core.errors import (
+    ConflictError,
+    NotFoundError,
+    ProtectedError,
+    StorageError,
+)
 from dbt.adapters.vcs.core.groups import WITHDRAWN, Landed
 from dbt.adapters.vcs.core.ids import CommitId, Micros, TableId, ViewId, system_clock
 from dbt.adapters.vcs.core.maintenance import ReplacedError
@@ -185,9 +192,11 @@ def test_those_who_wait_land_with_one_move_each_with_a_commit(blobs: MemoryBlobs
 
 
 class Advances:
-    """Sees who moves the branch, and lets another writer put up a plan before the first move."""
+    """Sees who moves the branch, and lets others work before some of the moves."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, before_first: Callable[[], None]) -> None:
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, before: Mapping[int, Callable[[], object]]
+    ) -> None:
         self.by: list[RefStore] = []
         self.fails: set[int] = set()
         real = RefStore.advance
@@ -195,9 +204,9 @@ class Advances:
         def advance(store: RefStore, space: str, move: RefMove, **given: Any) -> RefMove | None:
             if space == "heads":
                 self.by.append(store)
-                if len(self.by) == 1:
-                    before_first()
-                if len(self.by) in self.fails:
+                number = len(self.by)
+                before.get(number, int)()
+                if number in self.fails:
                     raise StorageError("the store is away")
             return real(store, space, move, **given)
 
@@ -218,7 +227,7 @@ def test_whoever_lands_goes_on_with_those_who_came_meanwhile(
         late.append(pool.submit(land, blobs, "dee"))
         until(lambda: len(plans(blobs)) == 3)
 
-    advances = Advances(monkeypatch, come)
+    advances = Advances(monkeypatch, {1: come})
     if what == "enough":
         monkeypatch.setattr(turns, "_MORE", 0)
     if what == "a failure":
@@ -239,6 +248,47 @@ def test_whoever_lands_goes_on_with_those_who_came_meanwhile(
     assert (last.by, last.note) == ("dee", "by dee")
     # Who came late moves the branch only where nobody went on.
     assert len({*advances.by}) == (2 if what else 1)
+
+
+def test_who_comes_meanwhile_is_refused_on_a_branch_that_was_protected(
+    blobs: MemoryBlobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late: list[Future[Landed]] = []
+
+    def come() -> None:
+        late.append(pool.submit(land, blobs, "dee"))
+        until(lambda: len(plans(blobs)) == 3)
+
+    def protect() -> None:
+        Repository.open(blobs).protect("main", Protection(), author="test")
+
+    Advances(monkeypatch, {1: come, 2: protect})
+    with ThreadPoolExecutor(1) as pool:
+        with waiting(blobs, partial(land, blobs, "ann"), partial(land, blobs, "bob")) as found:
+            pass
+        assert [each.result().moved for each in found] == [True, True]
+        with pytest.raises(ProtectedError, match="takes changes by promotion alone"):
+            late[0].result()
+    assert paths(blobs) == ["ann", "bob"]
+    assert tickets(blobs) == []
+
+
+def test_who_comes_meanwhile_lands_beside_a_collection(
+    blobs: MemoryBlobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late: list[Future[Landed]] = []
+
+    def come() -> None:
+        late.append(pool.submit(land, blobs, "dee"))
+        until(lambda: len(plans(blobs)) == 3)
+
+    Advances(monkeypatch, {1: come, 2: lambda: collect(Repository.open(blobs))})
+    with ThreadPoolExecutor(1) as pool:
+        with waiting(blobs, partial(land, blobs, "ann"), partial(land, blobs, "bob")):
+            pass
+        assert late[0].result().moved
+    assert paths(blobs) == ["ann", "bob", "dee"]
+    assert messages(blobs, 3) == ["by ann", "by bob", "by dee"]
 
 
 def test_a_writer_whose_plan_is_gone_is_not_in_turn_also_where_nobody_waits(

@@ -120,7 +120,10 @@ class FrameSession(ABC):
 
     def _write(self, sent: str, frame: Callable[[], Any], destination: Destination) -> Written:
         with sending(sent), self._jobs.run():
-            return write_frame(frame(), self._blobs, self._root(), destination, self._jobs)
+            return self._write_frame(frame(), destination)
+
+    def _write_frame(self, frame: Any, destination: Destination) -> Written:
+        return write_frame(frame, self._blobs, self._root(), destination, self._jobs)
 
     def insert(
         self,
@@ -146,7 +149,7 @@ class FrameSession(ABC):
                 self._insert_rows(text, stage, destination, columns, analysing) as inserted,
             ):
                 rows = inserted.frame.selectExpr(*(shown or [quoted(c.name) for c in columns]))
-                written = write_frame(rows, self._blobs, self._root(), destination, self._jobs)
+                written = self._write_frame(rows, destination)
                 return replace(written, is_repeatable=inserted.is_repeatable)
 
     def check_default(self, expression: str, type: str) -> None:

@@ -33,6 +33,7 @@ from dbt.adapters.vcs.engines.port import (
     TableMount,
     TableParts,
     TemporaryDefinition,
+    Written,
 )
 from dbt.adapters.vcs.engines.spark.carried_rows import CarriedRows
 from dbt.adapters.vcs.engines.spark.catalog import Catalog
@@ -42,6 +43,7 @@ from dbt.adapters.vcs.engines.spark.context import (
     run_command,
     scala_names,
 )
+from dbt.adapters.vcs.engines.spark.few_rows import write_few
 from dbt.adapters.vcs.engines.spark.function_registry import builder, identifier, register
 from dbt.adapters.vcs.engines.spark.jobs import Jobs, words_of
 from dbt.adapters.vcs.sql.syntax.names import CATALOG
@@ -144,6 +146,10 @@ class ProcessSession(FrameSession):
     def _is_plan_repeatable(self, plan: Any) -> bool:
         with self._jobs.run():
             return is_repeatable(str(plan.toString()), deterministic=bool(plan.deterministic()))
+
+    def _write_frame(self, frame: Any, destination: Destination) -> Written:
+        written = write_few(frame, self._blobs, destination, self._jobs)
+        return written or super()._write_frame(frame, destination)
 
     def _planned_frame(self, plan: Any) -> DataFrame:
         from pyspark.sql import DataFrame

@@ -375,7 +375,7 @@ def create_table(scope: Scope, statement: CreateTable) -> Outcome:
         return _create(scope, statement, [column.field() for column in statement.columns])
     # Another connection may need another version under the same name. So names are held while the
     # query is analysed, and not while it runs.
-    with scope.reading(statement.query):
+    with scope.analysing(statement.query):
         query = scope.session.analysed(statement.query.text)
     scope.is_repeatable = query.is_repeatable
     return _create(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -66,6 +66,7 @@ class Mounts:
         self._in_view = in_view
         # Reentrant: a scope shows names while it keeps all names steady.
         self._lock = threading.RLock()
+        self._uses = _Uses()
         # What the catalog shows under each name: the id of its contents.
         self._shown: dict[RelationName, str] = {}
         self._functions: set[RelationName] = set()
@@ -90,22 +91,49 @@ class Mounts:
         names it. The result lists every table, view and external location that reading the
         names reads, with views followed down to their tables, sorted by name.
         """
-        showing = _Showing(
+        showing = self._showing(overlay, session, externals)
+        with self._lock:
+            showing.show_all(names)
+        return showing.sorted_inputs()
+
+    @contextmanager
+    def analysing(
+        self,
+        names: Iterable[RelationName],
+        *,
+        overlay: Overlay,
+        session: Session,
+        externals: Externals,
+    ) -> Iterator[tuple[Input, ...]]:
+        """Do what `show` does, and keep these names unchanged within a block.
+
+        Others may analyse meanwhile, or change other names. So no name may be shown within the
+        block: two threads could wait for each other.
+        """
+        showing = self._showing(overlay, session, externals)
+        with ExitStack() as stack:
+            with self._lock:
+                showing.show_all(names)
+                # Sessions keep functions for themselves, so not even their names tell who uses one.
+                calls = not showing.names.isdisjoint(self._functions)
+                stack.enter_context(self._lock if calls else self._uses.of(showing.names))
+            yield showing.sorted_inputs()
+
+    def _showing(self, overlay: Overlay, session: Session, externals: Externals) -> _Showing:
+        return _Showing(
             shown=self._shown,
             functions=self._functions,
+            uses=self._uses,
             in_view=self._in_view,
             overlay=overlay,
             session=session,
             externals=externals,
         )
-        with self._lock:
-            for name in names:
-                showing.show(name)
-        return tuple(sorted(showing.inputs.values(), key=lambda item: item.relation))
 
     def hide(self, name: RelationName, session: NamedMounts) -> None:
         """Remove a name from the catalog."""
         with self._lock:
+            self._uses.wait_for_end(name)
             if self._shown.pop(name, None) is not None:
                 session.unmount(name)
 
@@ -117,6 +145,7 @@ class Mounts:
         with self._lock:
             # Forgotten, so that the next statement mounts them again.
             for name in answers:
+                self._uses.wait_for_end(name)
                 self._shown.pop(name, None)
             with session.with_placeholders(answers):
                 yield
@@ -130,12 +159,44 @@ class Mounts:
         return name in self._functions
 
 
+class _Uses:
+    """The names with which statements are being analysed, by thread."""
+
+    def __init__(self) -> None:
+        self._ended = threading.Condition()
+        self._threads: dict[RelationName, list[int]] = {}
+
+    @contextmanager
+    def of(self, names: Collection[RelationName]) -> Iterator[None]:
+        """Use names within a block."""
+        thread = threading.get_ident()
+        with self._ended:
+            for name in names:
+                self._threads.setdefault(name, []).append(thread)
+        try:
+            yield
+        finally:
+            with self._ended:
+                for name in names:
+                    self._threads[name].remove(thread)
+                    if not self._threads[name]:
+                        del self._threads[name]
+                self._ended.notify_all()
+
+    def wait_for_end(self, name: RelationName) -> None:
+        """Wait until no other thread uses a name."""
+        thread = threading.get_ident()
+        with self._ended:
+            self._ended.wait_for(lambda: set(self._threads.get(name, ())) <= {thread})
+
+
 @dataclass(kw_only=True)
 class _Showing:
-    """One call of `Mounts.show`."""
+    """One call of `Mounts.show` or `Mounts.analysing`."""
 
     shown: dict[RelationName, str]
     functions: set[RelationName]
+    uses: _Uses
     in_view: InView
     overlay: Overlay
     session: Session
@@ -143,6 +204,20 @@ class _Showing:
     inputs: dict[RelationName | str, Input] = field(default_factory=dict)
     _shapes: dict[RelationName, str] = field(default_factory=dict)
     _path: list[RelationName] = field(default_factory=list)
+
+    @property
+    def names(self) -> Set[RelationName]:
+        """All names that were shown, with what is below views and functions."""
+        return self._shapes.keys()
+
+    def sorted_inputs(self) -> tuple[Input, ...]:
+        """Return what the names refer to, sorted by name."""
+        return tuple(sorted(self.inputs.values(), key=lambda item: item.relation))
+
+    def show_all(self, names: Iterable[RelationName]) -> None:
+        """Mount names."""
+        for name in names:
+            self.show(name)
 
     def show(self, name: RelationName) -> str:
         """Mount one name and return its shape; empty if the name refers to nothing.
@@ -174,12 +249,15 @@ class _Showing:
         external = self.externals.get(name)
         if external is not None:
             return self._mount_files(name, external)
-        if self.shown.pop(name, None) is not None:
+        if name in self.shown:
+            self.uses.wait_for_end(name)
+            del self.shown[name]
             self.session.unmount(name)
         return ""
 
     def _update(self, name: RelationName, version: str, mount: Callable[[], None]) -> None:
         if self.shown.get(name) != version:
+            self.uses.wait_for_end(name)
             self.session.ensure_schema(name.schema)
             mount()
             self.shown[name] = version

@@ -140,7 +140,7 @@ class Scope:
 
     def show(self, names: Iterable[RelationName]) -> None:
         """Make relations and the functions called readable, and record them as inputs."""
-        names = tuple(dict.fromkeys((*names, *self.called())))
+        names = self._with_calls(names)
         # The session is an argument below, and asking for it may start the engine.
         if not names:
             return
@@ -149,6 +149,9 @@ class Scope:
         )
         for item in inputs:
             self.note(item)
+
+    def _with_calls(self, names: Iterable[RelationName]) -> tuple[RelationName, ...]:
+        return tuple(dict.fromkeys((*names, *self.called())))
 
     def note(self, item: Input) -> None:
         """Record an input; several versions of one relation are several inputs."""
@@ -188,11 +191,32 @@ class Scope:
     @contextmanager
     def reading(self, query: Query) -> Iterator[None]:
         """Do what `shown` does, for everything that a query reads."""
+        self._note_files(query)
+        with self.shown(self.reads(query.reads)):
+            yield
+
+    @contextmanager
+    def analysing(self, query: Query) -> Iterator[None]:
+        """Do what `reading` does, for a block that does nothing but analyse the query.
+
+        Others may analyse theirs meanwhile. No name may be shown within the block.
+        """
+        self._note_files(query)
+        inputs = self.mounts.analysing(
+            self._with_calls(self.reads(query.reads)),
+            overlay=self.overlay,
+            session=self.session,
+            externals=self.externals,
+        )
+        with inputs as found:
+            for item in found:
+                self.note(item)
+            yield
+
+    def _note_files(self, query: Query) -> None:
         # Files outside have no versions, but lineage and reuse must know that they were read.
         for location in query.files:
             self.note(Input(relation=location, external=location))
-        with self.shown(self.reads(query.reads)):
-            yield
 
     def columns_of_temporary(self, view: str) -> list[tuple[str, str, str | None]]:
         """Return (name, type, comment) of the columns of one of the session's temporary views.

@@ -30,7 +30,11 @@ VALUES = {
     "decimal(38,10)": ["'9999999999999999999999999999.9999999999'", "'-0.0000000001'", "0"],
     "decimal(5,2)": ["-999.99", "1.5"],
     "date": ["'0001-01-01'", "'1582-10-10'", "'1970-01-01'", "'9999-12-31'"],
-    "timestamp": ["'0001-01-01 00:00:00'", "'1883-11-18 12:03:57.000001'", "'2026-03-08 02:30:00'"],
+    "timestamp": [
+        "'0001-01-01 00:00:00'",
+        "'1883-11-18 12:03:57.000001'",
+        "'2026-03-08 02:30:00'",
+    ],
     "timestamp_ntz": ["'0001-01-01 00:00:00'", "'9999-12-31 23:59:59.999999'"],
     "string": ["''", "'ü 😀'", "repeat('long ', 40)", "' padded '", "X'C328'", "X'00'"],
     "varchar(3)": ["'abc'", "''"],
@@ -101,9 +105,7 @@ def told(shop: Shop, table: str) -> list[str]:
 
 @pytest.mark.usefixtures("new_york")
 @pytest.mark.parametrize("how", ["as", "into"])
-def test_tables_are_as_those_of_spark(
-    shop: Shop, by_spark: Callable[[], None], how: str
-) -> None:
+def test_tables_are_as_those_of_spark(shop: Shop, by_spark: Callable[[], None], how: str) -> None:
     def made() -> tuple[bool, list[str]]:
         if how == "into":
             table = shop.make(COLUMNS)

@@ -46,6 +46,22 @@ def test_a_process_without_pages_forgets_past_statements_early() -> None:
     assert process_settings({key: "500"})[key] == "500"
 
 
+@pytest.mark.parametrize(
+    ("user", "size"),
+    [
+        ({}, "2m"),
+        ({"spark.master": "local[3]"}, "2m"),
+        ({"spark.buffer.pageSize": "8m"}, "8m"),
+        # More memory than 8,192 such pages.
+        ({"spark.driver.memory": "60g"}, None),
+        ({"spark.memory.offHeap.enabled": "true"}, None),
+        ({"spark.master": "yarn"}, None),
+    ],
+)
+def test_pages_are_small_where_the_memory_is_known(user: dict[str, str], size: str | None) -> None:
+    assert process_settings(user).get("spark.buffer.pageSize") == size
+
+
 VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS")
 
 

@@ -22,7 +22,9 @@ from dbt.adapters.vcs.workspace.mounts import Mounts
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from tests.unit.warehouse import Warehouse
 
-ORDERS, ITEMS, BIG, DOUBLE = (RelationName("shop", n) for n in ("orders", "items", "big", "double"))
+ORDERS, ITEMS, BIG, DOUBLE = (
+    RelationName("shop", n) for n in ("orders", "items", "big", "double")
+)
 A_WHILE = 0.1
 
 
@@ -58,7 +60,9 @@ class Catalog:
         self.mounts.show(names, overlay=overlay, session=self.session, externals={})
 
     def put_up(self, name: RelationName) -> None:
-        with self.mounts.with_placeholders({name: Placeholder(kind="table", columns=())}, Boards()):
+        with self.mounts.with_placeholders(
+            {name: Placeholder(kind="table", columns=())}, Boards()
+        ):
             pass
 
 

@@ -100,6 +100,7 @@ class Destination:
             files, each with a range of the blocks and sorted by place. Rows of a block are never
             split.
         names: What errors call columns, by their names in the query where these are field ids.
+        is_stage: Whether the files are read whole a few times, and deleted.
     """
 
     folder: str
@@ -109,6 +110,7 @@ class Destination:
     ids: Sequence[str] | None = None
     by_place: int = 0
     names: Mapping[str, str] = field(default_factory=dict)
+    is_stage: bool = False
 
 
 PRIVATE: Final = "__vcs"

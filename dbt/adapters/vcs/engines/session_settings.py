@@ -54,6 +54,11 @@ _JAVA_DEFAULTS: Final = (
         "-XX:Tier4CompileThreshold=60000 -XX:Tier4BackEdgeThreshold=160000",
     ),
 )
+# Spark would take pages of up to 64 MiB, and fill one with zeros for each task that sorts or groups,
+# however few its rows: a tenth of the work of a small query. A task has 8,192 pages at most, so
+# smaller ones are enough for the memory that is given here, and not for any.
+_PAGE_SIZE: Final = "spark.buffer.pageSize"
+_OF_MEMORY: Final = ("spark.driver.memory", "spark.memory.offHeap.enabled")
 _OF_JAVA: Final = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", SUBMIT_OPTIONS)
 # The limit of a container, which the machine's memory does not show.
 _CGROUP_LIMIT: Final = Path("/sys/fs/cgroup/memory.max")
@@ -100,11 +105,8 @@ def process_settings(user: Mapping[str, str]) -> dict[str, str]:
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.memory": f"{_driver_memory() // 1024**2}m",
         }
-        if "spark.driver.memory" not in user:
-            # Spark would take pages of 64 MiB, and fill one with zeros for each task that sorts or
-            # groups, however few its rows: a tenth of the work of a small query. A task has 8,192
-            # pages at most, which these are enough for with the memory that is given here.
-            settings["spark.buffer.pageSize"] = "2m"
+        if user.keys().isdisjoint(_OF_MEMORY):
+            settings[_PAGE_SIZE] = "2m"
         settings |= _of_java(user)
     return (
         settings

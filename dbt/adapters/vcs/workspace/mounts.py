@@ -114,7 +114,7 @@ class Mounts:
         with ExitStack() as stack:
             with self._lock:
                 showing.show_all(names)
-                # Sessions keep functions for themselves, so not even their names tell who uses one.
+                # Functions are mounted each time, and nothing tells who else uses one.
                 calls = not showing.names.isdisjoint(self._functions)
                 stack.enter_context(self._lock if calls else self._uses.of(showing.names))
             yield showing.sorted_inputs()

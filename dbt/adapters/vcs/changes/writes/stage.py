@@ -26,12 +26,6 @@ ACTION: Final = "__vcs_action"
 MATCHED: Final = "__vcs_matched"
 CLAUSE: Final = "__vcs_clause"
 
-# A stage is read whole a few times, and deleted: these take longer than they save.
-_OPTIONS: Final = {
-    "parquet.enable.dictionary": "false",
-    "parquet.column.statistics.enabled": "false",
-}
-
 _OLD: Final = "__vcs_old_"
 _NEW: Final = "__vcs_new_"
 
@@ -154,7 +148,7 @@ def staged(
     written = scope.session.insert(
         lambda stage: f"insert into {stage} by name select * from (\n{query}\n) as v({names})",
         Destination(
-            folder=folder_of(snapshot.table), ids=[field.id for field in fields], options=_OPTIONS
+            folder=folder_of(snapshot.table), ids=[field.id for field in fields], is_stage=True
         ),
         columns=columns,
         shown=shown,

@@ -55,6 +55,12 @@ _COUNT: Final = "counted"
 # Over what the session says of files: that is for blocks, whose rows may be split anywhere.
 _ONE_FILE_A_TASK: Final = {"maxRecordsPerFile": "0"}
 
+# In files that are read whole a few times, these take longer than they save.
+_OF_STAGE: Final = {
+    "parquet.enable.dictionary": "false",
+    "parquet.column.statistics.enabled": "false",
+}
+
 # Most of the time goes into waiting for the store.
 _THREADS: Final = 8
 
@@ -90,6 +96,8 @@ def write_frame(
     # Counted by the writing tasks, whose files may be where nobody else can see them.
     frame = frame.observe(observed, functions.expr(f"count(1) as {_COUNT}"))
     options = {**destination.options, **(_ONE_FILE_A_TASK if destination.by_place else {})}
+    if destination.is_stage:
+        options |= _OF_STAGE
     writer = frame.write.mode("error").options(**_options(options))
     if partition_by:
         writer = writer.partitionBy(*partition_by)

@@ -25,8 +25,23 @@ _SOURCES: Final = 16
 
 # Types whose values come by Arrow as they are.
 _KINDS: Final = frozenset(
-    "boolean tinyint smallint int bigint float double decimal date timestamp timestamp_ntz "
-    "string char varchar binary".split()
+    [
+        "boolean",
+        "tinyint",
+        "smallint",
+        "int",
+        "bigint",
+        "float",
+        "double",
+        "decimal",
+        "date",
+        "timestamp",
+        "timestamp_ntz",
+        "string",
+        "char",
+        "varchar",
+        "binary",
+    ]
 )
 
 # What a session may ask of the files, and what those that are written here are like.
@@ -95,4 +110,5 @@ def _reads_little(frame: Any) -> bool:
     count = leaves.size()
     if count > _SOURCES:
         return False
-    return sum(leaves.apply(n).stats().sizeInBytes() for n in range(count)) <= _LITTLE
+    sizes = (int(leaves.apply(n).stats().sizeInBytes()) for n in range(count))
+    return sum(sizes) <= _LITTLE

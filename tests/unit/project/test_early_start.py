@@ -37,7 +37,7 @@ def invocation(root, command="build", **facts):
     )
 
 
-def build(root, *, computed, variables=None, error=None, **facts):
+def build(root, *, computed, variables=None, error=None, is_new=False, **facts):
     """Go through a build; return whether the engine started early."""
     prepared = threading.Event()
 
@@ -47,7 +47,7 @@ def build(root, *, computed, variables=None, error=None, **facts):
             raise error
 
     config = SimpleNamespace(model_paths=["models"], target_path="target", cli_vars=variables)
-    start = EarlyStart(config, invocation(root, **facts), prepare)
+    start = EarlyStart(config, invocation(root, **facts), prepare, lambda: is_new)
     [thread] = [item for item in threading.enumerate() if item.name == "vcs-early-start"] or [None]
     if thread is not None:
         thread.join()
@@ -60,6 +60,11 @@ def test_nothing_starts_early_where_nothing_is_known_or_nothing_changed(project)
     assert not build(project, computed=True)
     assert not build(project, computed=False)
     assert not build(project, computed=False)
+
+
+def test_a_new_repository_starts_it_if_nothing_is_known(project):
+    assert build(project, computed=True, is_new=True)
+    assert not build(project, computed=True, is_new=True)
 
 
 def test_a_changed_project_starts_it(project):

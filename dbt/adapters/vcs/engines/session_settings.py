@@ -54,8 +54,8 @@ _JAVA_DEFAULTS: Final = (
         "-XX:Tier4CompileThreshold=60000 -XX:Tier4BackEdgeThreshold=160000",
     ),
 )
-# Spark would take pages of up to 64 MiB, and fill one with zeros for each task that sorts or groups,
-# however few its rows: a tenth of the work of a small query. A task has 8,192 pages at most, so
+# Spark would take pages of up to 64 MiB, and fill one with zeros for each task that sorts or
+# groups, however few its rows: a tenth of the work of a small query. A task has 8,192 at most, so
 # smaller ones are enough for the memory that is given here, and not for any.
 _PAGE_SIZE: Final = "spark.buffer.pageSize"
 _OF_MEMORY: Final = ("spark.driver.memory", "spark.memory.offHeap.enabled")

@@ -46,7 +46,8 @@ class EarlyStart:
 
     | the last build of this project                     | the engine starts early |
     |----------------------------------------------------|-------------------------|
-    | isn't known                                        | no                      |
+    | isn't known, and the repository has no relations   | yes                     |
+    | isn't known otherwise                              | no                      |
     | was of other files                                 | yes                     |
     | was of the same files                              | no                      |
     | was of the same files, and so the two before it,   | yes                     |
@@ -57,8 +58,19 @@ class EarlyStart:
     it or waits for it, and gets the error.
     """
 
-    def __init__(self, config: Any, invocation: Invocation, prepare: Callable[[], None]) -> None:
-        """Take dbt's config, the command, and what starts the engine."""
+    def __init__(
+        self,
+        config: Any,
+        invocation: Invocation,
+        prepare: Callable[[], None],
+        is_new: Callable[[], bool],
+    ) -> None:
+        """Take dbt's config and the command.
+
+        Args:
+            prepare: Starts the engine.
+            is_new: Returns whether the repository has no relations, so that all is to be computed.
+        """
         self._root = invocation.project_root
         self._place = self._root / str(getattr(config, "target_path", "target")) / _FILE
         self._folders = [
@@ -67,6 +79,7 @@ class EarlyStart:
         self._variables = getattr(config, "cli_vars", None)
         self._invocation = invocation
         self._prepare = prepare
+        self._is_new = is_new
         self._before: LastBuild | None = None
         self._files = ""
         self._looked = threading.Event()
@@ -103,7 +116,7 @@ class EarlyStart:
         invocation, before = self._invocation, self._before
         if invocation.refreshes or mode_said(invocation.reuse) in ("never", "verify"):
             return True
-        return before is not None and before.needs_engine(self._files)
+        return self._is_new() if before is None else before.needs_engine(self._files)
 
 
 def starts_early(invocation: Invocation, method: str) -> bool:

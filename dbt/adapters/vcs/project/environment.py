@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 
 from dbt.adapters.contracts.connection import AdapterRequiredConfig
 from dbt.adapters.events.logging import AdapterLogger
@@ -56,6 +57,9 @@ from dbt.adapters.vcs.workspace.statement_scope import Outcome
 
 logger = AdapterLogger("Vcs")
 
+# `main`, and the branch of this very run, if it has begun.
+_BRANCHES_OF_NEW: Final = 2
+
 
 class Environment:
     """The resources of one invocation; created by the adapter, opened by the first statement.
@@ -86,7 +90,7 @@ class Environment:
         self._externals: Externals | None = None
         self._early: EarlyStart | None = None
         if starts_early(self.invocation, self.credentials.method):
-            self._early = EarlyStart(config, self.invocation, self._prepare)
+            self._early = EarlyStart(config, self.invocation, self._prepare, self._is_new)
 
     def typed(self, text: str) -> str:
         """Return a message whose commands have the options that this one was called with."""
@@ -312,6 +316,16 @@ class Environment:
 
     def _prepare(self) -> None:
         self.make_engine(self._blobs()).prepare()
+
+    def _is_new(self) -> bool:
+        """Return whether there is no repository, or one whose branches have no relations."""
+        try:
+            repository = self.existing_repository()
+        except NotFoundError:
+            return True
+        found = list(islice(repository.each_branch(takes_few=True), _BRANCHES_OF_NEW + 1))
+        trees = [repository.tree(branch.head) for branch in found]
+        return len(found) <= _BRANCHES_OF_NEW and not any(tree.schemas() for tree in trees)
 
     def _blobs(self) -> Blobs:
         """Return the store; a relative location is in the project's folder, wherever dbt runs."""

@@ -11,7 +11,7 @@ from dbt.adapters.vcs.engines.dataframes.spark_rows import columns_of_schema
 from dbt.adapters.vcs.engines.dataframes.statement_jobs import StatementJobs
 from dbt.adapters.vcs.engines.engine_errors import StatementError
 from dbt.adapters.vcs.engines.port import Column, Destination, Written
-from dbt.adapters.vcs.table.files.parquet import write_table
+from dbt.adapters.vcs.table.files.parquet import can_write, write_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,27 +22,6 @@ _FEW_ROWS: Final = 10_000
 # Bytes that a query may read to be tried here, by Spark's own estimates, and from so many sources.
 _LITTLE: Final = 256 * 1024
 _SOURCES: Final = 16
-
-# Types whose values come by Arrow as they are.
-_KINDS: Final = frozenset(
-    [
-        "boolean",
-        "tinyint",
-        "smallint",
-        "int",
-        "bigint",
-        "float",
-        "double",
-        "decimal",
-        "date",
-        "timestamp",
-        "timestamp_ntz",
-        "string",
-        "char",
-        "varchar",
-        "binary",
-    ]
-)
 
 # What a session may ask of the files, and what those that are written here are like.
 _OF_FILES: Final = {
@@ -61,17 +40,17 @@ def write_few(
     ids = destination.ids
     if ids is None or not _is_simple(destination):
         return None
-    columns = columns_of_schema(frame.schema)
-    if not all(map(_comes_as_it_is, columns)):
+    types = [column.type for column in columns_of_schema(frame.schema)]
+    fields = [Field(id=id, name=id, type=type_) for id, type_ in zip(ids, types, strict=True)]
+    schema = Schema(fields=tuple(fields))
+    if not (can_write(schema, ()) and all(map(_comes_as_it_is, types))):
         return None
     rows = _few_rows(frame, jobs)
     if rows is None:
         return None
-    fields = [Field(id=i, name=i, type=c.type) for i, c in zip(ids, columns, strict=True)]
-    schema = Schema(fields=tuple(fields))
     footers = write_table(blobs, rows, folder=destination.folder, schema=schema)
-    inside = tuple(Column(name=field.id, type=field.type) for field in fields)
-    return Written(columns=inside, files=tuple(sorted(footers)), footers=footers)
+    columns = tuple(Column(name=field.id, type=field.type) for field in fields)
+    return Written(columns=columns, files=tuple(sorted(footers)), footers=footers)
 
 
 def _is_simple(destination: Destination) -> bool:
@@ -80,9 +59,10 @@ def _is_simple(destination: Destination) -> bool:
     return not (any(asked) or destination.by_place)
 
 
-def _comes_as_it_is(column: Column) -> bool:
-    found = type_of(column.type)
-    return found.kind in _KINDS and found.collation is None
+def _comes_as_it_is(text: str) -> bool:
+    """Return whether Arrow has a type's values as a file has them."""
+    found = type_of(text)
+    return not found.is_nested and found.collation is None and found.kind != "void"
 
 
 def _few_rows(frame: DataFrame, jobs: StatementJobs) -> pa.Table | None:

@@ -230,9 +230,9 @@ def _put(
     properties: dict[str, str],
 ) -> Outcome:
     stored = stored_view(scope, name, query)
-    with scope.reading(query):
-        # The stored text names versions as the user did; only the engine needs relations for them.
-        read = settled_query(scope, query_of_view(stored.text))
+    # The stored text names versions as the user did; only the engine needs relations for them.
+    read = settled_query(scope, query_of_view(stored.text))
+    with scope.analysing(query):
         columns = scope.session.analysed(read.text).columns
     if aliases and len(aliases) != len(columns):
         raise InputError(

@@ -250,20 +250,22 @@ def test_whoever_lands_goes_on_with_those_who_came_meanwhile(
     assert len({*advances.by}) == (2 if what else 1)
 
 
+def dee_comes(blobs: MemoryBlobs, pool: ThreadPoolExecutor, late: list[Future[Landed]]) -> None:
+    """Let a third writer wait, beside two whose plans are not taken down yet."""
+    late.append(pool.submit(land, blobs, "dee"))
+    until(lambda: len(plans(blobs)) == 3)
+
+
 def test_who_comes_meanwhile_is_refused_on_a_branch_that_was_protected(
     blobs: MemoryBlobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     late: list[Future[Landed]] = []
 
-    def come() -> None:
-        late.append(pool.submit(land, blobs, "dee"))
-        until(lambda: len(plans(blobs)) == 3)
-
     def protect() -> None:
         Repository.open(blobs).protect("main", Protection(), author="test")
 
-    Advances(monkeypatch, {1: come, 2: protect})
     with ThreadPoolExecutor(1) as pool:
+        Advances(monkeypatch, {1: lambda: dee_comes(blobs, pool, late), 2: protect})
         with waiting(blobs, partial(land, blobs, "ann"), partial(land, blobs, "bob")) as found:
             pass
         assert [each.result().moved for each in found] == [True, True]
@@ -278,12 +280,11 @@ def test_who_comes_meanwhile_lands_beside_a_collection(
 ) -> None:
     late: list[Future[Landed]] = []
 
-    def come() -> None:
-        late.append(pool.submit(land, blobs, "dee"))
-        until(lambda: len(plans(blobs)) == 3)
+    def gc() -> None:
+        collect(Repository.open(blobs))
 
-    Advances(monkeypatch, {1: come, 2: lambda: collect(Repository.open(blobs))})
     with ThreadPoolExecutor(1) as pool:
+        Advances(monkeypatch, {1: lambda: dee_comes(blobs, pool, late), 2: gc})
         with waiting(blobs, partial(land, blobs, "ann"), partial(land, blobs, "bob")):
             pass
         assert late[0].result().moved

@@ -91,10 +91,9 @@ class Mounts:
         names it. The result lists every table, view and external location that reading the
         names reads, with views followed down to their tables, sorted by name.
         """
-        showing = self._showing(overlay, session, externals)
-        with self._lock:
-            showing.show_all(names)
-        return showing.sorted_inputs()
+        shown = self.analysing(names, overlay=overlay, session=session, externals=externals)
+        with shown as inputs:
+            return inputs
 
     @contextmanager
     def analysing(
@@ -110,17 +109,7 @@ class Mounts:
         Others may analyse meanwhile, or change other names. So no name may be shown within the
         block: two threads could wait for each other.
         """
-        showing = self._showing(overlay, session, externals)
-        with ExitStack() as stack:
-            with self._lock:
-                showing.show_all(names)
-                # Functions are mounted each time, and nothing tells who else uses one.
-                calls = not showing.names.isdisjoint(self._functions)
-                stack.enter_context(self._lock if calls else self._uses.of(showing.names))
-            yield showing.sorted_inputs()
-
-    def _showing(self, overlay: Overlay, session: Session, externals: Externals) -> _Showing:
-        return _Showing(
+        showing = _Showing(
             shown=self._shown,
             functions=self._functions,
             uses=self._uses,
@@ -129,6 +118,14 @@ class Mounts:
             session=session,
             externals=externals,
         )
+        with ExitStack() as stack:
+            with self._lock:
+                for name in names:
+                    showing.show(name)
+                # Functions are mounted each time, and nothing tells who else uses one.
+                calls = not showing.names.isdisjoint(self._functions)
+                stack.enter_context(self._lock if calls else self._uses.of(showing.names))
+            yield tuple(sorted(showing.inputs.values(), key=lambda item: item.relation))
 
     def hide(self, name: RelationName, session: NamedMounts) -> None:
         """Remove a name from the catalog."""
@@ -192,7 +189,7 @@ class _Uses:
 
 @dataclass(kw_only=True)
 class _Showing:
-    """One call of `Mounts.show` or `Mounts.analysing`."""
+    """One call of `Mounts.analysing`."""
 
     shown: dict[RelationName, str]
     functions: set[RelationName]
@@ -209,15 +206,6 @@ class _Showing:
     def names(self) -> Set[RelationName]:
         """All names that were shown, with what is below views and functions."""
         return self._shapes.keys()
-
-    def sorted_inputs(self) -> tuple[Input, ...]:
-        """Return what the names refer to, sorted by name."""
-        return tuple(sorted(self.inputs.values(), key=lambda item: item.relation))
-
-    def show_all(self, names: Iterable[RelationName]) -> None:
-        """Mount names."""
-        for name in names:
-            self.show(name)
 
     def show(self, name: RelationName) -> str:
         """Mount one name and return its shape; empty if the name refers to nothing.

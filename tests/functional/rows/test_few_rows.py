@@ -135,6 +135,9 @@ def test_tables_are_as_those_of_spark(shop: Shop, by_spark: Callable[[], None], 
         ("select array(id) id from range(2)", 2, True),
         ("select id collate unicode_ci id from (select 'a' id)", 1, True),
         ("select id from range(2) order by id desc", 2, False),
+        ("select (select max(id) from range(9)) id", 1, False),
+        ("select (select max(id) from range(100000)) id", 1, True),
+        ("select 1 id where (select max(id) from range(100000)) > 0", 1, True),
     ],
 )
 def test_who_writes(
@@ -213,6 +216,25 @@ def test_rows_that_do_not_come_are_written_by_spark(
     monkeypatch.undo()
     assert shop.rows(table) == [(0,), (1,), (2,)]
     assert is_by_spark(shop, table)
+
+
+def test_ctrl_c_is_no_failure_after_which_spark_writes(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pyspark.sql.pandas.conversion import PandasConversionMixin
+
+    def interrupted(_: Any) -> Any:
+        # As PySpark does: it asks for the result of the jobs that it has just cancelled.
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise PySparkRuntimeError("[SPARK_JOB_CANCELLED] Job 7 cancelled as part of all jobs")
+
+    monkeypatch.setattr(PandasConversionMixin, "toArrow", interrupted)
+    table, head = f"t{next(shop.numbers)}", shop.repository.branch("main").head
+    with pytest.raises(KeyboardInterrupt):
+        shop.sql(f"create table {table} as select id from range(3)")
+    assert shop.repository.branch("main").head == head
 
 
 def test_a_cancelled_statement_is_not_tried_again(

@@ -44,22 +44,19 @@ class StatementJobs(ABC):
         mark = self._current()
         if mark is not None:
             self._check()
-            with self._translated():
+            with self._told():
                 yield
             return
         # Unique in the process, since all engines share Spark's job groups.
         mark = self._begin()
         try:
-            with self._translated(), self._marking(mark):
+            with self._told(), self._marking(mark):
                 yield
             self._check()
         except Exception as error:
             # Whatever Spark made of it: a cancelled job fails with many messages.
             if self._cancelled[mark]:
                 raise CancelledError() from error
-            if _is_interrupted(error):
-                self._stop([mark])
-                raise KeyboardInterrupt from error
             raise
         except BaseException:
             # Ctrl-C ends only the wait for Spark's answer; Spark itself goes on.
@@ -107,6 +104,20 @@ class StatementJobs(ABC):
         mark = self._current()
         if mark is not None and self._cancelled[mark]:
             raise CancelledError()
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Tell of what fails in a block as the engine does, and of Ctrl-C as Python does.
+
+        Also within a statement: who has another way where a statement fails must not take it then.
+        """
+        try:
+            with self._translated():
+                yield
+        except Exception as error:
+            if _is_interrupted(error):
+                raise KeyboardInterrupt from error
+            raise
 
     @abstractmethod
     def _translated(self) -> AbstractContextManager[None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.model import Field, Schema
@@ -86,9 +87,16 @@ def _few_rows(frame: DataFrame, jobs: StatementJobs) -> pa.Table | None:
 
 def _reads_little(frame: Any) -> bool:
     """Return whether a frame's sources are few and small, by Spark's estimates."""
-    leaves = frame._jdf.queryExecution().optimizedPlan().collectLeaves()
-    count = leaves.size()
-    if count > _SOURCES:
+    plan = frame._jdf.queryExecution().optimizedPlan()
+    leaves = [*_items(plan.collectLeaves())]
+    # A plan's leaves are without those of the queries in its expressions.
+    for query in _items(plan.subqueriesAll()):
+        leaves += _items(query.collectLeaves())
+    if len(leaves) > _SOURCES:
         return False
-    sizes = (int(leaves.apply(n).stats().sizeInBytes()) for n in range(count))
-    return sum(sizes) <= _LITTLE
+    return sum(int(leaf.stats().sizeInBytes()) for leaf in leaves) <= _LITTLE
+
+
+def _items(found: Any) -> Iterator[Any]:
+    """Return the items of a sequence of Scala's."""
+    return map(found.apply, range(found.size()))

@@ -13,6 +13,7 @@ from dbt.adapters.vcs.core.errors import EngineError
 from dbt.adapters.vcs.core.store.blobs import BlobInfo
 from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.engines.session_settings import COMMIT_PROTOCOL
+from dbt.adapters.vcs.engines.spark import few_rows
 from dbt.adapters.vcs.engines.spark.engine import SparkEngine
 from tests.functional.rows.shop import Shop
 
@@ -200,8 +201,10 @@ STATEMENTS = {
 
 @pytest.mark.parametrize("statement", STATEMENTS)
 def test_every_statement_that_writes_with_spark_notices(
-    tmp_path: Path, spark_engine_factory: Any, statement: str
+    tmp_path: Path, spark_engine_factory: Any, monkeypatch: pytest.MonkeyPatch, statement: str
 ) -> None:
+    # Few rows are written here (decision 54), and many take long.
+    monkeypatch.setattr(few_rows, "_FEW_ROWS", -1)
     with Shop.open(tmp_path, spark_engine_factory) as shop:
         shop.sql(
             "create table t (id bigint, a bigint, v int) tblproperties ('vcs.rebuild' = 'delta')"

@@ -242,6 +242,22 @@ class VcsAdapter(SparkAdapter):
             return None
         return self._relation(schema, name.identifier, entry, self.config.quoting)
 
+    @available.parse_none
+    def drop_relation(self, relation: BaseRelation) -> None:
+        """Drop a relation, by the macro of that name if there is anything to drop.
+
+        dbt-spark drops what a table may replace, and to prepare the macro takes dbt longer than
+        a lookup here. A relation whose name has no schema may be a temporary view.
+        """
+        if relation.type is not None and not _is_bare(relation):
+            name = self._name_of(relation)
+            with self._reading(f"relation {name}") as overlay:
+                is_known = overlay.entry(name) is not None
+            if not (is_known or name in self.environment.externals()):
+                self.cache_dropped(relation)
+                return
+        super().drop_relation(relation)  # type: ignore[no-untyped-call]
+
     @available.parse(lambda *a, **k: {})
     def vcs_check_properties(self, model: Mapping[str, Any]) -> dict[str, str]:
         """Return the table properties for the check constraints of a model's contract."""

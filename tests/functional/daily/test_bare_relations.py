@@ -93,6 +93,19 @@ MACROS = """
         adapter.vcs_is_table(bare('made', 'view')), adapter.vcs_is_table(full('made'))]) -%}
     {% endmacro %}
 
+    {% macro vcs__drop_relation(relation) %}
+      {%- do log('DROPPED ' ~ relation.identifier, info=true) -%}
+      {{ return(spark__drop_relation(relation)) }}
+    {% endmacro %}
+
+    {% macro drop_some() %}
+      {%- do run_query("create table " ~ full('there') ~ " as select 1 as id") -%}
+      {%- do run_query("create temporary view passing as select 1 as id") -%}
+      {%- for relation in [full('nowhere'), bare('passing', 'view'), full('there')] -%}
+        {%- do adapter.drop_relation(relation) -%}
+      {%- endfor -%}
+    {% endmacro %}
+
     {% macro drop_nothing() %}{% do adapter.drop_schema(api.Relation.create()) %}{% endmacro %}
 """
 
@@ -129,6 +142,13 @@ def test_what_changes_a_relation_finds_it(shop):
     assert not {"one", "gone"} & set(shop.kinds())
     assert shop.column("select id from analytics.two") == [0, 1, 2, 9]
     assert shop.snapshot("emptied").rows == 0
+
+
+def test_what_is_not_there_is_dropped_without_the_macro(shop):
+    said = shop.dbt("run-operation", "drop_some").said
+    dropped = [line.partition("DROPPED ")[2] for line in said.splitlines() if "DROPPED " in line]
+    assert dropped == ["passing", "there"]
+    assert "there" not in shop.kinds()
 
 
 def test_the_sessions_schema_is_the_one_in_use(shop):

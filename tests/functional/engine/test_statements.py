@@ -173,6 +173,29 @@ def test_cancel_ends_a_long_statement(bench: Bench, how: str) -> None:
     assert bench.rows("select 1") == [(1,)], "the session goes on"
 
 
+def test_cancel_ends_a_statement_in_which_another_session_was_asked(bench: Bench) -> None:
+    session, other, outcome = bench.session, bench.engine.session("other"), []
+
+    def work() -> None:
+        try:
+            with session.statement():
+                assert other.query("select 1").fetch() == [(1,)]
+                other_is_done.set()
+                session.query(FOREVER).fetch()
+        except EngineError as error:
+            outcome.append(error)
+
+    other_is_done = threading.Event()
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    assert other_is_done.wait(60)
+    _job_watcher(session)()
+    session.cancel()
+    thread.join(20)
+    assert [type(error) for error in outcome] == [CancelledError]
+    assert bench.rows("select 1") == [(1,)], "the session goes on"
+
+
 def test_cancel_leaves_other_sessions_alone(bench: Bench) -> None:
     other = bench.engine.session("other")
     answers = []

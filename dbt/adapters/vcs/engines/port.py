@@ -499,6 +499,12 @@ class Session(Rewriter, NamedMounts, Functions, SessionTemporaries, Placeholders
         name, and what a temporary view or function reads, always is.
         """
 
+    def statement(self) -> AbstractContextManager[None]:
+        """Return a block in which all calls from this thread are one statement.
+
+        The engine is told once where one begins and ends, and `cancel` ends all of it.
+        """
+
     def frames(self) -> Frames | None:
         """Return the frames for Python models; None if the engine can't run any."""
 

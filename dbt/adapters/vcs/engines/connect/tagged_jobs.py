@@ -58,11 +58,13 @@ class TaggedJobs(StatementJobs):
 
     @contextmanager
     def _marking(self, mark: str) -> Iterator[None]:
-        self._spark.addTag(mark)
+        with self._translated():
+            self._spark.addTag(mark)
         try:
             yield
         finally:
-            self._spark.removeTag(mark)
+            with self._translated():
+                self._spark.removeTag(mark)
 
     def _has_tasks(self, mark: str) -> bool:
         # A server doesn't tell; it outlives its jobs, and removes their files itself.

@@ -113,6 +113,10 @@ class FrameSession(ABC):
         """The session itself; `cancel` does not cancel what runs through it."""
         return self._spark
 
+    def statement(self) -> AbstractContextManager[None]:
+        """Return a block that is one statement of this session."""
+        return self._jobs.statement()
+
     def write(self, query_text: str, destination: Destination) -> Written:
         """Write a query's rows as Parquet files."""
         with self._jobs.run():

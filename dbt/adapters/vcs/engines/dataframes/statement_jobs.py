@@ -32,31 +32,24 @@ class StatementJobs(ABC):
         self._closed = False
 
     @contextmanager
-    def run(self) -> Iterator[None]:
-        """Run a block as one statement; nested blocks are part of the same statement.
+    def statement(self) -> Iterator[None]:
+        """Let all that runs in a block on this thread be one statement, marked once.
 
         Raises:
-            StatementError: Spark failed; the message is Spark's.
             CancelledError: The block failed after `cancel` was called, or `_check` raised it.
             EngineError: The session is closed.
-            KeyboardInterrupt: Ctrl-C was pressed, whatever PySpark made of it.
         """
-        mark = self._current()
-        if mark is not None:
-            self._check()
-            with self._told():
-                yield
+        if self._current() is not None:
+            yield
             return
         # Unique in the process, since all engines share Spark's job groups.
         mark = self._begin()
         try:
-            with self._told(), self._marking(mark):
+            with self._marking(mark):
                 yield
             self._check()
         except Exception as error:
-            # Whatever Spark made of it: a cancelled job fails with many messages.
-            if self._cancelled[mark]:
-                raise CancelledError() from error
+            self._require_not_cancelled(mark, error)
             raise
         except BaseException:
             # Ctrl-C ends only the wait for Spark's answer; Spark itself goes on.
@@ -64,6 +57,24 @@ class StatementJobs(ABC):
             raise
         finally:
             self._end(mark)
+
+    @contextmanager
+    def run(self) -> Iterator[None]:
+        """Run a block as one statement, or as a part of the one that this thread runs.
+
+        Raises:
+            StatementError: Spark failed; the message is Spark's.
+            CancelledError: The block failed after `cancel` was called, or `_check` raised it.
+            EngineError: The session is closed.
+            KeyboardInterrupt: Ctrl-C was pressed, whatever PySpark made of it.
+        """
+        if self._current() is None:
+            with self.statement(), self._told():
+                yield
+            return
+        self._check()
+        with self._told():
+            yield
 
     def cancel(self) -> None:
         """Cancel every running statement; later ones are not affected."""
@@ -107,17 +118,25 @@ class StatementJobs(ABC):
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """Tell of what fails in a block as the engine does, and of Ctrl-C as Python does.
+        """Tell of what fails in a block as the engine does, of `cancel` and Ctrl-C as such.
 
-        Also within a statement: who has another way where a statement fails must not take it then.
+        Also within a statement: who has another way where Spark fails must not take it then.
         """
         try:
             with self._translated():
                 yield
         except Exception as error:
+            mark = self._current()
+            if mark is not None:
+                self._require_not_cancelled(mark, error)
             if _is_interrupted(error):
                 raise KeyboardInterrupt from error
             raise
+
+    def _require_not_cancelled(self, mark: str, error: Exception) -> None:
+        # Whatever Spark made of it: a cancelled job fails with many messages.
+        if self._cancelled[mark] and not isinstance(error, CancelledError):
+            raise CancelledError() from error
 
     @abstractmethod
     def _translated(self) -> AbstractContextManager[None]:
@@ -125,7 +144,7 @@ class StatementJobs(ABC):
 
     @abstractmethod
     def _marking(self, mark: str) -> AbstractContextManager[None]:
-        """Return a block whose jobs Spark knows by a mark."""
+        """Return a block whose jobs Spark knows by a mark; what fails in it is passed on."""
 
     @abstractmethod
     def _stop(self, marks: Sequence[str]) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import threading
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from dbt.adapters.vcs.core.errors import EngineError, VcsError
 from dbt.adapters.vcs.engines.dataframes.statement_jobs import StatementJobs, statement_error
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _SESSIONS: Final = "org.apache.spark.sql.classic.SparkSession"
+# The job group of this thread as its statement set it, with the description.
+_HERE: Final = threading.local()
 
 
 class Jobs(StatementJobs):
@@ -33,13 +36,22 @@ class Jobs(StatementJobs):
 
     @contextmanager
     def _marking(self, mark: str) -> Iterator[None]:
-        # First, because its error tells whether Spark's process is gone.
-        self._context.setJobGroup(mark, self._label, interruptOnCancel=True)
+        # Another session of this thread may be in the midst of a statement.
+        outer: tuple[str, str] | None = getattr(_HERE, "group", None)
+        with translated():
+            self._context.setJobGroup(mark, self._label, interruptOnCancel=True)
+            before = _activate(self._spark)
+        _HERE.group = (mark, self._label)
         try:
-            with _active(self._spark):
-                yield
+            yield
         finally:
-            self._context._jsc.clearJobGroup()
+            _HERE.group = outer
+            with translated():
+                _reactivate(self._spark, before)
+                if outer is None:
+                    self._context._jsc.clearJobGroup()
+                else:
+                    self._context.setJobGroup(*outer, interruptOnCancel=True)
 
     def _check(self) -> None:
         """Do nothing: Spark refuses the later jobs of a cancelled group itself."""
@@ -76,32 +88,46 @@ class Jobs(StatementJobs):
         return False
 
 
-@contextmanager
-def _active(spark: SparkSession) -> Iterator[None]:
-    """Make a session the active one of this thread within a block.
+class _Before(NamedTuple):
+    """The active session of a thread, as Java has it, and PySpark's one of the process."""
+
+    active: Any
+    known: Any
+
+
+def _activate(spark: SparkSession) -> _Before:
+    """Make a session the active one of this thread; return what has to be put back.
 
     What parses a text or resolves a plan takes its settings from the thread's active session, and
     without one from Spark's defaults. Only some of Spark's own methods make theirs the active one.
     """
     from pyspark.sql import SparkSession
 
-    own: Any = spark._jsparkSession
+    of_class = _methods(spark)
+    before = _Before(of_class("getActiveSession")(), SparkSession._instantiatedSession)
+    of_class("setActiveSession")(spark._jsparkSession)
+    return before
+
+
+def _reactivate(spark: SparkSession, before: _Before) -> None:
+    from pyspark.sql import SparkSession
+
+    of_class, own = _methods(spark), cast("Any", spark._jsparkSession)
+    made: Any = SparkSession._instantiatedSession
+    if made is not None and made is not before.known and own.equals(made._jsparkSession):
+        # PySpark makes the active session the whole process's, if the process has none.
+        SparkSession._instantiatedSession = SparkSession._activeSession = None
+        of_class("clearDefaultSession")()
+    if before.active.isDefined():
+        of_class("setActiveSession")(before.active.get())
+    else:
+        of_class("clearActiveSession")()
+
+
+def _methods(spark: SparkSession) -> Callable[[str], Any]:
+    """Return what gives a method of the class of sessions by its name."""
     gateway: Any = spark.sparkContext._gateway
-    of_class = partial(_of_class, gateway._gateway_client)
-    known, before = SparkSession._instantiatedSession, of_class("getActiveSession")()
-    of_class("setActiveSession")(own)
-    try:
-        yield
-    finally:
-        made: Any = SparkSession._instantiatedSession
-        if made is not None and made is not known and own.equals(made._jsparkSession):
-            # PySpark makes the active session the whole process's, if the process has none.
-            SparkSession._instantiatedSession = SparkSession._activeSession = None
-            of_class("clearDefaultSession")()
-        if before.isDefined():
-            of_class("setActiveSession")(before.get())
-        else:
-            of_class("clearActiveSession")()
+    return partial(_of_class, gateway._gateway_client)
 
 
 @lru_cache(maxsize=8)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from shlex import quote
@@ -16,7 +17,7 @@ from dbt.adapters.vcs.core.groups import Landed
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Origin, RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.engines.port import Engine, Session
+from dbt.adapters.vcs.engines.port import Engine, Session, Sessions
 from dbt.adapters.vcs.reuse.attempt import Reusing, SessionState
 from dbt.adapters.vcs.reuse.cache_key import KeyContext
 from dbt.adapters.vcs.reuse.reuser import Reuse
@@ -175,8 +176,10 @@ class Connection:
         """The schema of unqualified names now, lower case."""
         return self._schema
 
-    def session(self) -> Session:
+    def session(self, opened: Callable[[Session], None] | None = None) -> Session:
         """Return the engine's session of this connection.
+
+        `opened` is called with a session that is opened now, before anything is asked of it.
 
         Raises:
             EngineError: The statement was cancelled, or the connection was stopped.
@@ -187,6 +190,8 @@ class Connection:
             self._session = self.workspace.open_session(
                 self._label, lambda: self._is_stopped or self._is_cancelled
             )
+            if opened is not None:
+                opened(self._session)
             # Where a new session of Spark's begins.
             if self._schema != "default":
                 self._session.use(self._schema)
@@ -195,11 +200,13 @@ class Connection:
             return self.session()
         return self._session
 
-    def scope(self, text: str, overlay: Overlay, origin: Origin) -> Scope:
-        """Return the scope for a statement."""
+    def scope(
+        self, text: str, overlay: Overlay, origin: Origin, sessions: Sessions | None = None
+    ) -> Scope:
+        """Return the scope for a statement, with the session that `sessions` returns if given."""
         return Scope(
             overlay=overlay,
-            engine=self.session,
+            engine=sessions or self.session,
             mounts=self.workspace.mounts,
             externals=self.workspace.externals(),
             schema=self._schema,
@@ -233,9 +240,9 @@ class Connection:
         self._is_cancelled = False
         if self._session is not None and not self._is_stopped:
             self._session.begin_statement()
-        scope = self.scope(text, overlay, origin)
         # Spark may miss a file that a purge deleted, and the error has to say so.
-        with overlay.repository.maintenance.told(overlay.base):
+        with overlay.repository.maintenance.told(overlay.base), ExitStack() as running:
+            scope = self.scope(text, overlay, origin, self._once(running))
             outcome = execute(
                 scope,
                 read_only=read_only,
@@ -247,6 +254,22 @@ class Connection:
         # Not reached after an error: a `use` that failed leaves the schema as it was.
         self._schema = scope.schema
         return replace(outcome, inputs=scope.made_by().inputs, warnings=tuple(scope.warnings))
+
+    def _once(self, running: ExitStack) -> Sessions:
+        """Return what gives the session, whose statement begins in a block with the first call."""
+        begun = list[Session]()
+
+        def begin(session: Session) -> None:
+            if session not in begun:
+                begun.append(session)
+                running.enter_context(session.statement())
+
+        def session() -> Session:
+            found = self.session(begin)
+            begin(found)
+            return found
+
+        return session
 
     def reusing(self, reuse: Reuse | None) -> Reusing | None:
         """Return what takes results on this connection; None if none are taken."""

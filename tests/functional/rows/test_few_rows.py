@@ -210,7 +210,7 @@ def test_rows_that_do_not_come_are_written_by_spark(
     def too_large(_: Any) -> Any:
         raise PySparkRuntimeError("Total size of serialized results is bigger than allowed")
 
-    monkeypatch.setattr(PandasConversionMixin, "toArrow", too_large)
+    monkeypatch.setattr(PandasConversionMixin, "_collect_as_arrow", too_large)
     table = f"t{next(shop.numbers)}"
     shop.sql(f"create table {table} as select id from range(3)")
     monkeypatch.undo()
@@ -230,7 +230,7 @@ def test_ctrl_c_is_no_failure_after_which_spark_writes(
         finally:
             raise PySparkRuntimeError("[SPARK_JOB_CANCELLED] Job 7 cancelled as part of all jobs")
 
-    monkeypatch.setattr(PandasConversionMixin, "toArrow", interrupted)
+    monkeypatch.setattr(PandasConversionMixin, "_collect_as_arrow", interrupted)
     table, head = f"t{next(shop.numbers)}", shop.repository.branch("main").head
     with pytest.raises(KeyboardInterrupt):
         shop.sql(f"create table {table} as select id from range(3)")
@@ -243,13 +243,13 @@ def test_a_cancelled_statement_is_not_tried_again(
     from pyspark.sql.pandas.conversion import PandasConversionMixin
 
     asked, table, head = Event(), f"t{next(shop.numbers)}", shop.repository.branch("main").head
-    to_arrow = PandasConversionMixin.toArrow
+    collect = PandasConversionMixin._collect_as_arrow
 
     def slow(frame: Any) -> Any:
         asked.set()
-        return to_arrow(frame)
+        return collect(frame)
 
-    monkeypatch.setattr(PandasConversionMixin, "toArrow", slow)
+    monkeypatch.setattr(PandasConversionMixin, "_collect_as_arrow", slow)
 
     def cancel() -> None:
         asked.wait(60)

@@ -28,9 +28,9 @@ from dbt.adapters.vcs.engines.spark.catalog_relations import (
     Lists,
     MountedVersion,
 )
-from dbt.adapters.vcs.engines.spark.context import run_command
 from dbt.adapters.vcs.engines.spark.function_registry import SharedArrays
 from dbt.adapters.vcs.engines.spark.jobs import translated
+from dbt.adapters.vcs.engines.spark.plans import run_command
 from dbt.adapters.vcs.table.quoting import literal, options_clause, quoted, quoted_relation
 
 if TYPE_CHECKING:

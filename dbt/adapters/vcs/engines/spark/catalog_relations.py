@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 import numpy as np
@@ -29,13 +29,13 @@ from dbt.adapters.vcs.engines.dataframes.mounting import (
 from dbt.adapters.vcs.engines.engine_errors import StatementError
 from dbt.adapters.vcs.engines.port import TableMount
 from dbt.adapters.vcs.engines.session_settings import is_local
-from dbt.adapters.vcs.engines.spark.context import run_command
 from dbt.adapters.vcs.engines.spark.function_registry import SharedArrays
 from dbt.adapters.vcs.engines.spark.jobs import translated
+from dbt.adapters.vcs.engines.spark.plans import analysed_plan, run_command
 from dbt.adapters.vcs.table.quoting import options_clause, quoted, quoted_relation, sql_type
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
 # Options of a table win over settings of the session, which are the user's.
 _OPTIONS: Final = {
@@ -192,7 +192,7 @@ class CatalogRelations:
                 )
                 if not layout.is_one_write:
                     self._list(listed, files, numbers, linked=linked)
-                found = file_count(self._spark.table(table))
+                found = file_count(analysed_plan(self._spark, f"table {table}"))
         except StatementError as error:
             if error.condition != "PATH_NOT_FOUND":
                 raise
@@ -262,10 +262,11 @@ def times_of(files: Collection[str], numbers: Mapping[str, int]) -> dict[str, in
     return {file: place for place, file in enumerate(files)}
 
 
-def file_count(frame: DataFrame) -> int:
-    """Return how many files Spark reads for a frame that is a table."""
-    # The optimized plan may read rows that the user cached, and then has no files.
-    plan = frame._jdf.queryExecution().analyzed()
+def file_count(plan: Any) -> int:
+    """Return how many files Spark reads for a table, given its analysed plan.
+
+    An optimized plan may read rows that the user cached, and then has no files.
+    """
     return len(plan.collectLeaves().head().relation().location().inputFiles())
 
 

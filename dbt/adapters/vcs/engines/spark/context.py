@@ -292,12 +292,6 @@ def java_class(context: SparkContext, name: str) -> Any:
     return JavaClass(name, gateway._gateway_client)
 
 
-def run_command(spark: SparkSession, text: str) -> None:
-    """Run a command of SQL; PySpark's own `sql` calls Java four times more for it."""
-    java: Any = spark._jsparkSession
-    java.sql(text)
-
-
 def scala_names(names: Any) -> list[str]:
     """Return a Scala sequence of names, read in a single call."""
     return [name for name in str(names.mkString("\n")).split("\n") if name]

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+import pyarrow as pa
+
 from dbt.adapters.vcs.core.model import Field, Schema
 from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.dataframes.spark_rows import columns_of_schema
 from dbt.adapters.vcs.engines.dataframes.statement_jobs import StatementJobs
-from dbt.adapters.vcs.engines.engine_errors import StatementError
+from dbt.adapters.vcs.engines.engine_errors import CancelledError, StatementError
 from dbt.adapters.vcs.engines.port import Column, Destination, Written
-from dbt.adapters.vcs.table.files.parquet import can_write, write_table
+from dbt.adapters.vcs.table.files.parquet import arrow_schema, can_write, write_table
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame
 
 _FEW_ROWS: Final = 10_000
@@ -46,9 +47,10 @@ def write_few(
     schema = Schema(fields=tuple(fields))
     if not (can_write(schema, ()) and all(map(_comes_as_it_is, types))):
         return None
-    rows = _few_rows(frame, jobs)
-    if rows is None:
+    batches = _few_rows(frame, jobs)
+    if batches is None:
         return None
+    rows = pa.Table.from_batches(batches) if batches else arrow_schema(schema).empty_table()
     footers = write_table(blobs, rows, folder=destination.folder, schema=schema)
     columns = tuple(Column(name=field.id, type=field.type) for field in fields)
     return Written(columns=columns, files=tuple(sorted(footers)), footers=footers)
@@ -66,23 +68,25 @@ def _comes_as_it_is(text: str) -> bool:
     return not found.is_nested and found.collation is None and found.kind != "void"
 
 
-def _few_rows(frame: DataFrame, jobs: StatementJobs) -> pa.Table | None:
+def _few_rows(frame: DataFrame, jobs: StatementJobs) -> list[pa.RecordBatch] | None:
     """Return the rows, None if there are more than few or that can't be told cheaply."""
     conf = frame.sparkSession.conf
     if any(conf.get(key, kept) != kept for key, kept in _OF_FILES.items()):
         return None
     # Spark stops after so many, however wrong the estimate was.
-    limited = frame.limit(_FEW_ROWS + 1)
+    limited: Any = frame.limit(_FEW_ROWS + 1)
     try:
         with jobs.run():
             if not _reads_little(limited):
                 return None
-            rows = limited.toArrow()
+            # As `toArrow`, which asks Java for the frame's schema and settings once more.
+            batches: list[pa.RecordBatch] = limited._collect_as_arrow()
+    except CancelledError:
+        raise
     except StatementError:
         # Of a query that can't be computed Spark tells when it writes, as it does of larger ones.
-        jobs.require_running()
         return None
-    return rows if rows.num_rows <= _FEW_ROWS else None
+    return batches if sum(batch.num_rows for batch in batches) <= _FEW_ROWS else None
 
 
 def _reads_little(frame: Any) -> bool:

@@ -40,12 +40,17 @@ from dbt.adapters.vcs.engines.spark.catalog import Catalog
 from dbt.adapters.vcs.engines.spark.context import (
     java_class,
     load_ml_functions,
-    run_command,
     scala_names,
 )
 from dbt.adapters.vcs.engines.spark.few_rows import write_few
 from dbt.adapters.vcs.engines.spark.function_registry import builder, identifier, register
 from dbt.adapters.vcs.engines.spark.jobs import Jobs, words_of
+from dbt.adapters.vcs.engines.spark.plans import (
+    analysed_plan,
+    frame_of,
+    parsed_plan,
+    run_command,
+)
 from dbt.adapters.vcs.sql.syntax.names import CATALOG
 from dbt.adapters.vcs.table.quoting import literal, quoted, quoted_relation
 
@@ -82,18 +87,18 @@ class ProcessSession(FrameSession):
             sent = self._sent_text(query_text)
             with sending(sent), self._jobs.run():
                 # The frame is made when it is written: that of a command would run it.
-                plan = self._plan(sent)
+                plan = analysed_plan(self._spark, sent)
                 schema = json.loads(plan.schema().json())
                 return AnalysedQuery(
                     columns=columns_of_schema(StructType.fromJson(schema)),
                     is_repeatable=partial(self._is_plan_repeatable, plan),
-                    write=partial(self._write, sent, partial(self._planned_frame, plan)),
+                    write=partial(self._write, sent, partial(frame_of, self._spark, plan)),
                 )
 
     def check_syntax(self, text: str) -> None:
         """Require that Spark can parse a text."""
         with sending(text), self._jobs.run():
-            self._java.sessionState().sqlParser().parsePlan(text)
+            parsed_plan(self._spark, text)
 
     def mount_arrow(self, name: str, rows: pa.Table | TableParts, *, lasting: bool = False) -> str:
         """Return the quoted name of a temporary view with rows of this process."""
@@ -132,13 +137,6 @@ class ProcessSession(FrameSession):
     def _java(self) -> Any:
         return self._spark._jsparkSession
 
-    def _plan(self, text: str) -> Any:
-        """Return the analysed plan of a statement, without running it even if it is a command."""
-        state = self._java.sessionState()
-        # Spark carries out commands while it plans them, unless it is told to skip them.
-        modes = self._class("org.apache.spark.sql.execution.CommandExecutionMode")
-        return state.executePlan(state.sqlParser().parsePlan(text), modes.SKIP()).analyzed()
-
     def _is_repeatable(self, frame: Any, sent: str) -> bool:
         with self._jobs.run():
             return self._is_plan_repeatable(frame._jdf.queryExecution().analyzed())
@@ -151,15 +149,9 @@ class ProcessSession(FrameSession):
         written = write_few(frame, self._blobs, destination, self._jobs)
         return written or super()._write_frame(frame, destination)
 
-    def _planned_frame(self, plan: Any) -> DataFrame:
-        from pyspark.sql import DataFrame
-
-        datasets = self._class("org.apache.spark.sql.classic.Dataset")
-        return DataFrame(datasets.ofRows(self._java, plan), self._spark)
-
     def _planned_rows(self, text: str, stage: str) -> Inserted:
         """Return the rows that an INSERT would add, cast and named as the table's columns."""
-        plan = self._plan(text)
+        plan = analysed_plan(self._spark, text)
         # The query of the planned command has the casts and defaults of an INSERT. Its rows are
         # then written by us: Spark would write them into the stage.
         if plan.getClass().getSimpleName() != "InsertIntoHadoopFsRelationCommand":
@@ -168,7 +160,7 @@ class ProcessSession(FrameSession):
                 "per statement, into one table."
             )
         query = plan.query()
-        return Inserted(self._planned_frame(query), partial(self._is_plan_repeatable, query))
+        return Inserted(frame_of(self._spark, query), partial(self._is_plan_repeatable, query))
 
     def _class(self, name: str) -> Any:
         return java_class(self._spark.sparkContext, name)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from shlex import quote
@@ -241,8 +241,8 @@ class Connection:
         if self._session is not None and not self._is_stopped:
             self._session.begin_statement()
         # Spark may miss a file that a purge deleted, and the error has to say so.
-        with overlay.repository.maintenance.told(overlay.base), ExitStack() as running:
-            scope = self.scope(text, overlay, origin, self._once(running))
+        with overlay.repository.maintenance.told(overlay.base), self._statement() as sessions:
+            scope = self.scope(text, overlay, origin, sessions)
             outcome = execute(
                 scope,
                 read_only=read_only,
@@ -255,13 +255,19 @@ class Connection:
         self._schema = scope.schema
         return replace(outcome, inputs=scope.made_by().inputs, warnings=tuple(scope.warnings))
 
-    def _once(self, running: ExitStack) -> Sessions:
-        """Return what gives the session, whose statement begins in a block with the first call."""
-        begun = list[Session]()
+    @contextmanager
+    def _statement(self) -> Iterator[Sessions]:
+        """Yield what gives the session: the first call begins a statement, the block ends it.
+
+        Rows that are computed later ask for the session after the block, each for itself.
+        """
+        begun: Session | None = None
+        is_over = False
 
         def begin(session: Session) -> None:
-            if session not in begun:
-                begun.append(session)
+            nonlocal begun
+            if not is_over and session is not begun:
+                begun = session
                 running.enter_context(session.statement())
 
         def session() -> Session:
@@ -269,7 +275,11 @@ class Connection:
             begin(found)
             return found
 
-        return session
+        with ExitStack() as running:
+            try:
+                yield session
+            finally:
+                is_over = True
 
     def reusing(self, reuse: Reuse | None) -> Reusing | None:
         """Return what takes results on this connection; None if none are taken."""

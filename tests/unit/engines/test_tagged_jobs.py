@@ -79,3 +79,15 @@ def test_what_to_install_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules["__main__"], "__file__", "main.py", raising=False)
     with pytest.raises(InputError, match=r"pip install 'dbt-vcs\[connect\]'"):
         _client()
+
+
+def test_a_client_without_hooks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    class OldSession:
+        def __init__(self, connection: str) -> None:
+            raise AssertionError("not reached")
+
+    monkeypatch.setattr("pyspark.sql.connect.session.SparkSession", OldSession)
+    with pytest.raises(
+        InputError, match=r"newer PySpark than .*pip install --upgrade 'pyspark<5'"
+    ):
+        _client()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import logging
 import os
 import threading
@@ -10,6 +11,7 @@ import time
 import weakref
 from collections.abc import Callable, Mapping
 from functools import partial
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.errors import EngineError, InputError, VcsError
@@ -156,7 +158,7 @@ def _client() -> Any:
     """Return PySpark's client.
 
     Raises:
-        InputError: It lacks a package.
+        InputError: It lacks a package, or what ends statements.
     """
     try:
         # It needs grpc and pandas, which PySpark does not install by itself.
@@ -166,6 +168,11 @@ def _client() -> Any:
             "method: connect needs the client of Spark Connect, which lacks a package here "
             f"({error.name or error}): pip install 'dbt-vcs[connect]'"
         ) from error
+    if "hook_factories" not in inspect.signature(module.SparkSession).parameters:
+        raise InputError(
+            f"method: connect needs a newer PySpark than {version('pyspark')}, whose client has "
+            "no hooks, so that no statement could be cancelled: pip install --upgrade 'pyspark<5'"
+        )
     silence_echoes()
     return module
 

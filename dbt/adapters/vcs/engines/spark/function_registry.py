@@ -12,6 +12,7 @@ import numpy.typing as npt
 from dbt.adapters.vcs.core.model import Function, RelationName
 from dbt.adapters.vcs.engines.dataframes.functions import program
 from dbt.adapters.vcs.engines.spark.context import java_class
+from dbt.adapters.vcs.engines.spark.plans import run_command
 from dbt.adapters.vcs.sql.syntax.names import CATALOG
 from dbt.adapters.vcs.table.quoting import literal, quoted_relation
 
@@ -109,7 +110,9 @@ class SharedArrays:
         with self._lock:
             if name not in self._builders:
                 builder = _builder(spark, numbers)
-                spark.sql(f"create function if not exists {function} as {literal(_PLACEHOLDER)}")
+                run_command(
+                    spark, f"create function if not exists {function} as {literal(_PLACEHOLDER)}"
+                )
                 # Any of them may read the relation that looks into the array.
                 for session in {spark, *self._sessions}:
                     register(session, name, builder)

@@ -261,13 +261,12 @@ class Connection:
 
         Rows that are computed later ask for the session after the block, each for itself.
         """
-        begun: Session | None = None
-        is_over = False
+        begins = True
 
         def begin(session: Session) -> None:
-            nonlocal begun
-            if not is_over and session is not begun:
-                begun = session
+            nonlocal begins
+            if begins:
+                begins = False
                 running.enter_context(session.statement())
 
         def session() -> Session:
@@ -279,7 +278,7 @@ class Connection:
             try:
                 yield session
             finally:
-                is_over = True
+                begins = False
 
     def reusing(self, reuse: Reuse | None) -> Reusing | None:
         """Return what takes results on this connection; None if none are taken."""

@@ -88,7 +88,7 @@ class Meter:
     is_on: bool = False
     interrupt: Callable[[], object] | None = None
     _clock: int = 0
-    _is_beside: bool = False
+    _threads: int = READ_AT_ONCE
 
     @contextmanager
     def measuring(self) -> Iterator[Cost]:
@@ -121,20 +121,23 @@ class Meter:
         cost.rounds = self._clock
 
     def each(self, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
-        """Make calls one after the other, and count them as at once, unless within such a call."""
-        if not self.is_on or self._is_beside:
+        """Make calls one after the other, and count them as at once.
+
+        What they ask at once themselves shares the threads that these calls leave.
+        """
+        if not self.is_on:
             return [function(item) for item in items]
-        began, found = self._clock, []
+        began, wanted, own, found = self._clock, list(items), self._threads, []
         # When each thread would have ended its calls so far.
-        threads = [0] * READ_AT_ONCE
-        self._is_beside = True
+        threads = [0] * own
+        self._threads = max(1, own // max(1, len(wanted)))
         try:
-            for item in items:
+            for item in wanted:
                 self._clock = began
                 found.append(function(item))
                 heapq.heapreplace(threads, threads[0] + self._clock - began)
         finally:
-            self._is_beside = False
+            self._threads = own
             self._clock = self.cost.rounds = began + max(threads)
         return found
 

@@ -73,7 +73,7 @@ def test_a_failed_node_leaves_the_target_and_retry_goes_on(shop: Shop) -> None:
     assert "model.shop.b" in failed.note
     assert shop.value("select n from a", failed.name) == 2
     with pytest.raises(ConflictError, match="failed"):
-        check_mergeable(shop.repository, failed.name)
+        check_mergeable(shop.repository, failed)
     for profile in ({"branch": "fork", "base": failed.name}, {"branch": failed.name}):
         shop.write_profile(**profile)
         assert not shop.dbt("run", n=9).success
@@ -264,7 +264,7 @@ def test_manual_publish_waits_for_a_merge(tmp_path: Path) -> None:
     assert shop.relations() == set()
     (run,) = shop.runs()
     assert run.status is Status.PASSED
-    check_mergeable(shop.repository, run.name)
+    check_mergeable(shop.repository, run)
 
 
 def test_publish_after_tests_waits_for_dbt_test(tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ def test_ctrl_c_cancels_spark_and_retry_goes_on(built: Shop) -> None:
     assert (interrupted.status, interrupted.note) == (Status.FAILED, "it was interrupted")
     assert built.value("select n from a", interrupted.name) == 2
     with pytest.raises(ConflictError, match="interrupted"):
-        check_mergeable(built.repository, interrupted.name)
+        check_mergeable(built.repository, interrupted)
 
     built.write({"models/b.sql": "{{ config(materialized='table') }} select 5 as n"})
     (step,) = re.findall(r"it was interrupted.* Run: (dbt retry.*)", output)

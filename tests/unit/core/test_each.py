@@ -28,6 +28,19 @@ def test_threads_are_kept_for_the_next_call() -> None:
     assert set(parallel.map(meet, range(16))) == set(parallel.map(meet, range(16)))
 
 
+def test_calls_within_calls_are_made_at_once_and_never_wait_for_ever() -> None:
+    meeting = threading.Barrier(4)
+    parallel = Parallel(4)
+    parallel.map(lambda _: parallel.map(lambda _: meeting.wait(10), range(2)), range(2))
+    # Far more calls than threads, three levels of them.
+    few = Parallel(2)
+
+    def sums(depth: int) -> int:
+        return sum(few.map(lambda _: sums(depth - 1), range(5))) if depth else 1
+
+    assert few.map(sums, [3] * 20) == [125] * 20
+
+
 def test_the_segments_that_versions_differ_in_are_read_at_once() -> None:
     blobs = TogetherBlobs()
     objects = ObjectStore(blobs)

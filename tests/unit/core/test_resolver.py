@@ -5,7 +5,7 @@ from datetime import datetime, timezone
 
 import pytest
 
-from dbt.adapters.vcs.core.errors import InputError, NotFoundError
+from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, Micros, micros_of
 from dbt.adapters.vcs.core.model import Commit
 from dbt.adapters.vcs.core.repository import Proposal, Repository
@@ -174,8 +174,30 @@ def test_a_tag_hides_a_branch_of_its_name(
     assert repository.resolve("heads/main") == repository.resolve("refs/heads/main") == two
     assert repository.resolve("heads/main~1") == first
     assert repository.branch("main").head == two
+    assert repository.resolve_ref("main") == (first, repository.find_tag("main"))
+    branch = repository.branch("main")
+    assert repository.resolve_ref("heads/main") == (two, branch)
+    assert repository.resolve_ref("heads/main~1") == (first, None)
+    assert repository.resolve_ref(two) == (two, None)
+    assert repository.find_ref("tags/main") == repository.find_tag("main")
+    assert repository.find_ref("heads/main") == branch
+    assert repository.find_ref("heads/main~1") is repository.find_ref(two) is None
     repository.delete_tag("main", author="ann")
-    assert repository.resolve("main") == two
+    assert repository.resolve_ref("main") == (two, branch)
+
+
+def test_damage_behind_a_name_that_hides_it_is_not_met(
+    repository: Repository, commit: Callable[..., CommitId]
+) -> None:
+    commit()
+    repository.create_tag("main", repository.resolve("main"), author="ann")
+    path = f"refs/heads/main/{2:020d}"
+    repository.blobs.delete(path)
+    repository.blobs.create(path, b"no move")
+    reader = Repository.open(repository.blobs)
+    assert reader.resolve("main") == reader.resolve("tags/main")
+    with pytest.raises(DamagedError, match="refs/heads/main"):
+        reader.resolve("heads/main")
 
 
 def test_a_name_with_signs_is_that_name(

@@ -62,4 +62,9 @@ def test_requests_that_are_made_at_once_count_once(scale: ModuleType) -> None:
         each(store.exists, map(str, range(READ_AT_ONCE + 1)))
         together(store, lambda: [store.exists("a"), store.exists("b")], lambda: store.exists("c"))
         store.exists("d")
-    assert (cost.reads, cost.rounds) == (READ_AT_ONCE + 1 + 3 + 1, 2 + 2 + 1)
+        together(
+            store,
+            lambda: together(store, lambda: store.exists("e"), lambda: store.exists("f")),
+            lambda: store.exists("g"),
+        )
+    assert (cost.reads, cost.rounds) == (READ_AT_ONCE + 1 + 3 + 1 + 3, 2 + 2 + 1 + 1)

@@ -153,7 +153,7 @@ def test_a_run_that_was_closed_while_a_command_is_pending_is_not_merged(
     ended(repository, run, a=PENDING)
     shared_run._change_status(repository, run, Status.OPEN, Status.PASSED, "ann")
     with pytest.raises(ConflictError, match="passed"):
-        check_mergeable(repository, run.name)
+        check_mergeable(repository, now(repository, run))
 
 
 def test_a_node_that_failed_and_is_being_repeated_counts_as_failed_for_others(
@@ -284,7 +284,7 @@ def test_a_run_that_was_closed_and_not_checked_is_not_merged(
     # As if the process that closed it had died before it looked once more.
     shared_run._change_status(repository, run, Status.OPEN, Status.PASSED, "ann")
     with pytest.raises(ConflictError, match="passed"):
-        check_mergeable(repository, run.name)
+        check_mergeable(repository, now(repository, run))
     with pytest.raises(ConflictError, match="last result"):
         close_run(repository, now(repository, run), author="ann")
     assert now(repository, run).status is Status.OPEN
@@ -304,7 +304,7 @@ def test_an_open_run_is_not_merged_nor_started_from(
     repository: Repository, run: RunBranch
 ) -> None:
     with pytest.raises(ConflictError, match="open"):
-        check_mergeable(repository, run.name)
+        check_mergeable(repository, now(repository, run))
     with pytest.raises(InputError, match="is the branch of a run"):
         begin_run(repository, run.name, author="ann")
     with pytest.raises(NotFoundError, match="no such run"):

@@ -18,7 +18,6 @@ from dbt.adapters.vcs.commands.revisions import (
     MOST_NAMES,
     check_free,
     check_unreserved,
-    named_branch,
     renamed_line,
     resolve_source,
     unpublished_lines,
@@ -140,11 +139,11 @@ def create_branch(
     """
     check_free(repository, "branch", name)
     start = repository.default_branch if at is None else at
-    commit = resolve_source(repository, start, force=force)
+    source = resolve_source(repository, start, force=force)
     # A commit without a name may be about to be collected.
-    if named_branch(repository, start) is None and repository.find_tag(start) is None:
-        hold_commit(repository, commit, author=author)
-    made = repository.create_branch(name, commit, author=author, note=f"from {start}")
+    if source.ref is None:
+        hold_commit(repository, source.commit, author=author)
+    made = repository.create_branch(name, source.commit, author=author, note=f"from {start}")
     return summary_of(repository, made)
 
 

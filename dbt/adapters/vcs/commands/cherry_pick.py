@@ -23,7 +23,7 @@ from dbt.adapters.vcs.commands.merge import (
 )
 from dbt.adapters.vcs.commands.merge_report import MergeReport, pick_text
 from dbt.adapters.vcs.commands.revert import parent_of
-from dbt.adapters.vcs.commands.revisions import is_range, named_branch, resolve_source
+from dbt.adapters.vcs.commands.revisions import is_range, resolve_source
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import (
     DryRun,
@@ -40,7 +40,6 @@ from dbt.adapters.vcs.core.errors import ConflictError, InputError, VcsError
 from dbt.adapters.vcs.core.graph import ancestors
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Engine
-from dbt.adapters.vcs.workspace.run_branch import run_of
 
 
 def cherry_pick(
@@ -79,9 +78,9 @@ def cherry_pick(
         RetryError: Others moved the target on every attempt; nothing was changed.
     """
     request = request or MergeRequest()
-    branch = named_branch(repository, revision)
-    commit = resolve_source(repository, revision)
-    if branch is not None and run_of(branch) is not None:
+    source = resolve_source(repository, revision)
+    commit = source.commit
+    if source.run is not None:
         raise InputError(
             f"{revision!r} is the branch of a dbt run, and its commits are only steps of it. To "
             f"have all of the run: dbt-vcs merge {shlex.quote(revision)} {shlex.quote(target)}"

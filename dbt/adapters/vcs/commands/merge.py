@@ -50,7 +50,12 @@ from dbt.adapters.vcs.commands.merge_report import (
     report_of_merge,
 )
 from dbt.adapters.vcs.commands.options import Pair
-from dbt.adapters.vcs.commands.revisions import named_branch, resolve_source, unpublished_lines
+from dbt.adapters.vcs.commands.revisions import (
+    Source,
+    named_branch,
+    resolve_source,
+    unpublished_lines,
+)
 from dbt.adapters.vcs.commands.session import CommandSession, sessions_of
 from dbt.adapters.vcs.commands.verb import DryRun, Message, OnConflict, Option, check_only, verb
 from dbt.adapters.vcs.core.branches import Protection
@@ -179,10 +184,11 @@ def merge_as(
 
 
 def _work_of(repository: Repository, source: str, request: MergeRequest) -> Work:
-    commit = request.commit or resolve_source(repository, source, force=request.force)
-    branch = named_branch(repository, source)
-    run = run_of(branch) if branch else None
-    return Work(source=source, commit=commit, run=run, policy=request.policy)
+    if request.commit is not None:
+        found = Source(request.commit, repository.find_ref(source))
+    else:
+        found = resolve_source(repository, source, force=request.force)
+    return Work(source=source, commit=found.commit, run=found.run, policy=request.policy)
 
 
 def check_target(repository: Repository, target: str) -> None:
@@ -192,12 +198,13 @@ def check_target(repository: Repository, target: str) -> None:
         NotFoundError: It does not exist.
         InputError: It is a tag, or the branch of a run or of a merge.
     """
-    if repository.find_branch(target) is None and repository.find_tag(target) is not None:
+    branch = repository.find_branch(target)
+    if branch is None and repository.find_tag(target) is not None:
         raise InputError(
             f"{target!r} is a tag, which can't move. Give a branch to merge into, or create one "
             f"there first: dbt-vcs branch create NAME {quote(target)}"
         )
-    branch = repository.branch(target)
+    branch = branch or repository.branch(target)
     what = "dbt run" if run_of(branch) else "merge" if open_merge_of(branch) else None
     if what is not None:
         raise InputError(

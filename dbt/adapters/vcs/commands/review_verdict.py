@@ -124,10 +124,8 @@ def verdict_of(
 
 def _plan(repository: Repository, branch: Branch, head: str, rules: MergeRequest) -> MergePlan:
     check_target(repository, branch.name)
-    commit = resolve_source(repository, head)
-    source = named_branch(repository, head)
-    run = run_of(source) if source else None
-    work = Work(source=head, commit=commit, run=run, policy=rules.policy)
+    source = resolve_source(repository, head)
+    work = Work(source=head, commit=source.commit, run=source.run, policy=rules.policy)
     # Without sessions of Spark: whoever reads a review has perhaps no Java. Contracts ask what the
     # merged tables hold, so these are stored for them, although nothing will refer to them.
     tables = TableMerges(repository, None, dry_run=not rules.contracts)

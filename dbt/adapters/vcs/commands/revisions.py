@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from shlex import quote
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import PREFIX as MERGES
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import open_merge_of
 from dbt.adapters.vcs.commands.layout import Block, Span, line, short
-from dbt.adapters.vcs.core.branches import Branch
+from dbt.adapters.vcs.core.branches import Branch, Tag
 from dbt.adapters.vcs.core.errors import ConflictError, InputError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import RelationName
@@ -56,17 +56,9 @@ def names_by_commit(
 
 
 def named_branch(repository: Repository, revision: str) -> Branch | None:
-    """Return the branch whose exact name the revision is; None if it is another revision.
-
-    A tag hides a branch of the same name, as in all revisions; `heads/<name>` is the branch.
-    """
-    bare = revision.removeprefix("refs/")
-    if is_name(revision) and repository.find_tag(revision) is None:
-        found = repository.find_branch(revision)
-        if found is not None:
-            return found
-    name = bare.removeprefix("heads/")
-    return repository.find_branch(name) if name != bare and is_name(name) else None
+    """Return the branch whose exact name the revision is; None if it is another revision."""
+    found = repository.find_ref(revision)
+    return found if isinstance(found, Branch) else None
 
 
 def check_free(repository: Repository, word: Literal["branch", "tag"], name: str) -> None:
@@ -114,8 +106,20 @@ def renamed_line(word: str, old: str, new: str, head: CommitId) -> Block:
 _GOOD = (Status.PASSED, Status.PUBLISHED)
 
 
-def resolve_source(repository: Repository, revision: str, *, force: bool = False) -> CommitId:
-    """Return the commit of a revision to merge or start from.
+class Source(NamedTuple):
+    """The commit of a revision, and the branch or tag that the revision is the name of."""
+
+    commit: CommitId
+    ref: Branch | Tag | None
+
+    @property
+    def run(self) -> RunBranch | None:
+        """The run whose branch it is."""
+        return run_of(self.ref) if isinstance(self.ref, Branch) else None
+
+
+def resolve_source(repository: Repository, revision: str, *, force: bool = False) -> Source:
+    """Return the commit of a revision to merge or start from, as one look shows it.
 
     The commits of a run that failed or is still running are refused under any name: its branch,
     `<branch>~1`, a tag, a hash. They are accepted once an ordinary branch contains them, which
@@ -125,22 +129,21 @@ def resolve_source(repository: Repository, revision: str, *, force: bool = False
         NotFoundError: There is no such revision.
         ConflictError: It belongs to a run that did not succeed, and `force` is not set.
     """
-    commit = repository.resolve(revision)
-    branch = named_branch(repository, revision)
+    source = Source(*repository.resolve_ref(revision))
     if force:
-        return commit
-    if branch is not None:
-        _check_no_conflicts(branch)
-        check_mergeable(repository, branch.name)
-        if run_of(branch) is None:
-            return commit
+        return source
+    if isinstance(source.ref, Branch):
+        _check_no_conflicts(source.ref)
+        if source.run is None:
+            return source
+        check_mergeable(repository, source.run)
     # Decision 6: a run's steps are states that nobody should see, under any name.
     for run in runs(repository):
-        if run.status in _GOOD or commit not in _steps(repository, run):
+        if run.status in _GOOD or source.commit not in _steps(repository, run):
             continue
-        if not _is_taken(repository, commit):
-            check_mergeable(repository, run.name)
-    return commit
+        if not _is_taken(repository, source.commit):
+            check_mergeable(repository, run)
+    return source
 
 
 def _check_no_conflicts(branch: Branch) -> None:

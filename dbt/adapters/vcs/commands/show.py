@@ -20,10 +20,11 @@ from dbt.adapters.vcs.commands.layout import (
     local_time,
 )
 from dbt.adapters.vcs.commands.output import changes_text
-from dbt.adapters.vcs.commands.revisions import named_branch, names_by_commit
+from dbt.adapters.vcs.commands.revisions import names_by_commit
 from dbt.adapters.vcs.commands.runs import STATUS_STYLES, RunSummary, summarize_run
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import verb
+from dbt.adapters.vcs.core.branches import Branch
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.model import NodeRun, Run
 from dbt.adapters.vcs.core.model.tree import reused_nodes
@@ -92,10 +93,9 @@ def show_commit(repository: Repository, revision: str) -> CommitDetail:
         NotFoundError: There is no such revision.
         InputError: It is not a revision, or matches several commits.
     """
-    id = repository.resolve(revision)
+    id, ref = repository.resolve_ref(revision)
     commit = repository.objects.commit(id)
-    branch = named_branch(repository, revision)
-    work = run_of(branch) if branch is not None else None
+    work = run_of(ref) if isinstance(ref, Branch) else None
     # Decision 5: a run's branch has a commit for each node, and who names it means the whole run.
     since = work.fork if work else next(iter(commit.parents), None)
     return CommitDetail(

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Annotated, Final
 
 from dbt.adapters.vcs.commands.layout import Block, Grid, Span, age, line, short
-from dbt.adapters.vcs.commands.revisions import check_free, named_branch, renamed_line
+from dbt.adapters.vcs.commands.revisions import check_free, renamed_line
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Note, Option, verb, verbs
 from dbt.adapters.vcs.core.branches import Tag, is_protected
@@ -54,9 +54,9 @@ def create_tag(
         NotFoundError: There is no such revision.
     """
     check_free(repository, "tag", name)
-    commit = repository.resolve(at)
+    commit, ref = repository.resolve_ref(at)
     # A commit without a name may be about to be collected.
-    if named_branch(repository, at) is None:
+    if ref is None:
         hold_commit(repository, commit, author=author)
     made = repository.create_tag(name, commit, author=author, note=note)
     return _summary(repository, made)

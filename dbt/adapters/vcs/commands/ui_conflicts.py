@@ -331,7 +331,7 @@ class ConflictPages:
         base, head, at = form.get("base"), form.get("head"), form.get("at")
         if not base or not head or not at:
             raise InputError("The page did not say what is merged. Reload the review.")
-        commit = resolve_source(self._repository, head)
+        commit = resolve_source(self._repository, head).commit
         if commit != self._repository.resolve(at):
             raise ConflictError(
                 f"{head!r} moved after the review was made. Nothing was changed. Look at it again."

@@ -139,7 +139,7 @@ class Repository(CommitGraph):
         self._heads = Names(self.objects, self.refs, clock, "heads", gate=gate)
         self._tags = Names(self.objects, self.refs, clock, "tags", gate=gate)
         self._resolver = Resolver(
-            self.objects, self.refs, self._heads, self._tags, clock, self.merge_base
+            blobs, self.objects, self.refs, self._heads, self._tags, clock, self.merge_base
         )
         self.turns = Turns(blobs)
         self.groups = GroupLandings(self, self._heads, gate.current)
@@ -443,7 +443,22 @@ class Repository(CommitGraph):
             NotFoundError: It names no commit.
             InputError: It is not a revision, or names several commits.
         """
+        return self._resolver.resolve(revision)[0]
+
+    def resolve_ref(self, revision: str) -> tuple[CommitId, Branch | Tag | None]:
+        """Return what `resolve` does, and the branch or tag that the revision is the name of.
+
+        A tag hides a branch of the same name, as in all revisions; `heads/<name>` is the branch.
+
+        Raises:
+            NotFoundError: It names no commit.
+            InputError: It is not a revision, or names several commits.
+        """
         return self._resolver.resolve(revision)
+
+    def find_ref(self, revision: str) -> Branch | Tag | None:
+        """Return the branch or tag of `resolve_ref`; None for any other text."""
+        return self._resolver.find_ref(revision)
 
     def is_known(self, name: str) -> bool:
         """Return whether a text is itself the name of a commit, whatever characters it has."""

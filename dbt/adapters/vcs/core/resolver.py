@@ -18,10 +18,11 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import TypeAlias
 
-from dbt.adapters.vcs.core.branches import Names
-from dbt.adapters.vcs.core.errors import InputError, NotFoundError
+from dbt.adapters.vcs.core.branches import Branch, Names, Tag
+from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import (
     ID_PREFIX,
     OBJECT_ID,
@@ -32,6 +33,7 @@ from dbt.adapters.vcs.core.ids import (
     micros_of,
 )
 from dbt.adapters.vcs.core.model import RefMove
+from dbt.adapters.vcs.core.store.blobs import Blobs, caught, together
 from dbt.adapters.vcs.core.store.branch_names import is_name
 from dbt.adapters.vcs.core.store.log_repair import LOST
 from dbt.adapters.vcs.core.store.objects import ObjectStore
@@ -183,6 +185,7 @@ class Resolver:
 
     def __init__(
         self,
+        blobs: Blobs,
         objects: ObjectStore,
         refs: RefStore,
         heads: Names,
@@ -190,6 +193,7 @@ class Resolver:
         clock: Clock,
         merge_base: Callable[[CommitId, CommitId], CommitId | None],
     ) -> None:
+        self._blobs = blobs
         self._objects = objects
         self._refs = refs
         self._heads = heads
@@ -197,10 +201,10 @@ class Resolver:
         self._clock = clock
         self._merge_base = merge_base
 
-    def resolve(self, text: str) -> CommitId:
-        """Return the commit that a revision names; `Repository.resolve` has the contract."""
+    def resolve(self, text: str) -> tuple[CommitId, Branch | Tag | None]:
+        """Return the commit of a revision; `Repository.resolve_ref` has the contract."""
         # Names of earlier versions may look like revisions with steps.
-        whole = self.find_name(text)
+        whole = self._find(text)
         if whole is not None:
             return whole
         revision = parse_revision(text, self._clock())
@@ -214,7 +218,7 @@ class Resolver:
             if found is None:
                 raise NotFoundError(self._unknown(revision.name))
             start = found
-        return self._walk(revision, start)
+        return self._walk(revision, start), None
 
     def resolve_range(self, text: str | Range) -> tuple[CommitId, CommitId]:
         """Return the ends of a range; `Repository.resolve_range` has the contract."""
@@ -223,7 +227,7 @@ class Resolver:
             raise InputError(
                 f"{text!r} is not a range. Write a..b, or a...b to start where they met."
             )
-        left, right = self.resolve(ends.left), self.resolve(ends.right)
+        left, right = self.resolve(ends.left)[0], self.resolve(ends.right)[0]
         if not ends.from_merge_base:
             return left, right
         base = self._merge_base(left, right)
@@ -240,21 +244,47 @@ class Resolver:
         Raises:
             InputError: Several commits start with it.
         """
+        found = self._find(name)
+        return None if found is None else found[0]
+
+    def find_ref(self, name: str) -> Branch | Tag | None:
+        """Return the branch or tag that a revision is the name of; None if it is none."""
+        return None if self._is_commit(name) else self._ref(name)
+
+    def _find(self, name: str) -> tuple[CommitId, Branch | Tag | None] | None:
+        if self._is_commit(name):
+            return CommitId(name), None
+        ref = self._ref(name)
+        if ref is not None:
+            return (ref.head if isinstance(ref, Branch) else ref.commit), ref
+        id = self._by_prefix(name.lower())
+        return None if id is None else (id, None)
+
+    def _is_commit(self, name: str) -> bool:
         # An id that no commit has may be a name: older versions allowed it.
-        if OBJECT_ID.fullmatch(name) and self._objects.with_prefix("commit", name):
-            return CommitId(name)
+        return bool(OBJECT_ID.fullmatch(name) and self._objects.with_prefix("commit", name))
+
+    def _ref(self, name: str) -> Branch | Tag | None:
         bare = name.removeprefix("refs/")
-        for space, text in (
-            (self._tags, name),
-            (self._heads, name),
-            (self._tags, bare.removeprefix("tags/") if bare.startswith("tags/") else ""),
-            (self._heads, bare.removeprefix("heads/") if bare.startswith("heads/") else ""),
-        ):
-            # `find` refuses what no ref can be called.
-            found = space.find(text) if is_name(text) else None
+        looks: list[tuple[type[Branch | Tag], Names, str]] = [
+            (Tag, self._tags, name),
+            (Branch, self._heads, name),
+        ]
+        if bare.startswith("tags/"):
+            looks.append((Tag, self._tags, bare.removeprefix("tags/")))
+        if bare.startswith("heads/"):
+            looks.append((Branch, self._heads, bare.removeprefix("heads/")))
+        # `find` refuses what no ref can be called.
+        looks = [look for look in looks if is_name(look[2])]
+        # All at once: nearly always there is no tag, and its absence takes a request to see.
+        finds = [partial(caught(space.find), text) for _, space, text in looks]
+        for (kind, _, text), found in zip(looks, together(self._blobs, *finds), strict=True):
+            # A name goes before what comes after it, damaged or not.
+            if isinstance(found, DamagedError):
+                raise found
             if found is not None:
-                return found[0]
-        return self._by_prefix(name.lower())
+                return kind(text, *found)
+        return None
 
     def _by_prefix(self, prefix: str) -> CommitId | None:
         if not ID_PREFIX.fullmatch(prefix):

@@ -49,6 +49,7 @@ from dbt.adapters.vcs.workspace.run_branch import (
     RunBranch,
     Status,
     check_mergeable,
+    run_of,
     runs,
     steps_of,
 )
@@ -476,10 +477,11 @@ def make_target(
     if repository.find_branch(target) is not None:
         return
     check_free(repository, "branch", target)
-    check_mergeable(repository, base)
-    repository.create_branch(
-        target, repository.branch(base).head, author=author, note=f"from {base}"
-    )
+    start = repository.branch(base)
+    run = run_of(start)
+    if run is not None:
+        check_mergeable(repository, run)
+    repository.create_branch(target, start.head, author=author, note=f"from {base}")
     say(f"Created branch {target} from {base}.")
 
 

@@ -213,23 +213,18 @@ def is_expired(repository: Repository, run: RunBranch, now: Micros, keep: Micros
     return now > written + LEASE + keep
 
 
-def check_mergeable(repository: Repository, source: str) -> None:
+def check_mergeable(repository: Repository, run: RunBranch) -> None:
     """Refuse to merge the branch of a run that is unfinished or superseded.
 
     Raises:
-        ConflictError: It is a run branch that is still running, failed, or was resumed by
-            another run.
+        ConflictError: It is still running, failed, or was resumed by another run.
     """
-    branch = repository.find_branch(source)
-    run = run_of(branch) if branch else None
-    if run is None:
-        return
     # Whoever closed a shared run may have died before it was checked.
     is_doubtful = run.is_shared and run.status is Status.PASSED and undone_nodes(repository, run)
     if run.status in (Status.PASSED, Status.PUBLISHED) and not is_doubtful:
         return
     raise ConflictError(
-        f"{source} is the branch of a run that is {run.status}"
+        f"{run.name} is the branch of a run that is {run.status}"
         f"{': ' + run.note if run.note else ''}. Fix the cause and run it again, or merge it as "
         "it is with --force."
     )

@@ -13,8 +13,7 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from concurrent.futures import Future, ThreadPoolExecutor
 from operator import itemgetter
 from typing import Any, ClassVar, Final, Generic, NamedTuple, Protocol, TypeVar
 
@@ -244,20 +243,27 @@ class Parallel:
 
     def __init__(self, threads: int = _THREADS) -> None:
         self._threads = threads
-        self._here = threading.local()
-        self._pool = self._started()
+        self.renew()
         self._all.add(self)
 
     def map(self, function: Callable[[T], R], items: Iterable[T]) -> list[R]:
-        """Return the results in order of the items; raises the first error after all ended."""
+        """Return the results in order of the items; raises the first error after all ended.
+
+        The calls may call it, too. Whoever finds no free thread makes its calls itself, so nobody
+        waits for a thread that waits.
+        """
         wanted = list(items)
-        # Threads that waited for threads of their own pool could wait forever.
-        if len(wanted) < 2 or self.is_serial or hasattr(self._here, "is_one"):
+        if len(wanted) < 2 or self.is_serial:
             return [function(item) for item in wanted]
         # One task for each thread: one for each item can cost more than the call itself. This
         # thread does its share, since waking another one can cost more, too.
         work = _Work(function, wanted)
-        tasks = [self._pool.submit(work) for _ in range(min(self._threads, len(wanted)) - 1)]
+        most = min(self._threads, len(wanted)) - 1
+        tasks: list[Future[None]] = []
+        while len(tasks) < most and self._free.acquire(blocking=False):
+            task = self._pool.submit(work)
+            task.add_done_callback(self._release)
+            tasks.append(task)
         work()
         for task in tasks:
             if not task.cancel():
@@ -266,10 +272,13 @@ class Parallel:
             raise min(work.errors, key=itemgetter(0))[1]
         return [work.results[number] for number in range(len(wanted))]
 
-    def _started(self) -> ThreadPoolExecutor:
-        # Marks the threads of this pool, for the look in `map`.
-        initializer = partial(setattr, self._here, "is_one", True)
-        return ThreadPoolExecutor(self._threads, "vcs-store", initializer=initializer)
+    def renew(self) -> None:
+        """Have threads of its own: a fork copies objects, and none of their threads."""
+        self._pool = ThreadPoolExecutor(self._threads, "vcs-store")
+        self._free = threading.Semaphore(self._threads)
+
+    def _release(self, task: Future[None]) -> None:
+        self._free.release()
 
 
 class _Work(Generic[T, R]):
@@ -305,9 +314,8 @@ class _Work(Generic[T, R]):
 
 
 def _renew_all() -> None:
-    # A fork copies objects, and none of their threads.
     for parallel in list(Parallel._all):
-        parallel._pool = parallel._started()
+        parallel.renew()
 
 
 if hasattr(os, "register_at_fork"):

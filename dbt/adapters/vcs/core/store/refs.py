@@ -478,7 +478,7 @@ class RefStore:
         start = known + len(found)
         listed = self._listed(folder, start, found)
         low = shown = max([_unbroken(folder, listed, start), *found])
-        if shown > start or not start:
+        if shown > start:
             low = self._probed(folder, shown, known, found)
         # Whoever comes to a log, or finds that it grew, looks behind its end.
         if low == shown and len(listed) < LATER:
@@ -494,11 +494,9 @@ class RefStore:
         return low, found
 
     def _listed(self, folder: str, start: int, found: dict[int, bytes]) -> list[str]:
-        """Return what a listing shows after a move, and read the one after it if it is known."""
+        """Return what a listing shows after a move, and read the one after it."""
         # One request shows most logs as a whole. It may show them as they were a moment ago, so
-        # the store is asked for the next move in any case.
-        if not start:
-            return self._blobs.later(f"{folder}/0")
+        # the store is asked for the next move in any case: of a name that isn't there, at once.
         listing = partial(self._blobs.later, path_in_log(folder, start))
         next_one = partial(self._look, folder, start + 1, found)
         listed: list[str] = together(self._blobs, listing, next_one)[0]

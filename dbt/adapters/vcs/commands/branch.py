@@ -36,7 +36,7 @@ from dbt.adapters.vcs.core.graph import divergence
 from dbt.adapters.vcs.core.ids import CommitId, datetime_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import EXPIRED, hold_commit
-from dbt.adapters.vcs.core.store.blobs import each
+from dbt.adapters.vcs.core.store.blobs import caught, each
 from dbt.adapters.vcs.workspace.run_branch import RunBranch, Status, run_of, runs
 
 _AT_ONCE: Final = 16
@@ -120,6 +120,8 @@ def list_branches(
             for branch in some
             if with_runs or (run_of(branch) is None and open_merge_of(branch) is None)
         ]
+        # Each commit once, however many branches are there: threads would all ask for it.
+        each(caught(repository.objects.commit), {trunk, *(branch.head for branch in branches)})
         for found in each(summary, branches):
             if isinstance(found, DamagedError):
                 damaged(found)

@@ -64,6 +64,7 @@ def verdict_of(
         options: What commands take to find the repository, each option after a space.
         patterns: Columns whose values stay out of every text; None for none.
     """
+    patterns = patterns or ColumnPatterns()
     runs = tuple(_blocking_runs(repository, head, options, patterns))
     branch = named_branch(repository, base)
     commit = repository.resolve(head)
@@ -84,14 +85,13 @@ def verdict_of(
     except VcsError as error:
         why = _why_not(error, head, base)
         return replace(facts, reasons=(_without_note(repository, head, why, patterns),))
-    plan = _without_values(repository, plan, patterns or ColumnPatterns())
-    contracts = sorted(
-        # What conflicts will become isn't known yet.
-        contract_outcomes(repository, rules.contracts, plan) if not plan.clashes else [],
-        key=lambda item: item.is_met,
-    )
-    if patterns is not None:
-        contracts = [_without_rows(repository, plan, item, patterns) for item in contracts]
+    plan = _without_values(repository, plan, patterns)
+    # What conflicts will become isn't known yet.
+    found = contract_outcomes(repository, rules.contracts, plan) if not plan.clashes else []
+    contracts = [
+        _without_rows(repository, plan, item, patterns)
+        for item in sorted(found, key=lambda item: item.is_met)
+    ]
     broken = (item.text + "." for item in contracts if not item.is_met)
     reasons = (*_reasons(repository, plan, branch, rules), *broken)
     # A merge with conflicts doesn't land, so it makes nothing stale.
@@ -251,7 +251,7 @@ def _with_tests(
 
 
 def _blocking_runs(
-    repository: Repository, head: str, options: str, patterns: ColumnPatterns | None
+    repository: Repository, head: str, options: str, patterns: ColumnPatterns
 ) -> Iterator[BlockingRun]:
     """Yield the runs that belong to a branch, or are it, and have not landed; newest first."""
     branch = named_branch(repository, head)
@@ -268,21 +268,18 @@ def _blocking_runs(
             )
 
 
-def _without_note(
-    repository: Repository, head: str, why: str, patterns: ColumnPatterns | None
-) -> str:
+def _without_note(repository: Repository, head: str, why: str, patterns: ColumnPatterns) -> str:
     """Return why a revision can't be merged; of a run's branch that may be how the run ended."""
     source = named_branch(repository, head)
     run = run_of(source) if source is not None else None
-    if run is None or not run.note or patterns is None:
+    if run is None or not run.note:
         return why
     return why.replace(run.note, _note_of(run, patterns))
 
 
-def _note_of(run: RunSummary | RunBranch, patterns: ColumnPatterns | None) -> str:
+def _note_of(run: RunSummary | RunBranch, patterns: ColumnPatterns) -> str:
     """Return how a run ended; why it could not be published may name rows that stay out."""
-    stays_out = patterns is not None and bool(patterns.hide or patterns.mask)
-    return run.note.partition(":")[0] if stays_out else run.note
+    return run.note.partition(":")[0] if patterns.hide or patterns.mask else run.note
 
 
 def _run_line(run: BlockingRun) -> str:

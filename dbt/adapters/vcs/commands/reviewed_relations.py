@@ -17,13 +17,14 @@ from dbt.adapters.vcs.commands.review_report import (
     GraphEdge,
     GraphNode,
     NodeState,
-    RelationKind,
+    RelationChange,
     RelationReview,
     ReviewedLineage,
 )
 from dbt.adapters.vcs.core.errors import DamagedError, EngineError, UnsupportedError
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import (
+    Absent,
     Entry,
     FunctionEntry,
     RelationName,
@@ -58,13 +59,6 @@ LONGEST_TEXT: Final = 200_000
 """Characters of a text, at most, that is compared line by line."""
 
 
-_KINDS: Final[dict[str, RelationKind]] = {
-    "table": "table",
-    "view": "view",
-    "function": "function",
-}
-
-
 class RelationPair(NamedTuple):
     """A relation on both sides, under its name before and its name after."""
 
@@ -77,8 +71,8 @@ class RelationPair(NamedTuple):
 def paired(repository: Repository, changes: Iterable[Change]) -> list[RelationPair]:
     """Return the changes with removed and added tables of one lineage as one that was renamed."""
     found = list(changes)
-    gone = {_table(repository, item.old): item for item in found if _is_absent(item.new)}
-    come = {_table(repository, item.new): item for item in found if _is_absent(item.old)}
+    gone = {_table(repository, item.old): item for item in found if item.new is Absent}
+    come = {_table(repository, item.new): item for item in found if item.old is Absent}
     renamed = {
         item.name: gone[table]
         for table, item in come.items()
@@ -92,10 +86,6 @@ def paired(repository: Repository, changes: Iterable[Change]) -> list[RelationPa
         before = renamed.get(item.name, item)
         pairs.append(RelationPair(before.name, item.name, before.old, item.new))
     return pairs
-
-
-def _is_absent(entry: Entry | AbsentType) -> bool:
-    return isinstance(entry, AbsentType)
 
 
 def _table(repository: Repository, entry: Entry | AbsentType) -> str | None:
@@ -157,20 +147,20 @@ class RelationReader:
 
     def review(self, item: RelationPair, *, whole: bool = True) -> RelationReview | None:
         """Return how a relation differs; None if it only was written again with equal rows."""
-        shown = item.old if isinstance(item.new, AbsentType) else item.new
-        assert not isinstance(shown, AbsentType)
+        shown = item.old if item.new is Absent else item.new
+        assert shown is not Absent
+        change: RelationChange = "modified"
+        if item.old_name != item.name:
+            change = "renamed"
+        elif item.old is Absent or item.new is Absent:
+            change = "added" if item.old is Absent else "removed"
         draft = RelationReview(
             name=str(item.name),
-            kind=_KINDS[shown.noun],
-            change="modified",
-            old_name=str(item.old_name) if item.old_name != item.name else None,
+            kind=shown.noun,
+            change=change,
+            old_name=str(item.old_name) if change == "renamed" else None,
             command=self._command(item),
         )
-        if draft.old_name is not None:
-            draft = replace(draft, change="renamed")
-        elif isinstance(item.old, AbsentType) or isinstance(item.new, AbsentType):
-            is_added = isinstance(item.old, AbsentType)
-            draft = replace(draft, change="added" if is_added else "removed")
         try:
             if isinstance(item.old, TableEntry) or isinstance(item.new, TableEntry):
                 return self._table(item, draft, whole=whole)
@@ -180,7 +170,7 @@ class RelationReader:
             return replace(draft, is_exact=False, note=f"It can't be compared. {error}")
 
     def _command(self, item: RelationPair) -> str:
-        name = item.old_name if isinstance(item.new, AbsentType) else item.name
+        name = item.old_name if item.new is Absent else item.name
         has_rows = isinstance(item.old, TableEntry) or isinstance(item.new, TableEntry)
         limit = " --limit 0" if has_rows else ""
         return f"{self.diff} {quote(str(name))}{self.options}{limit}"
@@ -254,7 +244,7 @@ class RelationReader:
         if before is None or after is None:
             other = item.old if before is None else item.new
             # A view or function became a table, or the other way round.
-            is_other = not isinstance(other, AbsentType)
+            is_other = other is not Absent
             is_model = versions.node is not None and not _is_seed(versions.node)
             return "sql" if is_other or is_model else "data"
         old, new = self._made(before), self._made(after)

@@ -85,7 +85,7 @@ class Input(Value, frozen=True, kw_only=True):
 class TableEntry(Value, frozen=True, kw_only=True, tag_field="kind", tag="table"):
     """A relation that is a table, at one snapshot."""
 
-    noun: ClassVar[str] = "table"
+    noun: ClassVar[Literal["table"]] = "table"
 
     snapshot: SnapshotId
 
@@ -100,7 +100,7 @@ class ViewEntry(Value, frozen=True, kw_only=True, tag_field="kind", tag="view"):
 
     # Decision 3: an object by itself, so that trees stay small and a rebuild with the same text
     # changes nothing.
-    noun: ClassVar[str] = "view"
+    noun: ClassVar[Literal["view"]] = "view"
 
     view: ViewId
 
@@ -114,7 +114,7 @@ class FunctionEntry(Value, frozen=True, kw_only=True, tag_field="kind", tag="fun
     """A function, at one version; it shares the names of a schema with tables and views."""
 
     # Decision 15: no namespace of their own, since dbt caches relations by name alone.
-    noun: ClassVar[str] = "function"
+    noun: ClassVar[Literal["function"]] = "function"
 
     function: FunctionId
 

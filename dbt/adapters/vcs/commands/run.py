@@ -17,12 +17,12 @@ import click
 
 from dbt.adapters.vcs import variables
 from dbt.adapters.vcs.commands.layout import Span, line
-from dbt.adapters.vcs.commands.runs import discard_run, find_run, publish_run, summarize_run
+from dbt.adapters.vcs.commands.runs import discard_run, publish_run, summarize_run
 from dbt.adapters.vcs.commands.serve import SERVING, check_installed
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, VerbGroup, verb, verbs
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.workspace.run_branch import RunBranch
+from dbt.adapters.vcs.workspace.run_branch import RunBranch, find_run
 from dbt.adapters.vcs.workspace.shared_run import begin_run, fail_run
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def run_publish(
     RUN is its id, the start of its id, or its branch; without one it is that of DBT_VCS_RUN. It
     is refused if the last result of some node is a failure, or a command is still running.
     """
-    publish_run(session, _named(session, id), force=force)
+    publish_run(session, find_run(session.repository, _wanted(id)), force=force)
 
 
 @verb(run_command, prints_json=False)
@@ -116,8 +116,7 @@ def run_discard(
 
     RUN is its id, the start of its id, or its branch; without one it is that of DBT_VCS_RUN.
     """
-    run = _named(session, id)
-    gone = discard_run(session.repository, run.name, author=session.author, force=force)
+    gone = discard_run(session.repository, _wanted(id), author=session.author, force=force)
     session.say([line("Discarded ", Span(gone.branch, "name"), f" ({gone.status}).")])
 
 
@@ -220,10 +219,10 @@ def _pass_on(process: subprocess.Popen[bytes], number: int) -> None:
         process.send_signal(number)
 
 
-def _named(session: CommandSession, id: str | None) -> RunBranch:
+def _wanted(id: str | None) -> str:
     wanted = id or variables.joined_run()
     if not wanted:
         raise click.UsageError(
             f"Which run? Give its id, or set {variables.RUN}. To list them: dbt-vcs runs list"
         )
-    return find_run(session.repository, wanted)
+    return wanted

@@ -12,12 +12,12 @@ import click
 from dbt.adapters.vcs.commands.layout import Block, Grid, Span, Style, age, line
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, check_only, verb, verbs
-from dbt.adapters.vcs.core.errors import InputError, NotFoundError, ProtectedError, VcsError
+from dbt.adapters.vcs.core.errors import NotFoundError, ProtectedError, VcsError
 from dbt.adapters.vcs.core.ids import CommitId, Micros, datetime_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.retention import read_retention
 from dbt.adapters.vcs.workspace import run_branch
-from dbt.adapters.vcs.workspace.run_branch import RunBranch, Status
+from dbt.adapters.vcs.workspace.run_branch import RunBranch, Status, find_run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,19 +57,6 @@ def list_runs(repository: Repository) -> list[RunSummary]:
     return [summarize_run(repository, run, now) for run in run_branch.runs(repository)]
 
 
-def find_run(repository: Repository, id: str) -> RunBranch:
-    """Return a run by its id, the start of its id, or its branch.
-
-    Raises:
-        NotFoundError: There is no such run.
-        InputError: The start of an id matches several runs, or is empty.
-    """
-    # An empty text would be the start of every id.
-    if not id.removeprefix(run_branch.PREFIX):
-        raise InputError("The run id is empty. Use one from: dbt-vcs runs list")
-    return run_branch.find_run(repository, id)
-
-
 def discard_run(
     repository: Repository, id: str, *, author: str, force: bool = False
 ) -> RunSummary:
@@ -79,7 +66,7 @@ def discard_run(
 
     Raises:
         NotFoundError: There is no such run.
-        InputError: The start of an id matches several runs.
+        InputError: The start of an id matches several runs, or is empty.
         ConflictError: The run is still running, and `force` is not set.
     """
     run = find_run(repository, id)

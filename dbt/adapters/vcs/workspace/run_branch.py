@@ -168,9 +168,12 @@ def find_run(repository: Repository, invocation: str) -> RunBranch:
 
     Raises:
         NotFoundError: There is none.
-        InputError: The prefix matches several.
+        InputError: The prefix matches several, or is empty.
     """
     wanted = invocation.removeprefix(PREFIX)
+    # An empty text would be the start of every id.
+    if not wanted:
+        raise InputError("The run id is empty. Use one from: dbt-vcs runs list")
     # A whole id is one read; for a prefix all run branches are looked at.
     exact = repository.find_branch(PREFIX + wanted)
     if exact is not None and (run := run_of(exact)):

@@ -29,7 +29,7 @@ from dbt.adapters.vcs.changes.merges.conflicts.open_merges import (
     tables_of,
 )
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice, Order, cell_of
-from dbt.adapters.vcs.commands.conflict_rows import ConflictRow, conflict_rows
+from dbt.adapters.vcs.commands.conflict_rows import conflict_rows
 from dbt.adapters.vcs.commands.conflicts import conflicts_left, list_conflicts, relation_of
 from dbt.adapters.vcs.commands.merge import (
     abort_merge,
@@ -137,9 +137,6 @@ _ROWS: Final = 20
 _COLUMNS: Final = 60
 """Columns that nobody changed, of which a row shows the first."""
 
-_MOST: Final = 1_000_000
-"""The furthest that a page goes into a list."""
-
 _SIDES: Final[Mapping[str, Choice]] = {
     item.value: item for item in Choice if item is not Choice.CUSTOM
 }
@@ -210,7 +207,7 @@ class ConflictPages:
         return self._conflicts_page(
             asked(request, "into"),
             asked(request, "name"),
-            skip=asked_number(given, "skip", _MOST),
+            skip=asked_number(given, "skip"),
             is_all="all" in given,
         )
 
@@ -269,7 +266,7 @@ class ConflictPages:
         into, name = _into(form), form.get("name")
         if name is None:
             raise InputError("The page did not say what is decided. Reload it.")
-        is_all, skip = "all" in form, asked_number(form, "skip", _MOST)
+        is_all, skip = "all" in form, asked_number(form, "skip")
         has_rows = "skip" in form
         try:
             chosen = self._chosen(into, name, form)
@@ -308,7 +305,7 @@ class ConflictPages:
                 cells = {form.get("column", ""): cell_of(form.get("cell", ""))}
                 return RowChoice(cells=cells)
             return RowChoice(choice=Choice.of(form.get("side", take)))
-        rows = {asked_number(form, "place", _MOST): form.get("mark", "")}
+        rows = {asked_number(form, "place"): form.get("mark", "")}
         if take != "cells":
             return RowChoice(choice=Choice.of(take), rows=rows)
         table = self._table(find_open_merge(self._repository, into), relation_of(name))
@@ -416,14 +413,8 @@ def _by_cells(table: ConflictTable, rows: Mapping[int, str], form: Form) -> RowC
             cells[column] = cell_of(word)
     if not (cells or values):
         raise InputError("No cell of the row is chosen. Choose one, or take a whole row.")
-    start: Choice | None = None
-    (row,) = conflict_rows(table, [place for place in rows if place < len(table.rows)]) or (None,)
-    if row is not None:
-        start = _only_side(row)
+    # Where one side deleted the row, the choice begins with the row of the other one.
+    shown = conflict_rows(table, [place for place in rows if place < len(table.rows)])
+    present = [side for row in shown for side in (Choice.OURS, Choice.THEIRS) if row.has[side]]
+    start = present[0] if len(present) == 1 else None
     return RowChoice(choice=start, cells=cells, values=values, rows=rows)
-
-
-def _only_side(row: ConflictRow) -> Choice | None:
-    """Return the side that has the row if the other one deleted it; None if both have it."""
-    present = [side for side in (Choice.OURS, Choice.THEIRS) if row.has[side]]
-    return present[0] if len(present) == 1 else None

@@ -35,9 +35,6 @@ _TAGS: Final = 200
 _COMMITS: Final = 200
 """Commits of a page."""
 
-_MOST: Final = 1_000_000
-"""The furthest that a page goes into a list."""
-
 _KNOWN: Final = 10_000
 """Commits whose number of stale tables is kept."""
 
@@ -63,7 +60,7 @@ class HistoryPages:
     def log(self, request: Request) -> Response:
         """Return the commits of a revision, or of all branches, as a graph."""
         at = request.query_params.get("at")
-        skip = asked_number(request.query_params, "skip", _MOST)
+        skip = asked_number(request.query_params, "skip")
         # From the beginning each time: where a line is depends on all commits before.
         found = list(islice(read_log(self._repository, at), skip + _COMMITS + 1))
         lines = list(commit_lines((item.id, item.parents) for item in found))
@@ -90,7 +87,7 @@ class HistoryPages:
         def tell(error: DamagedError) -> None:
             told.append(str(error))
 
-        skip = asked_number(request.query_params, "skip", _MOST)
+        skip = asked_number(request.query_params, "skip")
         last = skip + _BRANCHES + 1
         found = list(islice(list_branches(repository, told.append, first=last), skip, last))
         runs = [run for run in list_runs(repository) if run.status not in DONE_WITH]

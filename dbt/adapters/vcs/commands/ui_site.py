@@ -55,6 +55,9 @@ if TYPE_CHECKING:
 MAX_FORM: Final = 1 << 20
 """Bytes of what a page may send."""
 
+_FURTHEST: Final = 1_000_000
+"""The furthest that a page goes into a list."""
+
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -334,7 +337,7 @@ def paging(skip: int, count: int, *, has_more: bool) -> dict[str, Any]:
     }
 
 
-def asked_number(given: Mapping[str, str], name: str, most: int) -> int:
+def asked_number(given: Mapping[str, str], name: str, most: int = _FURTHEST) -> int:
     """Return a whole number of an address, from 0 to `most`; 0 if it is missing.
 
     Raises:

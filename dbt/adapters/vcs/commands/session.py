@@ -7,10 +7,10 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import islice
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -391,22 +391,16 @@ def sessions_of(
     """
     from dbt.adapters.vcs.engines.factory import make_engine
 
-    made: Engine | None = None
-    session: Session | None = None
+    with ExitStack() as opened:
 
-    def found() -> Session:
-        nonlocal made, session
-        if session is None:
+        @cache
+        def found() -> Session:
             # Java takes seconds to start, and most verbs never need it.
             made = engine() if engine is not None else make_engine(blobs)
-            session = made.session(label)
-        return session
+            opened.callback(made.close)
+            return made.session(label)
 
-    try:
         yield found
-    finally:
-        if made is not None:
-            made.close()
 
 
 _AFTER: Final = 2.0

@@ -68,6 +68,9 @@ class Environment:
     A command that only reads sees one commit throughout. A command that may write gets a run. If
     no command is running, a program uses the adapter directly: each statement sees the current
     branch, and its changes are committed at once.
+
+    Attributes:
+        life: The run, if the command may write and has started.
     """
 
     def __init__(
@@ -85,7 +88,7 @@ class Environment:
         # Here, on the main thread: other threads can't see which command was called.
         self.invocation = current_invocation(config)
         self._workspace: Workspace | None = None
-        self._life: RunLife | None = None
+        self.life: RunLife | None = None
         self._reading: Overlay | None = None
         self._tried: dict[str, Overlay] = {}
         self._externals: Externals | None = None
@@ -112,11 +115,6 @@ class Environment:
         """The id of the shared run that the command is a part of; empty if it is of none."""
         # A program that uses the adapter is no command, so nothing would end its part.
         return "" if self.invocation.is_direct else variables.joined_run()
-
-    @property
-    def life(self) -> RunLife | None:
-        """The run, if the command may write and has started."""
-        return self._life
 
     @property
     def workspace(self) -> Workspace:
@@ -184,7 +182,7 @@ class Environment:
             VcsError: The call is wrong, or it failed.
         """
         given = {name: value for name, value in arguments.items() if value not in (None, False)}
-        target, life = self.credentials.branch, self._life
+        target, life = self.credentials.branch, self.life
         # An operation sees what the run did before it was called.
         is_ahead = life is not None and life.line.has_changes
         if only_reads(verb, given):
@@ -260,7 +258,7 @@ class Environment:
                 self._early = None
             if self._workspace is not None:
                 self._workspace.close()
-            self._workspace = self._life = self._reading = None
+            self._workspace = self.life = self._reading = None
             self._tried.clear()
             # A program that called dbtRunner may go on using the adapter.
             self.invocation = replace(self.invocation, command="", retry_of=None)
@@ -369,7 +367,7 @@ class Environment:
                 raise EngineError(f"The dbt command has ended, so {name} can't continue.")
             if self._workspace is None:
                 self._workspace = self._open()
-            return self._life
+            return self.life
 
     def _open(self) -> Workspace:
         invocation, credentials = self.invocation, self.credentials
@@ -399,7 +397,7 @@ class Environment:
             context=credentials_context(credentials),
         )
         if run_line is not None:
-            self._life = RunLife(
+            self.life = RunLife(
                 workspace,
                 run_line,
                 invocation,
@@ -410,7 +408,7 @@ class Environment:
             )
             if invocation.is_operation:
                 # Of nodes dbt says before the first statement that it is going to build them.
-                self._life.announce([invocation.operation])
+                self.life.announce([invocation.operation])
         return workspace
 
     @property

@@ -117,7 +117,7 @@ class RunListener:
             _report(ended.id, _REUSED)
 
     def _hook_ended(self, life: RunLife, data: Any) -> None:
-        life.end_hook(data.statement, str(data.status).lower())
+        life.record.hooks[data.statement] = str(data.status).lower()
 
     def _end_run_result(self, life: RunLife, data: Any) -> None:
         if life.is_ended:
@@ -157,7 +157,7 @@ class RunListener:
         if not life.is_ended:
             life.abandon(can_go_on=False, error=self._stopped_by)
         # Last, so that commands of hooks find run_results.json, and dbt's own end isn't late.
-        life.call_hooks()
+        life.hooks.call()
 
     def _raise(self) -> None:
         error, self._error = self._error, None

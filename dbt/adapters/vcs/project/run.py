@@ -102,7 +102,8 @@ class RunLife:
             logger.warning(with_options(text, invocation.options))
 
         self._upkeep = Upkeep(workspace, line, auto=credentials.auto_optimize, warn=warn)
-        self._hooks = HookQueue(rules.hooks, warn)
+        # Called for what the run did, once dbt is done with it.
+        self.hooks = HookQueue(rules.hooks, warn)
         self._modes = ReuseModes(
             Results(workspace.repository.blobs),
             project.node,
@@ -250,18 +251,17 @@ class RunLife:
                     rows=node.rows if rows is None else rows,
                     file_checksum=self._project.digest(node.id),
                 )
+                origin = self._project.origin(node.id, self.invocation.id)
                 record_consumed(
                     overlay,
                     self._project.node(node.id),
                     node.relation,
-                    self._project.origin(node.id, self.invocation.id),
+                    origin,
                     zone=self._credentials.time_zone,
                     is_empty=self.invocation.is_empty,
                 )
                 self.land(overlay, f"{node.id} ({node.status})", self.record.of([node]))
-                self._log.add_node(
-                    node, step, overlay, self._project.origin(node.id, self.invocation.id)
-                )
+                self._log.add_node(node, step, overlay, origin)
             if node.status in UNDONE:
                 self.postponed.drop(node.id)
             if node.id.startswith("test."):
@@ -299,10 +299,6 @@ class RunLife:
             self._say(f"Left out: {node.id} follows from {cause}, which {why}.")
         return msgspec.structs.replace(node, status=SKIPPED)
 
-    def end_hook(self, name: str, status: str) -> None:
-        """Record the result of a project hook; its changes have already been committed."""
-        self.record.hooks[name] = status
-
     def end(self, success: bool, seconds: float) -> None:
         """Publish if the run succeeded, otherwise keep its branch for inspection.
 
@@ -319,7 +315,7 @@ class RunLife:
             if self._end(success, seconds):
                 if self.postponed:
                     # Operations call hooks of their own: those for the run come first.
-                    self._hooks.call()
+                    self.hooks.call()
                 self.postponed.carry_out()
         finally:
             self.postponed.leave_out()
@@ -433,12 +429,8 @@ class RunLife:
         elif kept:
             self._say(f"Interrupted: {run.target} is unchanged{kept}. Run the same command again.")
 
-    def call_hooks(self) -> None:
-        """Call the project's hooks for what the run did, now that dbt is done with it."""
-        self._hooks.call()
-
     def _note_failed(self, reason: str) -> None:
-        self._hooks.add(
+        self.hooks.add(
             RunFailure(
                 repository=self.repository,
                 run=self.line.run,
@@ -457,10 +449,10 @@ class RunLife:
         status = Status.PUBLISHED if success else Status.FAILED
         note = "nothing changed" if success else self.record.what_failed()
         self.line.end(status, note, tested=tested)
-        if not success:
-            self._note_failed("failed")
         if success:
             self._say(f"Nothing changed: {self.line.run.target} is unchanged.")
+        else:
+            self._note_failed("failed")
 
     def _publishes_part(self) -> bool:
         """Return whether the successful part is published although something failed."""
@@ -483,7 +475,7 @@ class RunLife:
             rules=self._rules,
             invocation=self.invocation,
             say=self._say,
-            hooks=self._hooks,
+            hooks=self.hooks,
             steps=self._log.steps,
             modes=self._modes,
             node_of=self._project.node,

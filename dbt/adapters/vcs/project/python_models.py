@@ -150,8 +150,7 @@ def _run(
     # A name of its own for each run: threads share nothing, and leftovers collide with nothing.
     view = f"vcs_frame_{uuid.uuid4().hex}"
     with frames.running():
-        namespace = _namespace_of(code.partition(MODEL)[2], model, frames)
-        frame = _frame_of(namespace, model, frames, load)
+        namespace, frame = _frame_of(code.partition(MODEL)[2], model, frames, load)
         if not frames.show(view, frame):
             session.mount_arrow(view, _arrow(frame, model))
     connection.frames[view] = tuple(read)
@@ -185,7 +184,8 @@ def _target_of(code: str, schema: str) -> RelationName:
     return statement.target.name.relation(schema)
 
 
-def _namespace_of(code: str, model: str, frames: Frames) -> dict[str, Any]:
+def _frame_of(code: str, model: str, frames: Frames, load: Any) -> tuple[dict[str, Any], Any]:
+    """Return the names that a model's file defines, and the frame that its function returns."""
     # Not `__main__`: what a file does as a script is no part of the model.
     namespace: dict[str, Any] = {"__name__": f"dbt.{model}", "spark": frames.handle}
     place = _place(model)
@@ -193,14 +193,7 @@ def _namespace_of(code: str, model: str, frames: Frames) -> dict[str, Any]:
     linecache.cache[place] = (len(code), None, code.splitlines(keepends=True), place)
     try:
         exec(compile(code, place, "exec"), namespace)
-    except Exception as error:
-        raise _failure(model, error, frames) from error
-    return namespace
-
-
-def _frame_of(namespace: Mapping[str, Any], model: str, frames: Frames, load: Any) -> Any:
-    try:
-        return namespace["model"](namespace["dbtObj"](load), frames.handle)
+        return namespace, namespace["model"](namespace["dbtObj"](load), frames.handle)
     except Exception as error:
         raise _failure(model, error, frames) from error
 

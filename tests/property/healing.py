@@ -285,7 +285,6 @@ class Run:
             self.log.steps,
             self.engine,
             origin=Origin(invocation=run.invocation),
-            results=Results(self.repository.blobs),
             author="ann",
             fails=lambda test: True,
         )

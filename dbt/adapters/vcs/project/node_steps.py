@@ -440,12 +440,10 @@ class RecordedTable(NamedTuple):
 class RecordedTables:
     """The tables of a target, and what they were made by."""
 
-    def __init__(
-        self, repository: Repository, results: Results, *, base: Shown, ours: Shown
-    ) -> None:
+    def __init__(self, repository: Repository, *, base: Shown, ours: Shown) -> None:
         """Take what the target showed when the run began, and what it shows now."""
         self._repository = repository
-        self._results = results
+        self._results = Results(repository.blobs)
         self._base = base
         self._ours = ours
 

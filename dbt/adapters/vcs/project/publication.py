@@ -37,7 +37,6 @@ from dbt.adapters.vcs.core.model import (
     Run,
     TableEntry,
 )
-from dbt.adapters.vcs.core.origins.results import Results
 from dbt.adapters.vcs.core.origins.staleness import moved_inputs
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.hooks.branch_event import BranchMove, MergeStop, RunFailure, waiting_merge
@@ -190,7 +189,6 @@ class Publication:
             self.steps,
             carry,
             origin=Origin(invocation=invocation.id),
-            results=Results(repository.blobs),
             author=invocation.author,
             fails=self._fails,
         )
@@ -267,7 +265,6 @@ class RunHealer:
         carry: Carry,
         *,
         origin: Origin,
-        results: Results,
         author: str,
         fails: Callable[[str], bool],
     ) -> None:
@@ -277,7 +274,6 @@ class RunHealer:
             repository: The repository.
             steps: What the run did, in order; tests that did not pass aside.
             carry: Carries statements out.
-            results: The statements that are recorded.
             origin: Who makes tables of other runs again.
             author: The user.
             fails: Returns whether a test with wrong rows is an error; by its id.
@@ -286,7 +282,6 @@ class RunHealer:
         self._steps = steps
         self._carry = carry
         self._origin = origin
-        self._results = results
         self._author = author
         self._fails = fails
         self._tries = 0
@@ -317,9 +312,10 @@ class RunHealer:
         if not (seen or others):
             return Healed(plan, notes=notes)
         settle_history(overlay)
+        names = (str(name) for replay in replays for name in sorted(replay.step.writes))
         return Healed(
             _healed_plan(plan, overlay, seen),
-            _relations(replays),
+            tuple(dict.fromkeys(names)),
             tuple(str(table.name) for table in others),
             notes,
         )
@@ -398,7 +394,7 @@ class RunHealer:
         if all(item.is_theirs for item in skewed_by(self._repository, plan)):
             return [], ()
         base, shown = (self._repository.tree(id).entry for id in (plan.base, plan.target.head))
-        tables = RecordedTables(self._repository, self._results, base=base, ours=shown)
+        tables = RecordedTables(self._repository, base=base, ours=shown)
         ours = changed_by_target(self._repository, plan)
         theirs = {
             item.name for item in self._repository.diff(plan.base, plan.work.commit).relations
@@ -463,12 +459,6 @@ class RunHealer:
 def is_failure(rows: Sequence[Sequence[Any]]) -> bool:
     """Return whether a test's answer (failures, should warn, should fail) is a failure."""
     return any(str(row[2]).lower() in ("true", "1") for row in rows if len(row) > 2)
-
-
-def _relations(replays: Sequence[Replay]) -> tuple[str, ...]:
-    """Return the relations of steps, each once, in order."""
-    names = [str(name) for replay in replays for name in sorted(replay.step.writes)]
-    return tuple(dict.fromkeys(names))
 
 
 def _healed_plan(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from itertools import pairwise
@@ -312,9 +312,5 @@ def _lineage(review: Review, numbers: Mapping[str, int]) -> Markup:
         for node in review.lineage.nodes
     ]
     edges = [(edge.source, edge.target) for edge in review.lineage.edges]
-    return lineage_drawing(boxes, edges, frozenset(_steps(review.lineage.paths)))
-
-
-def _steps(paths: Sequence[Sequence[str]]) -> Iterator[tuple[str, str]]:
-    for path in paths:
-        yield from pairwise(path)
+    steps = frozenset(step for path in review.lineage.paths for step in pairwise(path))
+    return lineage_drawing(boxes, edges, steps)

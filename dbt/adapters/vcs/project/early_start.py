@@ -90,8 +90,10 @@ class EarlyStart:
     def end(self, *, computed: bool) -> None:
         """Remember whether the build needed the engine; nothing is waited for but files."""
         self._looked.wait()
+        before, files = self._before, self._files
+        in_a_row = before.computed if before is not None and before.files == files else 0
         try:
-            _record_after(self._before, self._files, computed=computed).save(self._place)
+            LastBuild(files=files, computed=in_a_row + 1 if computed else 0).save(self._place)
         except OSError as error:
             _LOG.debug("The next build can't know of this one: %s", error)
 
@@ -158,11 +160,6 @@ class LastBuild:
         """
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(json.dumps(asdict(self)), encoding="utf-8")
-
-
-def _record_after(before: LastBuild | None, files: str, *, computed: bool) -> LastBuild:
-    in_a_row = before.computed if before is not None and before.files == files else 0
-    return LastBuild(files=files, computed=in_a_row + 1 if computed else 0)
 
 
 def digest_of_files(root: Path, folders: Sequence[str], variables: Any) -> str:

@@ -340,8 +340,9 @@ def _value_for(param: click.Parameter, value: Any) -> Any:
         return _words_of_value(name, value) or None
     if isinstance(param.type, NameList):
         return _names(name, value) or None
-    text = _number(value) if _is_number(param.type) else None
-    text = _word(name, value) if text is None else text
+    is_numeric = isinstance(param.type, click.types.IntParamType | click.types.FloatParamType)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    text = str(value) if is_numeric and is_number else _word(name, value)
     return None if text == str(param.default) else text
 
 
@@ -354,14 +355,6 @@ def _flag(name: str, value: Any) -> bool:
 def _words_of_value(name: str, value: Any) -> tuple[Any, ...]:
     items = value if isinstance(value, list | tuple) else [value]
     return tuple(_word(name, item) for item in items)
-
-
-def _is_number(type_: object) -> bool:
-    return isinstance(type_, click.types.IntParamType | click.types.FloatParamType)
-
-
-def _number(value: Any) -> str | None:
-    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _word(name: str, value: Any) -> str:

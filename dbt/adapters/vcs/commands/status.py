@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from shlex import quote
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import PREFIX as MERGES
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import open_merge_of
@@ -116,18 +116,18 @@ def read_status(
     def tell(error: DamagedError) -> None:
         damaged.append(str(error))
 
-    there = _existing_names(repository, tell)
+    names, branches, tags, with_deleted = _existing_names(repository, tell)
     merges = list_open_merges(repository, tell)
     # Damage is told in the report: a status must come out of a damaged repository, too.
     contents = _count_contents(repository, commit, tell) if commit else None
     is_looked_at = contents is not None and contents.rows is not None
-    protection, told, hooks = _ruled(repository, found, branch, there.all_branches, rules)
+    protection, told, hooks = _ruled(repository, found, branch, names, rules)
     return RepositoryStatus(
         repository=repository.uri,
         default_branch=repository.default_branch,
-        branches=there.branches,
-        tags=there.tags,
-        with_deleted=there.with_deleted,
+        branches=branches,
+        tags=tags,
+        with_deleted=with_deleted,
         branch=branch,
         head=found.head if found else None,
         author=commit.author if commit else None,
@@ -144,25 +144,22 @@ def read_status(
     )
 
 
-class _Names(NamedTuple):
-    """The names of all branches, and what `RepositoryStatus` counts."""
+def _existing_names(
+    repository: Repository, tell: Callable[[DamagedError], None]
+) -> tuple[Sequence[str], int, int, bool]:
+    """Return the names of all branches, and what `RepositoryStatus` counts.
 
-    all_branches: Sequence[str]
-    branches: int
-    tags: int
-    with_deleted: bool
-
-
-def _existing_names(repository: Repository, tell: Callable[[DamagedError], None]) -> _Names:
-    """Return the names that exist; if there are many, as a listing shows them."""
+    These are the numbers of branches and tags, and whether deleted ones are among them: if there
+    are many names, they are those that a listing shows.
+    """
     listed = repository.branch_names()
     tags = repository.refs.count("tags")
     if len(listed) + tags > MOST_NAMES:
         own = sum(1 for name in listed if not name.startswith((RUNS, MERGES)))
-        return _Names(listed, own, tags, with_deleted=True)
+        return listed, own, tags, True
     found = repository.branches(tell, listed)
     own = sum(1 for item in found if run_of(item) is None and open_merge_of(item) is None)
-    return _Names([item.name for item in found], own, len(repository.tags(tell)), False)
+    return [item.name for item in found], own, len(repository.tags(tell)), False
 
 
 def _ruled(

@@ -246,20 +246,6 @@ Shown: TypeAlias = Callable[[RelationName], Entry | None]
 """Returns what is shown under a name."""
 
 
-class RunSides(NamedTuple):
-    """A run and what it is published on.
-
-    Attributes:
-        base: What the target showed when the run began.
-        ours: What it shows now.
-        merged: What it would show with the run merged into it.
-    """
-
-    base: Shown
-    ours: Shown
-    merged: Shown
-
-
 class Replay(NamedTuple):
     """A step that has to be carried out again.
 
@@ -275,7 +261,12 @@ class Replay(NamedTuple):
 
 
 def plan_replays(
-    repository: Repository, steps: Sequence[LoggedStep], sides: RunSides
+    repository: Repository,
+    steps: Sequence[LoggedStep],
+    *,
+    base: Shown,
+    ours: Shown,
+    merged: Shown,
 ) -> list[Replay]:
     """Return the steps to carry out again, in order; tests that store nothing aside.
 
@@ -290,11 +281,16 @@ def plan_replays(
 
     What can't be carried out again and both sides changed is left to the merge. What the run
     itself changed before a step read it counts as the merge shows it.
+
+    Args:
+        base: What the target showed when the run began.
+        ours: What it shows now.
+        merged: What it would show with the run merged into it.
     """
     forced: set[RelationName] = set()
     # A round can only add steps to those of the last one, so this ends.
     while True:
-        found = _Planner(repository, steps, sides, forced).run()
+        found = _Planner(repository, steps, (base, ours, merged), forced).run()
         missed = _missed(steps, found)
         if not missed:
             return found
@@ -324,7 +320,7 @@ class _Planner:
         self,
         repository: Repository,
         steps: Sequence[LoggedStep],
-        sides: RunSides,
+        sides: tuple[Shown, Shown, Shown],
         forced: set[RelationName],
     ) -> None:
         self._repository = repository

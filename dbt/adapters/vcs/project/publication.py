@@ -48,7 +48,6 @@ from dbt.adapters.vcs.project.node_steps import (
     RecordedTable,
     RecordedTables,
     Replay,
-    RunSides,
     Sent,
     plan_replays,
 )
@@ -295,7 +294,14 @@ class RunHealer:
         """
         if plan.changes is None:
             return Healed(plan)
-        replays = plan_replays(self._repository, self._steps, self._sides(plan))
+        ours = self._repository.tree(plan.target.head).entry
+        replays = plan_replays(
+            self._repository,
+            self._steps,
+            base=self._repository.tree(plan.base).entry,
+            ours=ours,
+            merged=lambda name: entry_after(plan, name, ours(name)),
+        )
         made = {name for replay in replays for name in replay.step.writes}
         # What is computed again needs no merge; any other conflict is the merge's to report.
         if any(clash.name not in made for clash in plan.clashes):
@@ -334,14 +340,6 @@ class RunHealer:
 
     def _saw_others(self, step: LoggedStep, overlay: Overlay) -> bool:
         return bool(moved_inputs(self._repository, step.reads, overlay.entry))
-
-    def _sides(self, plan: MergePlan) -> RunSides:
-        ours = self._repository.tree(plan.target.head)
-        return RunSides(
-            base=self._repository.tree(plan.base).entry,
-            ours=ours.entry,
-            merged=lambda name: entry_after(plan, name, ours.entry(name)),
-        )
 
     def _overlay(self, plan: MergePlan, made: set[RelationName]) -> Overlay:
         """Return the target with the run merged into it, except for what will be made again."""

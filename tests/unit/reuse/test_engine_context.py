@@ -69,6 +69,24 @@ def test_a_server_that_the_environment_names_counts_as_well(monkeypatch):
     assert found == {"sc://a", "sc://b"}
 
 
+def test_servers_of_one_host_count_by_their_ports():
+    servers = [
+        credentials_context(
+            VcsCredentials(
+                repository="w",
+                branch="main",
+                schema="s",
+                database=None,
+                method="connect",
+                host="a",
+                port=port,
+            )
+        ).engine.server
+        for port in (None, 15002, 15003)
+    ]
+    assert servers == ["a", "a:15002", "a:15003"]
+
+
 @pytest.mark.parametrize("line", ["{} true", "{}=true", "  {}\ttrue  ", "{} : true"])
 def test_defaults_of_an_installation_count(tmp_path, monkeypatch, line):
     monkeypatch.delenv("PYSPARK_SUBMIT_ARGS")

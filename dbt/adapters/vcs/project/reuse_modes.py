@@ -127,7 +127,10 @@ def mode_of(value: Any, what: str) -> ReuseMode:
 
 def credentials_context(credentials: VcsCredentials) -> KeyContext:
     """Return what results depend on besides a branch, as a profile says it."""
-    server = credentials.host or named_server(credentials.engine_settings)
+    host, port = credentials.host, credentials.port
+    # Two servers of one host may have other settings.
+    named = f"{host}:{port}" if host and port is not None else host
+    server = named or named_server(credentials.engine_settings)
     is_there = credentials.method == "connect"
     return KeyContext(
         engine=EngineContext.of(credentials.spark_config, server if is_there else ""),

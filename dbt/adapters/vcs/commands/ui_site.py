@@ -18,7 +18,6 @@ import hmac
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime
 from functools import cached_property
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -179,15 +178,12 @@ class UiSite:
         found.filters = {
             **found.filters,
             "exact": exact,
-            "age": self._age,
+            "age": lambda moment: age(moment, datetime_of(self.repository.clock())),
             "size": size,
             "quoted": quote,
             "typed": lambda text: with_options(text, self._settings),
         }
         return found
-
-    def _age(self, moment: datetime) -> str:
-        return age(moment, datetime_of(self.repository.clock()))
 
 
 def url(path: str, **values: str | int | None) -> Markup:
@@ -201,7 +197,6 @@ def exact(value: str) -> Markup:
     return escape(value)
 
 
-Page: TypeAlias = Callable[[Request], Response]
 Post: TypeAlias = Callable[[Request, Form], Response]
 
 

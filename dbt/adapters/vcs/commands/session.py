@@ -386,7 +386,6 @@ def sessions_of(
 
     Args:
         engine: Creates the engine; None for the default one, with no settings.
-        blobs: The repository's store.
         label: A description of the session's jobs for people.
     """
     from dbt.adapters.vcs.engines.factory import make_engine

@@ -270,11 +270,8 @@ class RunHealer:
         """Take what the run did.
 
         Args:
-            repository: The repository.
             steps: What the run did, in order; tests that did not pass aside.
-            carry: Carries statements out.
             origin: Who makes tables of other runs again.
-            author: The user.
             fails: Returns whether a test with wrong rows is an error; by its id.
         """
         self._repository = repository
@@ -430,7 +427,6 @@ class RunHealer:
         return None
 
     def _since(self, plan: MergePlan) -> Iterator[Commit]:
-        """Yield the commits of the target since the base."""
         for id, commit in self._repository.log(plan.target.head):
             if id == plan.base:
                 break

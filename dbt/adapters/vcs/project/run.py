@@ -79,17 +79,7 @@ class RunLife:
         rules: Rules,
         say: Callable[[str], None],
     ) -> None:
-        """Take what the run works with.
-
-        Args:
-            workspace: Where it works.
-            line: Its branch.
-            invocation: The dbt command.
-            project: The project's nodes.
-            credentials: The profile, which says when the target branch moves.
-            rules: The project's rules for branches and merges.
-            say: Writes a line to dbt's log.
-        """
+        """Take what the run works with; `say` writes a line to dbt's log."""
         self.workspace = workspace
         self.line = line
         self.invocation = invocation

@@ -260,6 +260,17 @@ def test_an_operation_that_failed_leaves_nothing_and_is_missed_until_it_is_repea
     assert shared.shown == {"loaded"}
 
 
+@pytest.mark.parametrize("success", [True, False])
+def test_what_an_operation_postponed_is_carried_out_only_if_it_succeeds(
+    shared: Shared, success: bool
+) -> None:
+    started = operation(shared, "run-operation load")
+    started.life.postponed.add("macro_load", "dbt run-operation vcs_gc", lambda: ["collected"])
+    started.life.end(success, 1.0)
+    assert ("collected" in started.said) is success
+    assert any("Not carried out" in line for line in started.said) is not success
+
+
 def test_what_is_published_by_force_has_nothing_that_follows_from_a_failure(
     shared: Shared,
 ) -> None:

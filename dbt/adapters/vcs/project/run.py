@@ -316,7 +316,8 @@ class RunLife:
         """Return whether the target now shows what the run did."""
         if self.record.is_part:
             self._end_part(success, seconds)
-            return True
+            # Of an operation that failed nothing is taken, nor what it asked to be done later.
+            return success or not self.invocation.is_operation
         if not self.line.has_changes and any(node.inputs for node in self.record.nodes):
             self._record_tests(success)
             return success

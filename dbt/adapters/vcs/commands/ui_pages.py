@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -45,8 +46,8 @@ class HistoryPages:
     def __init__(self, site: UiSite) -> None:
         self._site = site
         self._repository = site.repository
-        # By commit, as a commit's tables never change.
-        self._stale: dict[CommitId, int | None] = {}
+        # A commit's tables never change.
+        self._stale_of = lru_cache(_KNOWN)(self._count_stale)
 
     def routes(self) -> list[Route]:
         """Return the pages, and put those to begin with into the menu."""
@@ -119,7 +120,7 @@ class HistoryPages:
             # The branches can be shown all the same, and whoever looks should know.
             told.append(str(error))
             rules = None
-        counts = each(self._stale_count, [item.head for item in branches])
+        counts = each(self._stale_of, [item.head for item in branches])
         return [
             {
                 "branch": item,
@@ -132,15 +133,11 @@ class HistoryPages:
             for item, count in zip(branches, counts, strict=True)
         ]
 
-    def _stale_count(self, commit: CommitId) -> int | None:
-        if commit not in self._stale:
-            tree = self._repository.tree(commit)
-            damaged: list[str] = []
-            found = stale_tables(self._repository, tree, lambda name, _: damaged.append(str(name)))
-            if len(self._stale) >= _KNOWN:
-                self._stale.clear()
-            self._stale[commit] = None if damaged else len(found)
-        return self._stale[commit]
+    def _count_stale(self, commit: CommitId) -> int | None:
+        tree = self._repository.tree(commit)
+        damaged: list[str] = []
+        found = stale_tables(self._repository, tree, lambda name, _: damaged.append(str(name)))
+        return None if damaged else len(found)
 
 
 def _protection(branch: BranchSummary, rules: Rules | None) -> tuple[str, ...] | None:

@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
@@ -168,11 +169,9 @@ class RunListener:
 def _clause(error: BaseException | None) -> str:
     """Return what an error stopped: a hook, if it was raised while rendering the hook's Jinja."""
     # Neither the event nor the error names the hook, only the frame that renders it does.
-    trace = error.__traceback__ if error is not None else None
-    while trace is not None:
-        if trace.tb_frame.f_code.co_name == "get_hook_sql":
-            return f"the hook {trace.tb_frame.f_locals['hook'].name} failed"
-        trace = trace.tb_next
+    for frame, _ in traceback.walk_tb(error.__traceback__ if error is not None else None):
+        if frame.f_code.co_name == "get_hook_sql":
+            return f"the hook {frame.f_locals['hook'].name} failed"
     return "an error stopped dbt"
 
 
@@ -234,8 +233,7 @@ def _report(id: str, status: RunStatus) -> None:
     What dbt counts, and run_results.json, have that status; the event that is being fired has not.
     """
     # No hook of an adapter says how a node ended: dbt's runners do, in a variable.
-    frame = sys._getframe()
-    while frame is not None:
+    for frame, _ in traceback.walk_stack(sys._getframe()):
         result = frame.f_locals.get("result")
         if isinstance(result, RunResult) and result.node.unique_id == id:
             if result.status != status:
@@ -243,16 +241,13 @@ def _report(id: str, status: RunStatus) -> None:
                 # Of a node that was skipped, dbt takes a message for an error.
                 result.message = None if status == RunStatus.Skipped else result.message
             return
-        frame = frame.f_back  # type: ignore[assignment]
 
 
 def _running_task() -> Any:
     """Return dbt's task from the call stack, or None; dbt doesn't pass it to adapters."""
     # Events carry no task, and dbt fires them on the stack of the one that runs.
-    frame = sys._getframe()
-    while frame is not None:
+    for frame, _ in traceback.walk_stack(sys._getframe()):
         task = frame.f_locals.get("self")
         if isinstance(task, GraphRunnableTask):
             return task
-        frame = frame.f_back  # type: ignore[assignment]
     return None

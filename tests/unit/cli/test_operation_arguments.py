@@ -3,7 +3,8 @@ from typing import Any
 import pytest
 
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
-from dbt.adapters.vcs.project.operations import Caller, prepare_operation
+from dbt.adapters.vcs.project.operations import Caller, prepare_operation, statements_of
+from dbt.adapters.vcs.sql.syntax.parser import read
 from dbt.adapters.vcs.workspace.run_branch import Status
 from tests.unit.warehouse import Warehouse
 
@@ -119,3 +120,19 @@ def test_wrong_arguments_name_what_is_expected(
 def test_a_commit_id_of_digits_alone_may_come_as_a_number(warehouse: Warehouse) -> None:
     with pytest.raises(NotFoundError, match="'12345678'"):
         call(warehouse, "show", revision=12345678)
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("b", ["create table `b` clone `a`"]),
+        ("s.b", ["create schema if not exists `s`", "create table `s`.`b` clone `a`"]),
+    ],
+)
+def test_a_clone_in_a_run_takes_names_with_and_without_a_schema(
+    target: str, expected: list[str]
+) -> None:
+    found = statements_of("clone", {"source": "a", "target": target}, "main")
+    assert list(found) == expected
+    for text in found:
+        read(text)

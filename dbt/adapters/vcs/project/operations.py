@@ -448,12 +448,10 @@ def statements_of(verb: str, given: Mapping[str, Any], branch: str) -> tuple[str
     if verb == "clone":
         target = _name(given["target"])
         how = "create or replace" if "replace" in given else "create"
-        # The operation, unlike the statement, creates the schema.
+        text = f"{how} table {target} clone {_name(given['source'])}{_as_of(given.get('at'))}"
+        # The statement creates the schema only of a name without one; the operation any.
         schema = target.rpartition(".")[0]
-        return (
-            f"create schema if not exists {schema}",
-            f"{how} table {target} clone {_name(given['source'])}{_as_of(given.get('at'))}",
-        )
+        return (f"create schema if not exists {schema}", text) if schema else (text,)
     if verb == "restore" and "relation" in given:
         _refuse(verb, given, "message", "a run lands as one commit, which has dbt's message")
         name = _name(given["relation"])

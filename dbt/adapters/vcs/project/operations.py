@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
@@ -179,14 +179,15 @@ def _values(
     command: click.Command, title: str, form: Form, given: dict[str, Any]
 ) -> dict[str, Any]:
     params = [param for param in command.params if param.expose_value]
-    known = form.arguments_of([str(param.name) for param in params])
+    own = [str(param.name) for param in params if param.name not in form.replaced]
+    known = [*form.arguments, *own]
     # Macros also pass flags that were not set, whatever the action.
     unknown = [name for name, value in given.items() if name not in known and value is not False]
     if unknown:
         takes = f"it takes {', '.join(known)}" if known else "it takes none"
         raise InputError(f"{title} has no argument {unknown[0]!r}; {takes}.")
     values: dict[str, Any] = {}
-    wanted = form.parameters_of(given)
+    wanted = given if form.convert is None else form.convert(dict(given))
     for param in params:
         name = str(param.name)
         value = _value_for(param, wanted[name]) if name in wanted else None
@@ -250,20 +251,13 @@ class Form:
         arguments: Names of the arguments that replace parameters.
         replaced: Names of the parameters that they replace.
         modes: How the operation sets flags without an argument of their own, by parameter.
+        convert: Returns the parameters for the arguments; None if they are the same.
     """
 
     arguments: tuple[str, ...] = ()
     replaced: tuple[str, ...] = ()
     modes: Mapping[str, str] = field(default_factory=dict)
     convert: Callable[[dict[str, Any]], dict[str, Any]] | None = None
-
-    def arguments_of(self, parameters: Sequence[str]) -> list[str]:
-        """Return the argument names for a command with these parameters."""
-        return [*self.arguments, *(name for name in parameters if name not in self.replaced)]
-
-    def parameters_of(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the parameters that the arguments replace."""
-        return dict(given) if self.convert is None else self.convert(dict(given))
 
 
 def _merge(given: dict[str, Any]) -> dict[str, Any]:

@@ -321,7 +321,9 @@ class RunLife:
         if not self.line.has_changes and any(node.inputs for node in self.record.nodes):
             self._record_tests(success)
             return success
-        if not success and not self._publishes_part():
+        # What succeeded is published then, although something failed.
+        takes_part = self._credentials.publish == "always" and self.line.has_changes
+        if not success and not (takes_part and self._is_due()):
             self._keep_failed(self.record.what_failed(), self.record.next_step())
             self._note_failed("failed")
             return False
@@ -444,11 +446,6 @@ class RunLife:
             self._say(f"Nothing changed: {self.line.run.target} is unchanged.")
         else:
             self._note_failed("failed")
-
-    def _publishes_part(self) -> bool:
-        """Return whether the successful part is published although something failed."""
-        takes_part = self._credentials.publish == "always"
-        return takes_part and self.line.has_changes and self._is_due()
 
     def _is_due(self) -> bool:
         # A protected branch moves by promotion only.

@@ -6,8 +6,9 @@ import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -78,27 +79,6 @@ class Rewritten(NamedTuple):
     segments: tuple[SegmentRef, ...]
     counts: RowCounts
     is_changed: bool
-
-
-class Changes(Protocol):
-    """The rows of a stage, ready to be counted and written."""
-
-    def counts(self) -> RowCounts:
-        """Return how many rows are inserted, updated and deleted, unchanged ones included."""
-
-    def repeated(self, places: Sequence[int], limit: int) -> list[tuple[Any, ...]]:
-        """Return values of some rows that matched several times; `places` are columns."""
-
-    def inserted(self) -> int:
-        """Return how many new rows are to be written, updated ones included."""
-
-    def deletions(self) -> Mapping[str, int]:
-        """Return how many rows each block loses, by its path."""
-
-    def write(
-        self, target: RowTarget, choice: BlockChoice, folder: str
-    ) -> tuple[WrittenFiles, tuple[Tombstone, ...]]:
-        """Write the new blocks and the tombstones, and return both."""
 
 
 def write_mode(snapshot: Snapshot) -> str:
@@ -174,11 +154,11 @@ def rewritten(
     blobs = repository.blobs
     with ExitStack() as stages:
 
-        def by_engine() -> Changes:
+        def by_engine() -> LargeChanges:
             there = stages.enter_context(in_files(blobs, stage, folder_of(snapshot.table)))
-            return LargeChanges(blobs, scope.session, there, occurs_once=occurs_once)
+            return LargeChanges(blobs, scope.session, there, occurs_once)
 
-        changes = _small(blobs, snapshot, stage) or by_engine()
+        changes: SmallChanges | LargeChanges = _small(blobs, snapshot, stage) or by_engine()
         if key is not None:
             _refuse_repeated(target, changes, key)
         counts, deleted, inserted = changes.counts(), changes.deletions(), changes.inserted()
@@ -222,7 +202,7 @@ def _replacement(
     )
 
 
-def _small(blobs: Blobs, snapshot: Snapshot, stage: Stage) -> Changes | None:
+def _small(blobs: Blobs, snapshot: Snapshot, stage: Stage) -> SmallChanges | None:
     """Return the changes of a stage that can be applied in this process, else None."""
     small = stage.rows <= MAX_STAGED_IN_PROCESS and stage.bytes <= MAX_BYTES_IN_PROCESS
     if not small or not can_write(snapshot.schema, snapshot.partition_by):
@@ -239,7 +219,9 @@ def _fits(blocks: Sequence[Block]) -> bool:
     )
 
 
-def _refuse_repeated(target: RowTarget, changes: Changes, key: Sequence[int]) -> None:
+def _refuse_repeated(
+    target: RowTarget, changes: SmallChanges | LargeChanges, key: Sequence[int]
+) -> None:
     rows = changes.repeated(key, _SHOWN)
     if not rows:
         return
@@ -270,24 +252,22 @@ MAX_VALUES: Final = 2**30
 """Bytes of a stage's values in memory. At its peak, applying it takes about twice as many."""
 
 
+@dataclass(frozen=True)
 class SmallChanges:
-    """`Changes` of a stage with types that Arrow supports; it is read whole."""
+    """The rows of a stage, ready to be counted and written; Arrow supports their types."""
 
-    def __init__(self, blobs: Blobs, stage: Stage, rows: pa.Table) -> None:
-        """Take a stage and its rows."""
-        self._blobs = blobs
-        self._stage = stage
-        self._schema = arrow_schema(stage.table)
-        self._rows = rows
+    blobs: Blobs
+    stage: Stage
+    rows: pa.Table
 
     def counts(self) -> RowCounts:
-        """Return how many rows are inserted, updated and deleted."""
+        """Return how many rows are inserted, updated and deleted, unchanged ones included."""
         changes = self._inserts, self._updates, self._deletes
         return RowCounts(*(rows.num_rows for rows in changes))
 
     def repeated(self, places: Sequence[int], limit: int) -> list[tuple[Any, ...]]:
-        """Return values of some rows that matched several times."""
-        matched = self._rows.filter(pc.fill_null(self._rows.column(MATCHED), False))
+        """Return values of some rows that matched several times; `places` are columns."""
+        matched = self.rows.filter(pc.fill_null(self.rows.column(MATCHED), False))
         counts = matched.select(_PLACE).group_by(_PLACE).aggregate([([], "count_all")])
         several = counts.filter(pc.greater(counts.column("count_all"), 1))
         if not several.num_rows:
@@ -303,7 +283,7 @@ class SmallChanges:
                 pc.equal(matched.column(POSITION_COLUMN), position),
             )
             row = matched.filter(is_row).slice(0, 1)
-            found.append(tuple(python_value(row.column(self._stage.old[n])[0]) for n in places))
+            found.append(tuple(python_value(row.column(self.stage.old[n])[0]) for n in places))
         return found
 
     def inserted(self) -> int:
@@ -319,7 +299,8 @@ class SmallChanges:
         self, target: RowTarget, choice: BlockChoice, folder: str
     ) -> tuple[WrittenFiles, tuple[Tombstone, ...]]:
         """Write the new blocks and the tombstone."""
-        new = [self._renamed(rows, self._stage.new) for rows in self._coming]
+        coming = [self._updates_that_change, self._inserts]
+        new = [self._renamed(rows, self.stage.new) for rows in coming]
         rows = pa.concat_tables([*self._kept(target, choice), *new])
         if target.snapshot.cluster_by:
             rows = rows.sort_by([(id, "ascending") for id in target.snapshot.cluster_by])
@@ -327,7 +308,7 @@ class SmallChanges:
         with ThreadPoolExecutor(1, "vcs-tombstone") as other:
             tombstones = other.submit(self._tombstones, choice, folder)
             files = write_rows(
-                self._blobs,
+                self.blobs,
                 rows,
                 folder=folder,
                 partition_by=target.snapshot.partition_by,
@@ -355,14 +336,10 @@ class SmallChanges:
 
     @cached_property
     def _updates_that_change(self) -> pa.Table:
-        rows, pairs = self._updates, self._stage.pairs
+        rows, pairs = self._updates, self.stage.pairs
         old = [rows.column(name) for name, _, _ in pairs]
         new = [rows.column(name) for _, name, _ in pairs]
         return _filtered(rows, pa.array(~equal_rows(old, new, rows.num_rows)))
-
-    @property
-    def _coming(self) -> list[pa.Table]:
-        return [self._updates_that_change, self._inserts]
 
     @property
     def _going(self) -> pa.Table:
@@ -371,19 +348,23 @@ class SmallChanges:
     def _of(self, action: str) -> pa.Table:
         # A MERGE also stages rows to which no clause applies, to find those that matched several
         # times. Their action is NULL.
-        is_meant = pc.fill_null(pc.equal(self._rows.column(ACTION), action), False)
-        return _filtered(self._rows, is_meant)
+        is_meant = pc.fill_null(pc.equal(self.rows.column(ACTION), action), False)
+        return _filtered(self.rows, is_meant)
+
+    @property
+    def _schema(self) -> pa.Schema:
+        return pa.schema([field.with_nullable(True) for field in arrow_schema(self.stage.table)])
 
     def _renamed(self, rows: pa.Table, names: Sequence[str]) -> pa.Table:
         """Return the values before or after as rows of the table, named by field id."""
-        return pa.table(rows.select(names).columns, schema=_nullable(self._schema))
+        return pa.table(rows.select(names).columns, schema=self._schema)
 
     def _kept(self, target: RowTarget, choice: BlockChoice) -> list[pa.Table]:
         """Return the remaining rows of the blocks that are rewritten."""
-        files, going = Files(self._blobs), self._going
+        files, going = Files(self.blobs), self._going
         before = files.deletions(target.tombstones, [block.path for block in choice.rewritten])
         fields: Sequence[Field] = target.snapshot.schema.fields
-        schema = _nullable(self._schema)
+        schema = self._schema
         kept: list[pa.Table] = []
         for block in choice.rewritten:
             rows = going.filter(pc.equal(going.column(FILE_COLUMN), block.path))
@@ -401,10 +382,10 @@ class SmallChanges:
         # Decision 9: a tombstone names only blocks that stay in the table.
         holed = pa.array(sorted(choice.holed))
         rows = _filtered(rows, pc.is_in(rows.column(FILE_COLUMN), holed))
-        images = self._renamed(rows, self._stage.old)
+        images = self._renamed(rows, self.stage.old)
         columns = [rows.column(name) for name in _PLACE]
         table = pa.table([*columns, *images.columns], names=[*_PLACE, *images.column_names])
-        return (write_tombstone(self._blobs, table, folder=folder),)
+        return (write_tombstone(self.blobs, table, folder=folder),)
 
 
 def _read(blobs: Blobs, stage: Stage) -> pa.Table | None:
@@ -427,10 +408,6 @@ def _filtered(rows: pa.Table, mask: pa.Array | pa.ChunkedArray) -> pa.Table:
     return rows if pc.all(mask, skip_nulls=False).as_py() else rows.filter(mask)
 
 
-def _nullable(schema: pa.Schema) -> pa.Schema:
-    return pa.schema([field.with_nullable(True) for field in schema])
-
-
 class _Counts(NamedTuple):
     """What a stage holds: rows affected and coming, and rows going by the path of their block."""
 
@@ -439,30 +416,27 @@ class _Counts(NamedTuple):
     going: dict[str, int]
 
 
+@dataclass(frozen=True)
 class LargeChanges:
-    """`Changes` of a stage of any size and types; each method runs a query."""
+    """What `SmallChanges` does, for a stage of any size and types: its methods run queries.
 
-    def __init__(
-        self, blobs: Blobs, session: Rewriter, stage: Stage, *, occurs_once: bool = False
-    ) -> None:
-        """Take a stage.
+    Attributes:
+        occurs_once: True if the stage has no row of the table twice, as that of a merge may.
+    """
 
-        Args:
-            occurs_once: True if it has no row of the table twice, as that of a merge may.
-        """
-        self._blobs = blobs
-        self._session = session
-        self._stage = stage
-        self._occurs_once = occurs_once
+    blobs: Blobs
+    session: Rewriter
+    stage: Stage
+    occurs_once: bool
 
     def counts(self) -> RowCounts:
-        """Return how many rows are inserted, updated and deleted."""
+        """Return how many rows are inserted, updated and deleted, unchanged ones included."""
         return self._counts.affected
 
     def repeated(self, places: Sequence[int], limit: int) -> list[tuple[Any, ...]]:
-        """Return values of some rows that matched several times."""
-        columns = ", ".join(f"first({self._stage.old[place]}) c{place}" for place in places)
-        rows = self._session.query(
+        """Return values of some rows that matched several times; `places` are columns."""
+        columns = ", ".join(f"first({self.stage.old[place]}) c{place}" for place in places)
+        rows = self.session.query(
             f"select {columns} from {self._table} {where_clause(MATCHED)} "
             f"group by {PLACE} having count(*) > 1 order by {PLACE} limit {limit}"
         )
@@ -480,12 +454,12 @@ class LargeChanges:
         self, target: RowTarget, choice: BlockChoice, folder: str
     ) -> tuple[WrittenFiles, tuple[Tombstone, ...]]:
         """Write the new blocks and the tombstones."""
-        names = {field.id: field.name for field in self._stage.table.fields}
+        names = {field.id: field.name for field in self.stage.table.fields}
         ids = list(names)
-        query = f"{self._renamed(self._stage.new, ids)} {where_clause(self._comes)}"
+        query = f"{self._renamed(self.stage.new, ids)} {where_clause(self._comes)}"
         if choice.rewritten:
             query = f"{self._kept(target, choice, ids)} union all {query}"
-        written = self._session.write(
+        written = self.session.write(
             query,
             Destination(
                 folder=folder,
@@ -500,28 +474,28 @@ class LargeChanges:
     @cached_property
     def _table(self) -> str:
         """The stage, as a relation."""
-        folder = self._stage.files[0].rpartition("/")[0] if self._stage.files else "none"
+        folder = self.stage.files[0].rpartition("/")[0] if self.stage.files else "none"
         # A stage without rows has no folder; its id then comes from its columns.
-        told = folder if self._stage.files else repr(self._stage.fields)
-        return self._session.mount_physical(
+        told = folder if self.stage.files else repr(self.stage.fields)
+        return self.session.mount_physical(
             TableMount(
                 id="st_" + hashlib.sha256(told.encode()).hexdigest()[:32],
                 folder=folder,
-                files=self._stage.files,
-                fields=self._stage.fields,
+                files=self.stage.files,
+                fields=self.stage.fields,
             )
         )
 
     @cached_property
     def _counts(self) -> _Counts:
         def going(condition: str) -> str:
-            if self._occurs_once:
+            if self.occurs_once:
                 return f"count_if({condition})"
             # A row that matched several times is deleted once.
             return f"count(distinct if({condition}, {POSITION_COLUMN}, null))"
 
         deleted = going(f"{ACTION} = 'delete'")
-        found = self._session.query(
+        found = self.session.query(
             f"select {FILE_COLUMN}, count_if({self._comes}), {going(self._goes)}, "
             f"count_if({ACTION} = 'insert'), count_if({ACTION} = 'update'), {deleted} "
             f"from {self._table} group by {FILE_COLUMN}"
@@ -544,7 +518,7 @@ class LargeChanges:
     def _changes(self) -> str:
         """SQL: the row is updated, and some value changes."""
         changed = " or ".join(
-            differs(old, new, field.type) for old, new, field in self._stage.pairs
+            differs(old, new, field.type) for old, new, field in self.stage.pairs
         )
         return f"({ACTION} = 'update' and ({changed or 'false'}))"
 
@@ -554,7 +528,7 @@ class LargeChanges:
 
     def _kept(self, target: RowTarget, choice: BlockChoice, ids: Sequence[str]) -> str:
         """Return the query for the remaining rows of the blocks that are rewritten."""
-        located = self._session.mount_located(target.mount(choice.rewritten))
+        located = self.session.mount_located(target.mount(choice.rewritten))
         return (
             f"select {', '.join(map(quoted, ids))} from {located} kept left anti join "
             f"(select {PLACE} from {self._table} {where_clause(self._goes)}) gone "
@@ -567,10 +541,10 @@ class LargeChanges:
     ) -> tuple[Tombstone, ...]:
         # A tombstone has a place once. Grouping costs a shuffle, so it is left out where it can
         # be.
-        image, once = ("{}", "") if self._occurs_once else ("first({})", f" group by {PLACE}")
+        image, once = ("{}", "") if self.occurs_once else ("first({})", f" group by {PLACE}")
         images = ", ".join(
             f"{image.format(name)} as {quoted(id)}"
-            for name, id in zip(self._stage.old, ids, strict=True)
+            for name, id in zip(self.stage.old, ids, strict=True)
         )
         holed = ", ".join(map(literal, sorted(choice.holed)))
         rows = (
@@ -578,4 +552,4 @@ class LargeChanges:
             f"and {FILE_COLUMN} in ({holed}){once}"
         )
         counts = {file: self._counts.going[file] for file in choice.holed}
-        return write_tombstones(self._blobs, self._session, rows, counts, folder=folder)
+        return write_tombstones(self.blobs, self.session, rows, counts, folder=folder)

@@ -393,11 +393,17 @@ def _found_there(
     session: RowSession, question: Question, states: Sequence[State], decisions: RowDecisions
 ) -> tuple[str, str]:
     """Return queries for all rows, coded, and for the codes of groups to decide: both in SQL."""
-    rows = LiveRows(session, question.files, states, question.triple.tombstones)
+    rows = LiveRows(
+        session=session,
+        files=question.files,
+        states=states,
+        tombstones=question.triple.tombstones,
+        pieces=question.pieces,
+    )
     by, fields = decisions.by, question.fields
     # The groups follow from the keys alone, so this scan leaves the other columns out.
-    met = decisions.met(decisions.coded(rows.query(question.pieces, by), by))
-    return decisions.coded(rows.query(question.pieces, fields), fields), met
+    met = decisions.met(decisions.coded(rows.query(by), by))
+    return decisions.coded(rows.query(fields), fields), met
 
 
 def _found_here(

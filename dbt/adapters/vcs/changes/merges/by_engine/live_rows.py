@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dbt.adapters.vcs.changes.diffs.diff_query import files_mount, image_relations
-from dbt.adapters.vcs.core.model import Block, Field, Tombstone
+from dbt.adapters.vcs.core.model import Field, Tombstone
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, PLACE, POSITION_COLUMN
 from dbt.adapters.vcs.core.plan.delta import Deletion, Piece
 from dbt.adapters.vcs.core.plan.states import State
@@ -37,35 +37,30 @@ STATES: Final = ("b", "o", "t", "g")
 _ALL: Final = (1 << len(STATES)) - 1
 
 
+@dataclass(frozen=True, kw_only=True)
 class LiveRows:
-    """Makes queries for the rows that some, but not all states have."""
+    """Makes queries for the rows of pieces that some, but not all states have.
 
-    def __init__(
-        self,
-        session: VersionMounts,
-        files: Files,
-        states: Sequence[State],
-        tombstones: Mapping[str, Tombstone],
-    ) -> None:
-        """Take the states in the order of `STATES`, and the entries of their tombstones."""
-        self._session = session
-        self._files = files
-        self._states = states
-        self._tombstones = tombstones
-        self._infos: list[Block] = []
-        self._images = _deleting(states)
+    Attributes:
+        states: The states in the order of `STATES`.
+        tombstones: Entries of their tombstones, as far as they are known.
+    """
 
-    def query(self, pieces: Sequence[Piece], fields: Sequence[Field]) -> str:
+    session: VersionMounts
+    files: Files
+    states: Sequence[State]
+    tombstones: Mapping[str, Tombstone]
+    pieces: Sequence[Piece]
+
+    def query(self, fields: Sequence[Field]) -> str:
         """Return the query for `f`, `p`, the states, and the fields as `c0`, `c1`...
 
         `f` and `p` are the place of a row; each place occurs once.
         """
-        self._infos = [piece.info for piece in pieces if piece.info]
         listed = ", ".join(f"{quoted(field.id)} c{n}" for n, field in enumerate(fields))
         columns = f"{FILE_COLUMN} f, {POSITION_COLUMN} p" + (f", {listed}" if listed else "")
         parts = [
-            f"select {columns}, {live} live from {rows}"
-            for rows, live in self._parts(pieces, fields)
+            f"select {columns}, {live} live from {rows}" for rows, live in self._parts(fields)
         ]
         bits = ", ".join(
             f"cast(shiftright(live, {number}) & 1 as int) {state}"
@@ -78,24 +73,23 @@ class LiveRows:
             f"where live not in (0, {_ALL})"
         )
 
-    def _parts(
-        self, pieces: Sequence[Piece], fields: Sequence[Field]
-    ) -> Iterator[tuple[str, str]]:
+    def _parts(self, fields: Sequence[Field]) -> Iterator[tuple[str, str]]:
         """Yield SQL for relations of rows, and for the bits of the states that have each."""
         # Blocks that the same states have are one relation: few relations are few scans.
         plain: dict[int, set[str]] = {}
         pierced: dict[int, set[str]] = {}
         alone: dict[int, list[Deletion]] = {}
         several: set[str] = set()
-        for piece in pieces:
-            block, images = piece.block, self._images.get(piece.block, {})
+        deleting = _deleting(self.states)
+        for piece in self.pieces:
+            block, images = piece.block, deleting.get(piece.block, {})
             if piece.image is None:
-                having = sum((block in s.blocks) << n for n, s in enumerate(self._states))
+                having = sum((block in s.blocks) << n for n, s in enumerate(self.states))
                 (pierced if images else plain).setdefault(having, set()).add(block)
             # With a single tombstone the images are the rows, and the block need not be read. All
             # states have the block, so a row is live in those that don't delete it.
-            elif set(images) == {piece.image} and not self._files.lacking(piece.image, fields):
-                item = Deletion(piece.image, block, piece.rows, self._tombstones.get(piece.image))
+            elif set(images) == {piece.image} and not self.files.lacking(piece.image, fields):
+                item = Deletion(piece.image, block, piece.rows, self.tombstones.get(piece.image))
                 alone.setdefault(_ALL & ~images[piece.image], []).append(item)
             else:
                 # Their images overlap, or lack a column that their table had dropped.
@@ -103,7 +97,7 @@ class LiveRows:
         for having, blocks in plain.items():
             yield self._located(blocks, fields), str(having)
         for live, deletions in alone.items():
-            for relation, wanted in image_relations(self._session, deletions, fields):
+            for relation, wanted in image_relations(self.session, deletions, fields):
                 yield f"{relation} {where_clause(wanted)}", str(live)
         for having, blocks in pierced.items():
             rows = f"{self._located(blocks, fields)} left join {self._gone(blocks)}"
@@ -113,13 +107,33 @@ class LiveRows:
             yield f"{rows} using ({PLACE})", f"({_ALL} & ~gone)"
 
     def _located(self, blocks: Collection[str], fields: Sequence[Field]) -> str:
-        mount = files_mount(blocks, fields, entries=self._infos)
-        return self._session.mount_located(mount)
+        infos = [piece.info for piece in self.pieces if piece.info]
+        return self.session.mount_located(files_mount(blocks, fields, entries=infos))
 
     def _gone(self, blocks: Collection[str]) -> str:
-        dead = dead_places(self._session, self._states, blocks, self._tombstones)
-        assert dead is not None
-        return f"({dead})"
+        """Return SQL for `__vcs_file`, `__vcs_pos` and `gone` of deleted rows; a place is once.
+
+        `gone` has the bit `1 << n` if the state n deletes the row.
+        """
+        parts = " union all ".join(self._places(blocks))
+        return f"(select {PLACE}, bit_or(state) gone from ({parts}) group by {PLACE})"
+
+    def _places(self, blocks: Collection[str]) -> Iterator[str]:
+        """Yield queries for the places, with the states that deleted them; one may occur twice."""
+        found: dict[Deletion, int] = {}
+        for number, state in enumerate(self.states):
+            for (image, block), rows in state.deletions_from(blocks).items():
+                item = Deletion(image, block, rows)
+                found[item] = found.get(item, 0) | 1 << number
+        # Deletions that the same states have are read together: few relations are few scans.
+        for mask in sorted(set(found.values())):
+            images = [
+                item._replace(tombstone=self.tombstones.get(item.path))
+                for item, having in found.items()
+                if having == mask
+            ]
+            for relation, wanted in image_relations(self.session, images, ()):
+                yield f"select {PLACE}, {mask} state from {relation} {where_clause(wanted)}"
 
 
 def _deleting(states: Sequence[State]) -> dict[str, dict[str, int]]:
@@ -178,7 +192,9 @@ class StreamedRows:
             if piece.image is None:
                 having = sum((block in s.blocks) << n for n, s in enumerate(self.states))
                 yield from self._of_block(piece, having, deleting)
-            elif set(deleting) == {piece.image} and not self._lacks(piece.image):
+            elif set(deleting) == {piece.image} and not self.files.lacking(
+                piece.image, self.fields
+            ):
                 # Collected by tombstone, so that each file is opened once.
                 alone.setdefault(piece.image, {})[block] = _ALL & ~deleting[piece.image]
             elif block not in several:
@@ -187,9 +203,6 @@ class StreamedRows:
                 yield from self._of_block(piece, _ALL, deleting)
         for image, blocks in alone.items():
             yield from self._of_images(image, blocks)
-
-    def _lacks(self, image: str) -> bool:
-        return bool(self.files.lacking(image, self.fields))
 
     def _of_block(
         self, piece: Piece, having: int, deleting: Mapping[str, int]
@@ -257,43 +270,3 @@ class StreamedRows:
     ) -> pa.Table:
         states = [pa.array(live >> number & 1) for number in range(len(STATES))]
         return pa.table([*place, *states, *values], schema=self.schema)
-
-
-def dead_places(
-    session: VersionMounts,
-    states: Sequence[State],
-    blocks: Iterable[str],
-    tombstones: Mapping[str, Tombstone],
-) -> str | None:
-    """Return a query for `__vcs_file`, `__vcs_pos` and `gone`; None if nothing is deleted.
-
-    `gone` has the bit `1 << n` if the state n deletes the row. A place occurs once.
-
-    Args:
-        tombstones: Entries of tombstones, as far as they are known.
-    """
-    parts = " union all ".join(_parts(session, states, set(blocks), tombstones))
-    return f"select {PLACE}, bit_or(state) gone from ({parts}) group by {PLACE}" if parts else None
-
-
-def _parts(
-    session: VersionMounts,
-    states: Sequence[State],
-    blocks: set[str],
-    tombstones: Mapping[str, Tombstone],
-) -> Iterator[str]:
-    """Yield queries for the places, with the states that deleted them; one may occur twice."""
-    found: dict[Deletion, int] = {}
-    for number, state in enumerate(states):
-        for (image, block), rows in state.deletions_from(blocks).items():
-            item = Deletion(image, block, rows)
-            found[item] = found.get(item, 0) | 1 << number
-    # Deletions that the same states have are read together: few relations are few scans.
-    for mask in sorted(set(found.values())):
-        images = [
-            item._replace(tombstone=tombstones.get(item.path))
-            for item, having in found.items()
-            if having == mask
-        ]
-        for relation, wanted in image_relations(session, images, ()):
-            yield f"select {PLACE}, {mask} state from {relation} {where_clause(wanted)}"

@@ -79,14 +79,15 @@ class RowDecisions:
         fields: The columns, `c0`, `c1`... in the queries.
         key: Those of them that identify a row; none if only its whole content does.
         picks: Whether only groups of given keys are decided, and `CHANGED` is asked for.
-        choices: What somebody chose for single conflicts; None for nothing.
+        choices: The relation of what somebody chose for single conflicts, as `given_choices`
+            gives it; None for nothing.
     """
 
     fields: Sequence[Field]
     key: Sequence[Field]
     mode: Mode
     picks: bool = False
-    choices: GivenChoices | None = None
+    choices: str | None = None
 
     @property
     def by(self) -> tuple[Field, ...]:
@@ -199,13 +200,26 @@ class RowDecisions:
         if self.choices is None:
             return []
         group = f"partition by {', '.join([_CODE, *self._keys])} order by id"
-        joined = self.choices.joined(self.fields, self.by)
-        void = self.choices.is_void(self.fields) if self.key else "false"
+        same = " and ".join(
+            equals(f"c{n}", f"chosen.k{n}", field.type)
+            for n, field in enumerate(self.fields)
+            if field in self.by
+        )
+        void = self._is_void() if self.key else "false"
         return [
-            f"select * from {{}} {joined}",
+            f"select * from {{}} left join {self.choices} chosen on {same}",
             # `nth` makes one action of a choice, however many rows its group has.
             f"select *, row_number() over ({group}) nth, if({void}, null, said) holds from {{}}",
         ]
+
+    def _is_void(self) -> str:
+        """Return SQL for whether ours has another row than at the choice; false without one."""
+        same = " and ".join(
+            equals(f"row_o.c{n}", f"s{n}", field.type) for n, field in enumerate(self.fields)
+        )
+        is_there = "(single and no is not null)"
+        now = f"there = {is_there} and (not there or {same})"
+        return f"coalesce(checked and (voided or not ({now})), false)"
 
     def _chosen(self) -> str:
         by_group = _CHOICE.format(b="nb", o="no", t="nt")
@@ -327,9 +341,12 @@ def spelled(fields: Sequence[Field], wanted: Sequence[Field]) -> list[str]:
 _NAME: Final = "__vcs_choices"
 
 
-@dataclass(frozen=True, slots=True)
-class GivenChoices:
-    """What somebody chose for single conflicts, as rows that an engine joins: one for a key.
+def given_choices(
+    session: RowSession, policy: RowPolicy, fields: Sequence[Field], by: Sequence[Field]
+) -> str | None:
+    """Return SQL for the decisions of a policy, to put after `from`; None if there are none.
+
+    A key has one row:
 
     | column       | holds                                                                  |
     |--------------|------------------------------------------------------------------------|
@@ -340,45 +357,6 @@ class GivenChoices:
     | `k0`, `k1`...| the key; without one, all columns: by the number of the table's column |
     | `s0`, `s1`...| the row of ours at that time                                           |
     | `d0`, `d1`...| the row given by hand                                                  |
-
-    Attributes:
-        relation: SQL for their rows, to put after `from`.
-    """
-
-    relation: str
-
-    def joined(self, fields: Sequence[Field], by: Sequence[Field]) -> str:
-        """Return the join that adds the choice for each row's group, NULLs for none.
-
-        Args:
-            fields: The table's columns, `c0`, `c1`... of the rows.
-            by: Those that tell groups.
-        """
-        same = " and ".join(
-            equals(f"c{n}", f"chosen.k{n}", field.type)
-            for n, field in enumerate(fields)
-            if field in by
-        )
-        return f"left join {self.relation} chosen on {same}"
-
-    def is_void(self, fields: Sequence[Field]) -> str:
-        """Return SQL for whether ours has another row now; false without a choice.
-
-        The rows have `single`, `no` and `row_o`: whether their group is one row on each side,
-        whether ours has one, and that row.
-        """
-        same = " and ".join(
-            equals(f"row_o.c{n}", f"s{n}", field.type) for n, field in enumerate(fields)
-        )
-        is_there = "(single and no is not null)"
-        now = f"there = {is_there} and (not there or {same})"
-        return f"coalesce(checked and (voided or not ({now})), false)"
-
-
-def given_choices(
-    session: RowSession, policy: RowPolicy, fields: Sequence[Field], by: Sequence[Field]
-) -> GivenChoices | None:
-    """Return the decisions of a policy; None if there are none.
 
     Raises:
         InputError: A key has the wrong number of values, or a value of the wrong type; or a row
@@ -391,7 +369,7 @@ def given_choices(
     for n, field in enumerate(fields):
         names = [f"s{n}", f"d{n}", *([f"k{n}"] if field in by else [])]
         listed += [f"cast({name} as {sql_type(unlimited(field.type))}) {name}" for name in names]
-    return GivenChoices(f"(select {', '.join(listed)} from {mounted})")
+    return f"(select {', '.join(listed)} from {mounted})"
 
 
 def _table(policy: RowPolicy, fields: Sequence[Field], by: Sequence[Field]) -> pa.Table:

@@ -19,10 +19,10 @@ merged definition reads them as that side does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -276,7 +276,7 @@ class Fitting:
 
     def _check_fits(self, relation: str, own: Field, new: Field) -> None:
         """Check that the winning type has all values of a column."""
-        session, told, column = self._session, self._telling(own), quoted(own.id)
+        session, column = self._session, quoted(own.id)
         misfits = f"{column} is not null"
         # Only numbers are converted: a text never becomes the number that it shows. A number fits
         # if it comes back the same.
@@ -286,11 +286,26 @@ class Fitting:
             misfits = f"{misfits} and not ({fits})"
         where = where_clause(misfits)
         [[count]] = session.query(f"select count(*) from {relation} {where}").fetch()
-        listed = ", ".join(quoted(field.id) for field in told)
-        rows = session.query(f"select {listed} from {relation} {where} limit {_SHOWN}")
-        ids = [field.id for field in told]
-        found = [dict(zip(ids, row, strict=True)) for row in told_rows(rows)]
-        self._refuse(own, new, found, int(count))
+        if not count:
+            return
+        fields = [field for field, _ in self._fields]
+        # A row is shown by its key, or by all columns without one.
+        telling = [field for field in fields if field.id in self.side.primary_key] or fields
+        telling = [field for field in telling if field != own]
+        names = ", ".join(quoted(field.id) for field in (*telling, own))
+        found = session.query(f"select {names} from {relation} {where} limit {_SHOWN}")
+        rows = told_rows(found)
+        listed = "; ".join(
+            f"{own.name} = {shown(value)} where "
+            + ", ".join(f"{f.name} = {shown(v)}" for f, v in zip(telling, values, strict=True))
+            for *values, value in rows
+        )
+        more = f"; and {count - len(rows)} more" if count > len(rows) else ""
+        raise MisfitError(
+            f"{self.name} has values of the column {own.name} ({own.type}) that are no "
+            f"{new.type}, its type on the side that the mode prefers: {listed}{more}; change "
+            "these rows or the column on one side"
+        )
 
     def _with_images(self, images: Sequence[Deletion], folder: str) -> tuple[Tombstone, ...]:
         """Write tombstones again, with images as the merged definition reads the rows."""
@@ -312,30 +327,6 @@ class Fitting:
             counts[item.block] = counts.get(item.block, 0) + item.rows
         target = tombstone_folder(folder)
         return write_tombstones(self.repository.blobs, session, query, counts, folder=target)
-
-    def _telling(self, field: Field) -> list[Field]:
-        """Return the columns that errors show of a row: its key, or all; and the one given."""
-        shown = [own for own, _ in self._fields if own.id in self.side.primary_key]
-        shown = shown or [own for own, _ in self._fields]
-        return [*(own for own in shown if own != field), field]
-
-    def _refuse(
-        self, own: Field, new: Field, rows: Sequence[Mapping[str, Any]], count: int
-    ) -> None:
-        if not count:
-            return
-        *others, field = self._telling(own)
-        listed = "; ".join(
-            f"{field.name} = {shown(row[field.id])} where "
-            + ", ".join(f"{other.name} = {shown(row[other.id])}" for other in others)
-            for row in rows
-        )
-        more = f"; and {count - len(rows)} more" if count > len(rows) else ""
-        raise MisfitError(
-            f"{self.name} has values of the column {own.name} ({own.type}) that are no "
-            f"{new.type}, its type on the side that the mode prefers: {listed}{more}; change "
-            "these rows or the column on one side"
-        )
 
 
 def _without(

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from typing import Any, Final
 
@@ -29,7 +30,7 @@ from dbt.adapters.vcs.changes.merges.merge_plan import MergePlan, planned_relati
 from dbt.adapters.vcs.changes.merges.project_rules import Contract
 from dbt.adapters.vcs.changes.writes.row_filters import filter_of
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, VcsError
-from dbt.adapters.vcs.core.model import Entry, Schema, Snapshot, TableEntry
+from dbt.adapters.vcs.core.model import Entry, Snapshot, TableEntry
 from dbt.adapters.vcs.core.model.snapshot import widens
 from dbt.adapters.vcs.core.model.tree import AbsentType
 from dbt.adapters.vcs.core.repository import Repository
@@ -128,28 +129,29 @@ def _snapshot(repository: Repository, entry: Entry | AbsentType) -> Snapshot | N
     return repository.objects.snapshot(entry.snapshot)
 
 
+@dataclass(frozen=True)
 class _Facts:
     """What the rules ask of one table's change."""
 
-    def __init__(
-        self, repository: Repository, name: str, before: Snapshot | None, after: Snapshot | None
-    ) -> None:
-        self.name = name
-        self.before = before
-        self.after = after
-        self._repository = repository
-        self._counts: Counts | None = None
+    repository: Repository
+    name: str
+    before: Snapshot | None
+    after: Snapshot | None
 
     @property
+    def known(self) -> Snapshot:
+        """The version after, or before if the table was dropped."""
+        found = self.after or self.before
+        assert found is not None
+        return found
+
+    @cached_property
     def counts(self) -> Counts:
-        """The numbers of rows added, removed and modified."""
-        if self._counts is None:
-            self._counts = self.difference().counts()
-        return self._counts
+        return self.difference().counts()
 
     def difference(self, columns: tuple[str, ...] = ()) -> Difference:
         return Difference(
-            repository=self._repository, before=self.before, after=self.after, columns=columns
+            repository=self.repository, before=self.before, after=self.after, columns=columns
         )
 
     def rows(self, kinds: Iterable[str], side: str) -> Iterator[pa.Table]:
@@ -162,9 +164,7 @@ class _Facts:
 
     def told(self, rows: Iterable[pa.Table]) -> str:
         """Return the keys of the first rows, as ` (id = 1; id = 2)`; empty if there are none."""
-        known = self.after or self.before
-        assert known is not None
-        columns = [field.name for field in known.key or known.schema.fields[:3]]
+        columns = [field.name for field in self.known.key or self.known.schema.fields[:3]]
         told = []
         for row in islice(_values(rows, columns), SHOWN):
             told.append(", ".join(f"{c} = {shown(v)}" for c, v in zip(columns, row, strict=True)))
@@ -210,10 +210,11 @@ def _max_rows(facts: _Facts, limit: int) -> ContractOutcome:
 
 def _only_columns(facts: _Facts, limit: Sequence[str]) -> ContractOutcome:
     allowed = {name.lower() for name in limit}
-    known = facts.after or facts.before
-    assert known is not None
-    _check_known(allowed, known.schema)
-    others = tuple(f.name for f in known.schema.fields if f.name.lower() not in allowed)
+    names = {field.name.lower(): field.name for field in facts.known.schema.fields}
+    unknown = sorted(allowed - names.keys())
+    if unknown:
+        raise InputError(f"there is no column {unknown[0]!r} among {', '.join(sorted(names))}")
+    others = tuple(name for lower, name in names.items() if lower not in allowed)
     text = ""
     changed = 0
     if facts.before is not None and others:
@@ -229,9 +230,7 @@ def _only_columns(facts: _Facts, limit: Sequence[str]) -> ContractOutcome:
 
 def _differs(facts: _Facts, column: str) -> bool:
     """Return whether a column's values differ in a row that is on both sides."""
-    known = facts.after or facts.before
-    assert known is not None
-    if any(field.name == column for field in known.key):
+    if any(field.name == column for field in facts.known.key):
         return bool(facts.counts.added or facts.counts.removed)
     return sum(facts.difference((column,)).counts()) > 0
 
@@ -276,13 +275,6 @@ _CHECKS: Final[Mapping[str, Callable[[_Facts, Any], ContractOutcome]]] = {
     "expression": _expression,
     "schema": _schema,
 }
-
-
-def _check_known(allowed: Iterable[str], schema: Schema) -> None:
-    names = {field.name.lower() for field in schema.fields}
-    unknown = sorted(set(allowed) - names)
-    if unknown:
-        raise InputError(f"there is no column {unknown[0]!r} among {', '.join(sorted(names))}")
 
 
 def _outcome(name: str, rule: str, limit: str, found: str, text: str) -> ContractOutcome:

@@ -292,7 +292,7 @@ def _clash(name: RelationName, outcome: MergeOutcome) -> Clash:
         rows=rows,
         more=count - rows.num_rows,
         columns=_columns(rows, schema),
-        key=tuple(f.name for id in definition.primary_key for f in schema.fields if f.id == id),
+        key=tuple(field.name for field in definition.key),
         required=frozenset(field.name for field in schema.fields if not field.nullable),
     )
 

@@ -75,6 +75,12 @@ class Definition:
             properties=dict(snapshot.properties),
         )
 
+    @property
+    def key(self) -> tuple[Field, ...]:
+        """The columns of the primary key, in key order; none without one."""
+        fields = {field.id: field for field in self.schema.fields}
+        return tuple(fields[id] for id in self.primary_key)
+
 
 class SchemaConflict(NamedTuple):
     """One thing that both sides changed differently.

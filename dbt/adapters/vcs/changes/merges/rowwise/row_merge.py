@@ -121,7 +121,7 @@ def merge(
         if merged.conflicts:
             raise SchemaConflictError(merged.conflicts)
         definition = merged.definition
-    policy.check(_key(definition))
+    policy.check(definition.key)
     merging = _Merging(
         repository=repository,
         base=base,
@@ -148,10 +148,6 @@ class _Merging:
     definition: Definition
     triple: Triple
     fits: tuple[WriteId, ...] = ()
-
-    @property
-    def key(self) -> tuple[Field, ...]:
-        return _key(self.definition)
 
     @property
     def takes_all(self) -> bool:
@@ -194,7 +190,8 @@ class _Merging:
         triple, fields = self.triple, self.definition.schema.fields
         state = graft(triple) if self.takes_all else triple.ours.copy()
         _check_layout(self.definition, triple, state)
-        by = self.key or fields
+        key = self.definition.key
+        by = key or fields
         pieces = _to_read(self.repository, self.ours, triple, by, everything=not self.takes_all)
         if not pieces:
             return self._outcome(self._without_new_rows(), state)
@@ -203,7 +200,7 @@ class _Merging:
             pieces=pieces,
             triple=triple,
             fields=fields,
-            key=self.key,
+            key=key,
             policy=self.policy,
         )
         folder, is_small = f"data/{self.ours.table}", self.limits.allow(pieces)
@@ -240,7 +237,7 @@ class _Merging:
     ) -> MergeOutcome:
         _check_given(self.policy, found)
         conflicts = (
-            Conflicts.none(self.definition.schema.fields, keyed=bool(self.key))
+            Conflicts.none(self.definition.schema.fields, keyed=bool(self.definition.primary_key))
             if found is None
             else found.conflicts
         )
@@ -299,11 +296,6 @@ def _check_picked(base: Snapshot | None, ours: Snapshot, theirs: Snapshot) -> No
 def _is_same(base: Snapshot, ours: Snapshot) -> bool:
     # Versions may differ in their history alone, as after a restore.
     return ours.segments == base.segments and Definition.of(ours) == Definition.of(base)
-
-
-def _key(definition: Definition) -> tuple[Field, ...]:
-    fields = {field.id: field for field in definition.schema.fields}
-    return tuple(fields[id] for id in definition.primary_key)
 
 
 def _to_read(

@@ -99,8 +99,7 @@ class MergeOutcome:
             found: list[pa.ChunkedArray] = pa.concat_tables(parts).columns
             return found
 
-        key = tuple(f for id in self.definition.primary_key for f in fields if f.id == id)
-        return net_counts(columns, sign, fields, key)
+        return net_counts(columns, sign, fields, self.definition.key)
 
     def put(
         self,

@@ -93,11 +93,6 @@ class _Shown(NamedTuple):
     is_masked: bool
 
     @property
-    def has_values(self) -> bool:
-        """Whether its values may be looked at one by one."""
-        return not self.is_masked
-
-    @property
     def is_number(self) -> bool:
         return self.kind == "number" and not self.is_masked
 
@@ -428,7 +423,7 @@ def _groups(
     chosen = [
         item
         for item, values in zip(shown, distinct, strict=True)
-        if item.has_values and item.kind != "other" and values <= most
+        if not item.is_masked and item.kind != "other" and values <= most
     ]
     if count < 2 or not chosen:
         return ()
@@ -491,7 +486,7 @@ def _all_rows(
 ) -> tuple[ChangedRow, ...]:
     """Return the rows by key, as far as they fit."""
     # The order of values that are masked would tell of them.
-    key = [item for item in ordered if item.is_key and item.has_values]
+    key = [item for item in ordered if item.is_key and not item.is_masked]
     by = [canonical(f"if(how = 2, b{k.place}, a{k.place})", k.field.type) for k in key]
     # No more fit, however short the values are.
     bound = min(rows.num_rows, max(1, wishes.bytes // (2 * _CELL * len(ordered))))

@@ -160,50 +160,40 @@ def put_optimized(
     return version
 
 
+@dataclass(frozen=True, slots=True)
 class _Writer:
-    """Rewrites blocks of one table version."""
-
-    def __init__(
-        self,
-        repository: Repository,
-        version: Version,
-        sessions: Callable[[], Rewriter],
-        target_bytes: int,
-    ) -> None:
-        self._repository = repository
-        self._version = version
-        self._snapshot = version.snapshot
-        self._contents = version.contents
-        self._sessions = sessions
-        self._target = target_bytes
+    repository: Repository
+    version: Version
+    sessions: Callable[[], Rewriter]
+    target_bytes: int
 
     def rewrite(self, item: Bin) -> Rewrite:
         """Rewrite the blocks of a bin together."""
         paths = tuple(block.path for block in item.blocks)
-        tombstones = carried_out(self._contents.tombstones, paths)
-        if all(map(is_readable, self._snapshot.schema.fields)):
+        tombstones = carried_out(self.version.tombstones, paths)
+        if all(map(is_readable, self.version.snapshot.schema.fields)):
             files = self._in_process(item.blocks, tombstones)
         else:
-            files = self._by_engine(item.blocks, self._snapshot.cluster_by, item.bytes)
+            files = self._by_engine(item.blocks, self.version.snapshot.cluster_by, item.bytes)
         return self._done(paths, files, tombstones)
 
     def sorted_by(self, fields: Sequence[Field]) -> tuple[Rewrite, ...]:
         """Rewrite the whole table sorted by columns, unless it is sorted already."""
-        blocks = self._contents.blocks
+        blocks = self.version.blocks
         if not blocks or self._is_sorted(fields[0]):
             return ()
         size = sum(block.bytes for block in blocks)
         columns = tuple(field.id for field in fields)
         files = self._by_engine(blocks, columns, size)
         paths = tuple(block.path for block in blocks)
-        return (self._done(paths, files, self._contents.tombstones),)
+        return (self._done(paths, files, self.version.tombstones),)
 
     def _is_sorted(self, field: Field) -> bool:
         """Return whether blocks already have a good size and ranges that don't overlap."""
-        if plan_compaction(self._contents, target_bytes=self._target):
+        if plan_compaction(self.version.contents, target_bytes=self.target_bytes):
             return False
         groups: dict[str, list[Block]] = {}
-        for block in self._contents.blocks:
+        for block in self.version.blocks:
             groups.setdefault(repr(sorted(block.partition.items())), []).append(block)
         for blocks in groups.values():
             ranges = sorted(_range(block, field) for block in blocks)
@@ -216,24 +206,25 @@ class _Writer:
         self, blocks: Sequence[Block], tombstones: Sequence[Tombstone]
     ) -> WrittenFiles:
         return rewrite_blocks(
-            self._repository.blobs,
+            self.repository.blobs,
             blocks,
-            self._snapshot.schema.fields,
+            self.version.snapshot.schema.fields,
             tombstones,
-            folder=folder_of(self._snapshot.table),
-            target_bytes=self._target,
-            sort_by=self._snapshot.cluster_by,
+            folder=folder_of(self.version.snapshot.table),
+            target_bytes=self.target_bytes,
+            sort_by=self.version.snapshot.cluster_by,
         )
 
     def _by_engine(
         self, blocks: Sequence[Block], cluster_by: Sequence[str], size: int
     ) -> WrittenFiles:
-        snapshot, session = self._snapshot, self._sessions()
+        snapshot, session = self.version.snapshot, self.sessions()
         # Without a sort, which distributes rows, each task of Spark would write a file.
-        hint = "" if cluster_by else f"/*+ coalesce({math.ceil(size / self._target) or 1}) */ "
+        tasks = math.ceil(size / self.target_bytes) or 1
+        hint = "" if cluster_by else f"/*+ coalesce({tasks}) */ "
         columns = ", ".join(quoted(field.id) for field in snapshot.schema.fields)
         written = session.write(
-            f"select {hint}{columns} from {session.mount_physical(self._version.mount(blocks))}",
+            f"select {hint}{columns} from {session.mount_physical(self.version.mount(blocks))}",
             Destination(
                 folder=folder_of(snapshot.table),
                 partition_by=snapshot.partition_by,
@@ -245,7 +236,7 @@ class _Writer:
     def _done(
         self, paths: tuple[str, ...], files: WrittenFiles, tombstones: tuple[Tombstone, ...]
     ) -> Rewrite:
-        snapshot, blobs = self._snapshot, self._repository.blobs
+        snapshot, blobs = self.version.snapshot, self.repository.blobs
         blocks = read_blocks(blobs, files, snapshot.schema, snapshot.partition_by, files)
         return Rewrite(inputs=paths, outputs=blocks, tombstones=tombstones)
 

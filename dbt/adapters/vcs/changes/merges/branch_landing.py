@@ -27,7 +27,7 @@ from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
 from dbt.adapters.vcs.changes.merges.merge_plan import MergePlan, Work, plan_merge, planned_changes
 from dbt.adapters.vcs.changes.merges.stale_by_merge import Validator, check_fresh
 from dbt.adapters.vcs.changes.merges.table_merge import TableMerges
-from dbt.adapters.vcs.changes.writes.following import combined
+from dbt.adapters.vcs.changes.writes.append import combined
 from dbt.adapters.vcs.core.branches import Branch
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId, TreeId

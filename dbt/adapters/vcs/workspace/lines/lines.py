@@ -8,8 +8,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Final, Protocol
 
+from dbt.adapters.vcs.changes.writes.append import appended, combined
 from dbt.adapters.vcs.changes.writes.checks import may_clash
-from dbt.adapters.vcs.changes.writes.following import appended, combined
 from dbt.adapters.vcs.core.errors import ReadOnlyError, VcsError
 from dbt.adapters.vcs.core.groups import Landed, LandingPlan, Offer, PlannedChange
 from dbt.adapters.vcs.core.ids import CommitId, Micros, TreeId

@@ -217,7 +217,6 @@ class RowTable:
     """The same for rows that are already a table."""
 
     def __init__(self, table: pa.Table) -> None:
-        """Take the table."""
         self._table = table
         self.schema, self.count = table.schema, table.num_rows
 
@@ -391,8 +390,8 @@ class Difference:
             # Files hold columns by id, and the ids of these two tables don't correspond. So all
             # rows are read, under matching names.
             parts = [
-                *self._whole(session, self.before, before, -1, comparison.fields),
-                *self._whole(session, self.after, after, 1, comparison.fields),
+                self._whole(session, self.before, before, -1),
+                self._whole(session, self.after, after, 1),
             ]
         else:
             parts = delta_parts(session, self._change, comparison)
@@ -489,11 +488,12 @@ class Difference:
         stored: Snapshot | None,
         named: Snapshot | None,
         sign: int,
-        fields: Sequence[Field],
-    ) -> Iterable[SignedPart]:
-        """Yield the query for all rows of a version, with columns matched to the other's."""
-        if stored is None or named is None:
-            return
+    ) -> SignedPart:
+        """Return the query for all rows of a version, with columns matched to the other's."""
+        # A version that is compared with none needs no names.
+        assert stored is not None
+        assert named is not None
+        fields = self.comparison.fields
         ids = {
             new.id: old.id
             for new, old in zip(named.schema.fields, stored.schema.fields, strict=True)
@@ -504,7 +504,7 @@ class Difference:
             for column, field in zip(held, fields, strict=True)
         ]
         relation = session.mount_physical(Version.of(self.repository, stored).mount())
-        yield signed_part(relation, sign, columns)
+        return signed_part(relation, sign, columns)
 
 
 @dataclass(frozen=True, kw_only=True)

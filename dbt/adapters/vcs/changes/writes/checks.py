@@ -143,7 +143,7 @@ def _broken_here(
     fields = _told_by(version.snapshot, checks)
     for constraint, expression in checks.items():
         try:
-            rows = _false_rows(repository, version, blocks, expression, fields, most=SHOWN)
+            rows = _false_rows(repository, version, blocks, expression, fields)
         except UnsupportedError as error:
             raise UnsupportedError(
                 f"Rows of {name} have to be checked against the check constraint {constraint} "
@@ -273,17 +273,12 @@ def _false_rows(
     blocks: Iterable[Block],
     condition: str,
     fields: tuple[Field, ...],
-    *,
-    most: int,
 ) -> list[tuple[Any, ...]]:
-    """Return rows for which a condition is false; NULL is not false.
+    """Return the first rows for which a condition is false; NULL is not false.
 
     Args:
         version: The version that has the blocks, and deletions in them.
-        blocks: Where to look.
-        condition: In SQL.
         fields: The columns to return, those of the condition among them.
-        most: Return no more rows than that.
 
     Raises:
         UnsupportedError: Only SQL computes the condition.
@@ -306,9 +301,9 @@ def _false_rows(
         for batch in files.batches(block, fields, deleted):
             rows = pa.Table.from_batches([batch]).rename_columns([f.name for f in fields])
             # The negation of NULL is NULL, which a filter leaves out: NULL violates nothing.
-            broken = rows.filter(~holds).slice(0, most - len(found))
+            broken = rows.filter(~holds).slice(0, SHOWN - len(found))
             found += zip(*(python_values(column) for column in broken.columns), strict=True)
-            if len(found) >= most:
+            if len(found) >= SHOWN:
                 return found
     return found
 
@@ -394,7 +389,6 @@ def broken_key(
         UnsupportedError: There are too many rows for this process, or Arrow lacks the type of a
             key column, and there is no engine.
     """
-    fields = version.key
     check = _KeyCheck(repository, version, before)
     if not check.new:
         return ""
@@ -402,7 +396,7 @@ def broken_key(
         clashes = check.in_process()
     else:
         clashes = check.by_engine(sessions())
-    return _key_error(name, fields, clashes) if any(clashes) else ""
+    return _key_error(name, version.key, clashes) if any(clashes) else ""
 
 
 def may_clash(repository: Repository, version: Snapshot, before: Snapshot) -> bool:
@@ -448,29 +442,31 @@ class _KeyCheck:
             UnsupportedError: There are too many rows to check in this process, or Arrow lacks the
                 type of a column.
         """
-        fields, old = self._fields, self._old
         if not self._are_few:
-            new_rows, old_rows = _row_count(self.new), _row_count(old)
+            new_rows, old_rows = _row_count(self.new), _row_count(self._old)
             raise UnsupportedError(
                 f"The keys of at most {_MOST_NEW:,} new rows are compared with those of "
                 f"{_MOST_OLD:,} old ones without Spark; these are {new_rows:,} and {old_rows:,}. "
                 "Use a connection that has Spark."
             )
         files = Files(self._repository.blobs)
-        paths = [block.path for block in (*self.new, *old)]
+        paths = [block.path for block in (*self.new, *self._old)]
         deleted = files.deletions(self._version.tombstones, paths)
-        return find_clashes(files, fields, self.new, old, deleted)
+        return find_clashes(files, self._fields, self.new, self._old, deleted)
 
     def by_engine(self, session: VersionReader) -> Clashes:
-        """Return the bad keys, found by the engine."""
         fields, old = self._fields, self._old
+
+        def mounted(blocks: Sequence[Block]) -> str:
+            return session.mount_physical(self._version.mount(blocks, fields=fields))
+
         keys = ", ".join(quoted(field.id) for field in fields)
         values = ", ".join(
             # Decision 18: keys are equal byte by byte, whatever their collation.
             f"{canonical(quoted(field.id), field.type)} as {quoted(field.id)}"
             for field in fields
         )
-        new = f"select {values}, 1 as __vcs_new from {self._mounted(session, self.new, fields)}"
+        new = f"select {values}, 1 as __vcs_new from {mounted(self.new)}"
         is_null = " or ".join(f"{quoted(field.id)} is null" for field in fields)
         # Manifests count NULLs, so most checks need no query for them.
         if any(_may_be_null(block, field) for block in self.new for field in fields):
@@ -479,7 +475,7 @@ class _KeyCheck:
                 return Clashes(null=found)
         both = new
         if old:
-            both += f" union all select {values}, 0 from {self._mounted(session, old, fields)}"
+            both += f" union all select {values}, 0 from {mounted(old)}"
         counted = f"from ({both}) group by {keys} having count(*) > 1 and sum(__vcs_new) "
         repeated = _fetch(session, f"select {keys} {counted} > 1")
         return (
@@ -487,11 +483,6 @@ class _KeyCheck:
             if repeated
             else Clashes(present=_fetch(session, f"select {keys} {counted} = 1") if old else ())
         )
-
-    def _mounted(
-        self, session: VersionReader, blocks: Sequence[Block], fields: Sequence[Field]
-    ) -> str:
-        return session.mount_physical(self._version.mount(blocks, fields=fields))
 
 
 def _fetch(session: VersionReader, query: str) -> tuple[tuple[Any, ...], ...]:

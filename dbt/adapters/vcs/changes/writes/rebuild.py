@@ -56,7 +56,12 @@ def put_rebuilt(
     if reason is not None:
         scope.warnings.append(f"The rebuild of {name} was written whole, since {reason}.")
         return _put(scope, name, version, RowCounts(version.rows))
-    target = _target(scope, name, version, before[1])
+    # The old rows, under the new definition.
+    target = RowTarget(
+        snapshot=msgspec.structs.replace(version, segments=before[1].segments),
+        read=scope.overlay.repository.objects.segments,
+        name=name,
+    )
     key = _key(version, before[1])
     with difference(scope, target, version, key) as stage:
         counts = version.rows, before[1].rows
@@ -111,15 +116,6 @@ def _discard(scope: Scope, version: Snapshot) -> None:
     repository = scope.overlay.repository
     for block in Version.of(repository, version).blocks:
         repository.blobs.delete(block.path)
-
-
-def _target(scope: Scope, name: RelationName, version: Snapshot, before: Snapshot) -> RowTarget:
-    """Return the old rows under the new definition."""
-    return RowTarget(
-        snapshot=msgspec.structs.replace(version, segments=before.segments),
-        read=scope.overlay.repository.objects.segments,
-        name=name,
-    )
 
 
 def _key(version: Snapshot, before: Snapshot) -> tuple[Field, ...]:

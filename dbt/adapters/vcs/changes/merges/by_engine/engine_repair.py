@@ -535,7 +535,7 @@ class OpenConflicts:
         ]
         # All rows of a conflict without a key are equal, and so are these counts.
         counts = ["max(uo - ub) our_count", "max(ut - ub) their_count"]
-        columns = [*self._types(), *self._counts()]
+        columns = [f"{sql} {quoted(name)}" for sql, name, _ in self._marks()]
         columns += [
             f"row_{state}.c{n} {quoted(f'{side}_{field.name}')}"
             for n, field in enumerate(fields)
@@ -547,40 +547,30 @@ class OpenConflicts:
             f"group by {', '.join([*spelled(fields, by), UNIT])})"
         )
 
-    def _types(self) -> list[str]:
-        mark = mark_of(self.actions.fields)
+    def _marks(self) -> list[tuple[str, str, pa.DataType]]:
+        """Return SQL, name and type of the columns that tell what each side did."""
+        keyed, mark = self.actions.keyed, mark_of(self.actions.fields)
         found = []
         for state, side, name in (("o", "our", OUR_TYPE), ("t", "their", THEIR_TYPE)):
             told = (
                 f"if(row_b is null, 'added', if(row_{state} is null, 'removed', 'modified'))"
-                if self.actions.keyed
+                if keyed
                 else f"if({side}_count > 0, 'added', 'removed')"
             )
-            found.append(f"{told} {quoted(name + mark)}")
+            found.append((told, name + mark, pa.string()))
+        if not keyed:
+            for side in ("our", "their"):
+                found.append((f"{side}_count", f"{side}_diff_count{mark}", pa.int64()))
         return found
-
-    def _counts(self) -> list[str]:
-        if self.actions.keyed:
-            return []
-        mark = mark_of(self.actions.fields)
-        return [f"{side}_count {quoted(f'{side}_diff_count{mark}')}" for side in ("our", "their")]
 
     @property
     def _schema(self) -> pa.Schema:
-        fields, mark = self.actions.fields, mark_of(self.actions.fields)
-        told = [(name + mark, pa.string()) for name in (OUR_TYPE, THEIR_TYPE)]
-        if not self.actions.keyed:
-            told += [(f"{side}_diff_count{mark}", pa.int64()) for side in ("our", "their")]
-        return pa.schema(
-            [
-                *told,
-                *(
-                    (f"{side}_{field.name}", shown_type(field))
-                    for field in fields
-                    for side in _SIDES.values()
-                ),
-            ]
+        values = (
+            (f"{side}_{field.name}", shown_type(field))
+            for field in self.actions.fields
+            for side in _SIDES.values()
         )
+        return pa.schema([*((name, type_) for _, name, type_ in self._marks()), *values])
 
 
 _OWN: Final[Mapping[str, str]] = {

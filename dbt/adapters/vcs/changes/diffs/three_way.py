@@ -223,11 +223,7 @@ def _key(column: ThreeWayColumn, side: str) -> str:
 
 
 def _check_joined(session: RowSession | VersionReader, plan: Plan, queries: Sequence[str]) -> None:
-    """Refuse keys that several rows have.
-
-    Raises:
-        InputError: A side changed several rows with one key.
-    """
+    """Refuse keys with which a side changed several rows."""
     for side, query in zip(("ours", "theirs"), queries, strict=True):
         # Joined by such a key, each row would meet each.
         keys = ", ".join(canonical(_key(column, side), column.field.type) for column in plan.key)

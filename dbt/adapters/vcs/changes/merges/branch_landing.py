@@ -334,11 +334,7 @@ _ALL_AT_ONCE: Final = (
 
 
 def _check_decidable(clash: Clash) -> None:
-    """Check that the rows of a conflict can be kept, to be decided one by one.
-
-    Raises:
-        ConflictError: They can't.
-    """
+    """Check that the rows of a conflict can be kept, to be decided one by one."""
     if clash.rows is None:
         return
     foreign = [f"{field.name} ({field.type})" for field in clash.columns if not is_readable(field)]
@@ -469,11 +465,7 @@ def _close(repository: Repository, work: Work, target: str, author: str) -> None
 
 
 def _check_required_tests(repository: Repository, plan: MergePlan) -> None:
-    """Check that tests passed on every version that the plan puts on its target.
-
-    Raises:
-        ConflictError: Some version has no passed tests; the message says what to do.
-    """
+    """Check that tests passed on every version that the plan puts on its target."""
     _check_unmixed(repository, plan, "Tests are required, and no test can have seen")
     work, target = plan.work, plan.target
     changed = [

@@ -327,11 +327,7 @@ class _Relations:
         return left is not None and right is not None and is_same_table(left, right)
 
     def _check_no_values(self, name: RelationName) -> None:
-        """Check that no values were chosen for rows of a relation that isn't merged by row.
-
-        Raises:
-            ConflictError: Some were.
-        """
+        """Check that no values were chosen for rows of a relation that isn't merged by row."""
         decided = self.work.decisions.get(name)
         if decided is not None and decided.has_values:
             raise ConflictError(

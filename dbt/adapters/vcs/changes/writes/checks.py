@@ -436,12 +436,6 @@ class _KeyCheck:
         return _row_count(self.new) <= _MOST_NEW and _row_count(self._old) <= _MOST_OLD
 
     def in_process(self) -> Clashes:
-        """Return the bad keys.
-
-        Raises:
-            UnsupportedError: There are too many rows to check in this process, or Arrow lacks the
-                type of a column.
-        """
         if not self._are_few:
             new_rows, old_rows = _row_count(self.new), _row_count(self._old)
             raise UnsupportedError(

@@ -168,7 +168,6 @@ class _Writer:
     target_bytes: int
 
     def rewrite(self, item: Bin) -> Rewrite:
-        """Rewrite the blocks of a bin together."""
         paths = tuple(block.path for block in item.blocks)
         tombstones = carried_out(self.version.tombstones, paths)
         if all(map(is_readable, self.version.snapshot.schema.fields)):

@@ -311,7 +311,6 @@ class EngineRepair:
 
     @property
     def _added(self) -> int:
-        """How many rows are added."""
         totals = self.actions.totals
         return totals[INSERT] + totals[MADE] + self._kept
 

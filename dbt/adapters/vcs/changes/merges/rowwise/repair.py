@@ -186,7 +186,6 @@ class _Attempt:
         return {located.pieces[number].block: count for number, count in pairs}
 
     def repair(self) -> Repair:
-        """Return the rows to delete and to add."""
         units = self.groups.unit
         have = sums(units, self.rows.grafted.astype(np.int64))
         missing = np.maximum(self.verdict.wanted - have, 0)
@@ -424,7 +423,6 @@ def deletions_of_ours(triple: Triple, graft: State) -> dict[str, list[str]]:
 
 
 def _live_in(files: Files, pieces: Sequence[Piece], grid: PlaceGrid, state: State) -> Mask:
-    """Return a mask of the rows that a state has."""
     # An image's row belongs to a block that every state has, so it is live in a state without an
     # entry for the block.
     shared: dict[str, bool] = {}

@@ -259,11 +259,7 @@ class _Merging:
 
 
 def _check_given(policy: RowPolicy, found: Repair | EngineRepair | None) -> None:
-    """Check that all values given by hand will be in the result.
-
-    Raises:
-        ConflictError: Some are for rows that are no longer changed on both sides.
-    """
+    """Check that all values given by hand will be in the result."""
     lost = policy.given - (found.given if isinstance(found, EngineRepair) else 0)
     if lost:
         rows = "a row that is" if lost == 1 else f"{lost} rows that are"
@@ -274,11 +270,7 @@ def _check_given(policy: RowPolicy, found: Repair | EngineRepair | None) -> None
 
 
 def _check_picked(base: Snapshot | None, ours: Snapshot, theirs: Snapshot) -> None:
-    """Refuse to pick rows from a version that dropped a column: they have no value for it.
-
-    Raises:
-        SchemaConflictError: It did, and the table still has the column.
-    """
+    """Refuse to pick rows from a version that dropped a column: they have no value for it."""
     lost = [field for field in ours.schema.fields if theirs.schema.by_id(field.id) is None]
     # Only a column that theirs once had. One that ours added since is NULL in the rows of theirs.
     known = set(theirs.schema.retired)

@@ -240,7 +240,6 @@ class Fitting:
 
     @cached_property
     def _session(self) -> RowSession:
-        """The session that reads and writes the rows."""
         definition = self.definition
         if can_write(definition.schema, definition.partition_by):
             return self.engine.session(definition.schema.fields)

@@ -166,7 +166,7 @@ def _with_values(
     done = completed(table, rows, columns, start=start)
     if done.why:
         raise InputError(done.why)
-    return table.with_given(done.rows, done.columns)
+    return table.chosen(done.rows, Choice.CUSTOM, done.columns)
 
 
 def _choice(word: Any) -> Choice | None:

@@ -138,7 +138,7 @@ def choose(table: ConflictTable, chosen: RowChoice) -> Chosen:
             for name, value in exact_values(table, chosen.values).items()
         }
         done = completed(table, rows, given, chosen.cells, start)
-        new = table.with_given(done.rows, done.columns)
+        new = table.chosen(done.rows, Choice.CUSTOM, done.columns)
         count, why = len(done.rows), done.why
     elif isinstance(chosen.choice, Order):
         new, count, why = _ordered(table, rows, chosen.choice, chosen.by or "")

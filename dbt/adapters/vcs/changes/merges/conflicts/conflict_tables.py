@@ -226,25 +226,25 @@ class ConflictTable:
         counts = np.bincount(codes, minlength=1)
         return frozenset(np.flatnonzero(counts[codes] > 1).tolist())
 
-    def chosen(self, rows: Positions, choice: Choice | None) -> ConflictTable:
-        """Return the table with a choice for some rows; None reopens them."""
-        table, places = self.rows, pa.array(rows, pa.int64())
-        for name, result in self.results.items():
-            side = self.side(choice, name).take(places) if choice in SIDES and choice else None
-            table = _with(table, result.name, rows, side)
-        return replace(self, rows=_with(table, RESOLUTION, rows, _words(choice, len(rows))))
-
-    def with_given(self, rows: Positions, columns: Mapping[str, pa.ChunkedArray]) -> ConflictTable:
-        """Return the table with given results for some rows.
+    def chosen(
+        self,
+        rows: Positions,
+        choice: Choice | None,
+        given: Mapping[str, pa.ChunkedArray] | None = None,
+    ) -> ConflictTable:
+        """Return the table with a choice for some rows; None reopens them.
 
         Args:
             rows: Their numbers.
-            columns: Every result column by its column of the relation, a value for each row.
+            given: With `custom`, every result column by its column of the relation, a value for
+                each row.
         """
-        table = self.rows
+        table, places = self.rows, pa.array(rows, pa.int64())
         for name, result in self.results.items():
-            table = _with(table, result.name, rows, columns[name])
-        words = _words(Choice.CUSTOM, len(rows))
+            side = self.side(choice, name).take(places) if choice in SIDES and choice else None
+            table = _with(table, result.name, rows, side if given is None else given[name])
+        word = pa.scalar(choice.value if choice else None, pa.string())
+        words = pa.chunked_array([pa.repeat(word, len(rows))])
         return replace(self, rows=_with(table, RESOLUTION, rows, words))
 
     def taken(self, rows: Positions) -> ConflictTable:
@@ -300,11 +300,6 @@ def _columns_of(fields: Iterable[Field]) -> tuple[str, ...]:
     known = frozenset(names)
     found = (name.removeprefix("base_") for name in names if name.startswith("base_"))
     return tuple(name for name in found if {f"our_{name}", f"their_{name}"} <= known)
-
-
-def _words(choice: Choice | None, count: int) -> pa.ChunkedArray:
-    word = pa.scalar(choice.value if choice else None, pa.string())
-    return pa.chunked_array([pa.repeat(word, count)])
 
 
 def _with(table: pa.Table, column: str, rows: Positions, new: pa.ChunkedArray | None) -> pa.Table:

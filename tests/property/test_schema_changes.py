@@ -15,8 +15,10 @@ from dbt.adapters.vcs.changes.merges.conflicts.open_merges import Clash
 from dbt.adapters.vcs.changes.merges.rowwise.row_merge import SchemaConflictError
 from dbt.adapters.vcs.changes.merges.rowwise.side_fitting import MisfitError
 from dbt.adapters.vcs.changes.merges.table_merge import TableMerge, merge_tables
+from dbt.adapters.vcs.changes.writes.pruning import matching
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot
+from dbt.adapters.vcs.sql.syntax.conditions import Comparison, Constant
 from tests.property.merging import RowMode, merge, policy_of, result_of
 from tests.property.oracle import Table
 from tests.property.world import World
@@ -399,6 +401,20 @@ def test_numbers_that_both_types_have_are_written_in_the_winning_type() -> None:
     sides.theirs = sides.world.append(sides.theirs, [{"k": 10, "n": 2.5}])
     with pytest.raises(MisfitError, match=r"n = 2.5 where k = 10"):
         sides.merged()
+
+
+def test_rows_that_are_written_again_are_found_by_the_initial_value_of_a_column() -> None:
+    sides = Sides(
+        both(add("n", "bigint"), add("c", "int", initial="5")), add("n", "double"), "skip"
+    )
+    sides.theirs = sides.world.append(sides.theirs, [{"k": 9, "n": 2.0}])
+    merged = sides.merged()
+    assert [row["c"] for row in sides.rows(merged)] == [5, 5, 5, 5]
+    blocks = sides.world.blocks(merged)
+    is_five = Comparison("c", "=", (Constant("number", "5"),))
+    assert matching(blocks, merged.schema, [is_five]) == tuple(blocks)
+    field = merged.schema.field("c")
+    assert [block.stats.get(field.id) for block in blocks] == [None] * len(blocks)
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,14 @@ def block(*stats: Any) -> Block:
     return Block(path="b", rows=ROWS, bytes=1, stats={"c": ColumnStats(*stats)} if stats else {})
 
 
-def kept(type_: str, found: Block, operator: Any, *values: tuple[Any, str]) -> bool:
-    schema = Schema(fields=(Field(id="c", name="C", type=type_),))
+def kept(
+    type_: str,
+    found: Block,
+    operator: Any,
+    *values: tuple[Any, str],
+    initial: str | None = None,
+) -> bool:
+    schema = Schema(fields=(Field(id="c", name="C", type=type_, initial=initial),))
     comparison = Comparison("c", operator, tuple(Constant(*value) for value in values))
     return bool(matching([found], schema, [comparison]))
 
@@ -71,6 +77,14 @@ def test_nulls() -> None:
     assert kept("int", block(None, None, -1), "=", number("1"))
     assert kept("int", block(), "=", number("1"))
     assert kept("int", block(None, 5, 0), "<", number("-100"))
+
+
+def test_a_file_without_the_column_shows_its_initial_value() -> None:
+    """Its manifest counts NULLs there."""
+    without = block(None, None, ROWS)
+    assert kept("int", without, "=", number("5"), initial="5")
+    assert kept("int", without, "is not null", initial="5")
+    assert not kept("int", block(7, 9, 0), "=", number("5"), initial="5")
 
 
 def test_not_a_number_is_above_every_bound() -> None:

@@ -448,7 +448,9 @@ def _terms(
     column: pc.Expression, field: Field, stats: ColumnStats, rows: int
 ) -> Iterator[pc.Expression]:
     if stats.nulls == rows:
-        yield column.is_null()
+        # A file that lacks the column may count as NULL, and readers see the initial value.
+        if field.initial is None:
+            yield column.is_null()
         return
     if stats.nulls == 0:
         yield column.is_valid()

@@ -70,7 +70,8 @@ def is_ordered(type_: str) -> bool:
 
 def _may_hold(block: Block, field: Field, comparison: Comparison) -> bool:
     stats = block.stats.get(field.id)
-    if stats is None:
+    # A file that lacks the column may count as NULL, and readers see the initial value.
+    if stats is None or (stats.nulls == block.rows and field.initial is not None):
         return True
     operator = comparison.operator
     if operator == "is null":

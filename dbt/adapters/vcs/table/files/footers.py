@@ -271,8 +271,11 @@ def _stats(
             if not type_of(field.type).is_nested:
                 leaf = metadata.schema.column(position)
                 stats[field.id] = stats_of_chunks(field.type, chunks, leaf)
+        elif field.initial is not None:
+            # Readers show that value where the file lacks the column.
+            continue
         elif not type_of(field.type).is_nested or field.id.lower() not in roots:
-            # Readers treat a column that the file lacks as NULL.
+            # Readers treat any other column that the file lacks as NULL.
             stats[field.id] = ColumnStats(None, None, metadata.num_rows)
     return stats
 

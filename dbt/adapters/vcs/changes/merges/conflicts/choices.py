@@ -291,7 +291,10 @@ def completed(
     no_start = np.full(len(rows), False) if start is None else ~part.has_row(start)
     # In the order in which somebody would want to hear of it.
     checks: tuple[tuple[Mask, Callable[[int], str]], ...] = (
-        (np.isin(rows, sorted(table.repeated)), lambda n: _several_rows(part, n)),
+        (
+            np.isin(rows, sorted(table.repeated)),
+            lambda n: _several_rows(part, n, "the values are for"),
+        ),
         (no_start, lambda n: _no_start(part, n, start)),
         (_any(is_open, len(rows)), lambda n: _open_text(part, n, _at(is_open, n), picked)),
         (_any(is_null, len(rows)), lambda n: _null_text(part, n, _at(is_null, n))),
@@ -420,19 +423,27 @@ def _ordered(table: ConflictTable, rows: Positions, order: Order, by: str) -> Ch
         raise InputError(f"{table.name} has no column {by}; it has: {', '.join(table.columns)}.")
     part = table.taken(rows)
     sources = _order_sources(part, column, order)
-    sources[np.isin(rows, sorted(table.repeated))] = _OPEN
+    is_repeated = np.isin(rows, sorted(table.repeated))
+    sources[is_repeated] = _OPEN
     new = table
     for side in (Choice.OURS, Choice.THEIRS):
         new = new.chosen(rows[sources == _PLACES[side]], side)
-    left = np.flatnonzero(sources == _OPEN)
-    why = _no_order(part, int(left[0]), column) if len(left) else ""
+    left = np.flatnonzero(sources == _OPEN).tolist()
+    if not left:
+        return Chosen(new, len(rows))
+    first = left[0]
+    why = (
+        _several_rows(part, first, "counts")
+        if is_repeated[first]
+        else _no_order(part, first, column)
+    )
     return Chosen(new, len(rows) - len(left), why)
 
 
-def _several_rows(part: ConflictTable, row: int) -> str:
+def _several_rows(part: ConflictTable, row: int, what: str) -> str:
     return (
         f"{part.shown_key(row)} of {part.name} has several rows on one side, so it is not known "
-        "which of them the values are for. Choose a side for it, or delete."
+        f"which of them {what}. Choose a side for it, or delete."
     )
 
 

@@ -19,6 +19,7 @@ from dbt.adapters.vcs.changes.writes.pruning import matching
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot
 from dbt.adapters.vcs.sql.syntax.conditions import Comparison, Constant
+from dbt.adapters.vcs.table.files import block_reader
 from tests.property.merging import RowMode, merge, policy_of, result_of
 from tests.property.oracle import Table
 from tests.property.world import World
@@ -267,6 +268,26 @@ def test_conflicts_have_a_renamed_column_with_its_type() -> None:
         "our_z": "int",
         "their_z": "int",
     }
+
+
+def test_conflicts_have_the_rows_of_files_that_were_written_only_to_compare_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Large files are not held in memory."""
+    monkeypatch.setattr(block_reader, "_READ_WHOLE", 0)
+    sides = Sides(add("n", "bigint"), add("n", "double"))
+    sides.ours = sides.update(sides.ours, 1, a=11)
+    sides.theirs = sides.update(sides.theirs, 1, a=12, n=2.0)
+    ids = {side: sides.world.id(getattr(sides, side)) for side in ("ours", "theirs", "base")}
+    before = set(sides.world.blobs.walk("data"))
+    work = TableMerge(name=RelationName("s", "t"), mode=policy.Mode.FAIL, prefer="ours", **ids)
+    clash = merge_tables(sides.world.repository, work, None)
+    assert isinstance(clash, Clash)
+    assert clash.rows is not None
+    assert clash.rows.select(["our_a", "their_a", "their_n"]).to_pylist() == [
+        {"our_a": 11, "their_a": 12, "their_n": 2}
+    ]
+    assert set(sides.world.blobs.walk("data")) == before
 
 
 def test_a_column_that_one_side_adds_with_values_and_the_other_changes_otherwise() -> None:

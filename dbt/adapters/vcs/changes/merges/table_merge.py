@@ -143,10 +143,12 @@ def merge_tables(
         try:
             outcome = common_base.merge(base, read(work.ours), read(work.theirs), policy)
             if outcome.is_blocked:
-                # Files may have been written before the conflict was found, to fit a side to the
-                # definition.
-                outcome.forget()
-                return _clash(work.name, outcome)
+                try:
+                    return _clash(work.name, outcome)
+                finally:
+                    # Files may have been written before the conflict was found, to fit a side to
+                    # the definition. The rows in conflict are read from them.
+                    outcome.forget()
             return _merged(repository, work, outcome, common_base.engine, sessions)
         except MisfitError as error:
             return Clash(name=work.name, kind="schema", message=error.what)

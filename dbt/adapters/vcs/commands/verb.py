@@ -119,10 +119,14 @@ class Verb(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Check the parameters, and run the command."""
+        self.look_at(ctx)
+        return super().invoke(ctx)
+
+    def look_at(self, ctx: click.Context) -> None:
+        """Raise `click.UsageError` for what was given if it can't be combined."""
         if self.check is not None:
             # By the context, which adds to an error how the command is used.
             ctx.invoke(self.check, **ctx.params)
-        return super().invoke(ctx)
 
 
 def verb(

@@ -21,6 +21,7 @@ from dbt.adapters.vcs.commands.failure import Failure, ShownFailure
 from dbt.adapters.vcs.commands.layout import Block, plain_lines
 from dbt.adapters.vcs.commands.options import NameList, Pair, Settings, with_options
 from dbt.adapters.vcs.commands.session import CommandSession, ProgressLine
+from dbt.adapters.vcs.commands.verb import Verb
 from dbt.adapters.vcs.core.errors import InputError, VcsError
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.engines.port import Engine
@@ -140,21 +141,32 @@ def prepare_operation(
     as `branch`, takes the command as `action`; without one it lists what exists.
 
     Raises:
-        InputError: There is no such verb, or it has no such argument; the message names those that
-            exist. What is returned raises the command's own errors.
+        InputError: There is no such verb, it has no such argument, or these can't be combined; the
+            message says what can. What is returned raises the command's own errors.
     """
     given = {name: value for name, value in arguments.items() if value is not None}
     command, title = _command_of(verb, given)
     values = _values(command, title, _FORMS.get(verb, Form()), given)
     words = _words(command, values)
 
-    def run() -> list[str]:
+    @contextmanager
+    def called() -> Iterator[tuple[OperationSession, click.Context]]:
         session = OperationSession(caller, command)
         with (
             _failing_as_operation(session),
-            # As defaults, values need no spelling as words of a command line.
-            command.make_context(title, words, _ROOT, obj=session, default_map=values) as ctx,
+            # As defaults, values need no spelling as words of a command line. The list is taken
+            # apart as it is read.
+            command.make_context(title, [*words], _ROOT, obj=session, default_map=values) as ctx,
         ):
+            yield session, ctx
+
+    # Now, as a run does some of it by statements, and the rest when it is published.
+    with called() as (_, ctx):
+        if isinstance(command, Verb):
+            command.look_at(ctx)
+
+    def run() -> list[str]:
+        with called() as (session, ctx):
             command.invoke(ctx)
         return session.lines
 
@@ -169,7 +181,7 @@ def _command_of(verb: str, given: dict[str, Any]) -> tuple[click.Command, str]:
     if not isinstance(found, click.Group):
         return found, verb
     action = given.pop("action", "list")
-    if action not in found.commands:
+    if not isinstance(action, str) or action not in found.commands:
         known = ", ".join(found.commands)
         raise InputError(f"{verb} has no action {action!r}; expected one of {known}.")
     return found.commands[action], f"{verb} {action}"
@@ -287,7 +299,7 @@ def _resolve(given: dict[str, Any]) -> dict[str, Any]:
 def _with_flag(
     verb: str, name: str, value: Any, flags: Mapping[str, str | None], given: dict[str, Any]
 ) -> dict[str, Any]:
-    if value not in flags:
+    if not isinstance(value, str) or value not in flags:
         raise InputError(f"{verb} has no {name} {value!r}; expected one of {', '.join(flags)}.")
     flag = flags[value]
     return given if flag is None else {**given, flag: True}

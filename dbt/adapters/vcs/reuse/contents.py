@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import msgspec
@@ -204,32 +204,18 @@ class NameContents:
 
     def _version(self, relation: RelationName, at: At) -> str:
         try:
-            # A time without an offset needs a zone, and nothing else of an engine.
-            found = pinned(self._overlay, self._no_engine, relation, at)
+            found = pinned(self._overlay, self._zone, relation, at)
         except VcsError as error:
             raise NotReusableError(str(error)) from error
         id = found.snapshot
         self.inputs[f"{relation}@{id}"] = Input(relation=str(relation), snapshot=id, pinned=True)
         return self._rows(id)
 
-    def _no_engine(self) -> Any:
-        return _Zone(self._zone)
-
     def _external(self, name: RelationName, external: External) -> str:
         self.inputs[str(name)] = Input(relation=str(name), external=external.location)
         options = sorted(external.options.items())
         files = files_digest(external.location, self._options)
         return digest_of_values("files", external.format, options, files)
-
-
-class _Zone:
-    """What a time without an offset needs of an engine: the session's time zone."""
-
-    def __init__(self, zone: Callable[[], str]) -> None:
-        self._zone = zone
-
-    def setting(self, key: str, default: str | None = None) -> str | None:
-        return self._zone()
 
 
 _SCHEME: Final = re.compile(r"[A-Za-z][\w+.-]*:")

@@ -25,13 +25,12 @@ from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import TableEntry
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.origins.results import RowCounts
-from dbt.adapters.vcs.sql.diff import zone_of
 from dbt.adapters.vcs.sql.row_change import Update, reading
 from dbt.adapters.vcs.sql.syntax.parser import Statement
 from dbt.adapters.vcs.table.files.block_reader import Positions
 from dbt.adapters.vcs.table.python_values import arrow_array, python_value
 from dbt.adapters.vcs.table.types import arrow_type
-from dbt.adapters.vcs.workspace.points import zone_named
+from dbt.adapters.vcs.workspace.points import zone_named, zone_of
 from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
 
 _MOUNTED: Final = "__vcs_conflicts"

@@ -14,7 +14,7 @@ from dbt.adapters.vcs.changes.diffs.matched_columns import column_changes
 from dbt.adapters.vcs.changes.diffs.three_way import ThreeWay
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.model import Input
-from dbt.adapters.vcs.engines.port import Queries, VersionReader
+from dbt.adapters.vcs.engines.port import VersionReader
 from dbt.adapters.vcs.engines.row_sessions import is_for_spark
 from dbt.adapters.vcs.sql.syntax.clauses import (
     Clauses,
@@ -32,7 +32,12 @@ from dbt.adapters.vcs.sql.syntax.parser import Statement, reads
 from dbt.adapters.vcs.table.limits import LIMITS
 from dbt.adapters.vcs.workspace.increments import check_reader
 from dbt.adapters.vcs.workspace.overlay import Overlay
-from dbt.adapters.vcs.workspace.points import TableText, find_points, without_merge_base
+from dbt.adapters.vcs.workspace.points import (
+    TableText,
+    find_points,
+    without_merge_base,
+    zone_of,
+)
 from dbt.adapters.vcs.workspace.statement_scope import (
     ArrowRows,
     Outcome,
@@ -327,9 +332,6 @@ def _is_pattern(token: Token) -> bool:
     return token.kind is Kind.QUOTED and _REGEX.search(token.text) is not None
 
 
-_ZONE: Final = "spark.sql.session.timeZone"
-
-
 def find_difference(
     overlay: Overlay,
     before: TableText | None,
@@ -416,8 +418,3 @@ def filtered(relation: str, where: str | None) -> str:
     # A text from a literal could close the parenthesis that it is put into.
     check_condition(where, "The condition of a difference")
     return f"(select * from {relation} {where_clause(where)})"
-
-
-def zone_of(session: Queries) -> str:
-    """Return the time zone for times without one."""
-    return session.setting(_ZONE) or "UTC"

@@ -10,7 +10,7 @@ from dbt.adapters.vcs.core.model import FunctionEntry, RelationName, TableEntry,
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.names import TableAt, Target
 from dbt.adapters.vcs.sql.syntax.parser import ChangingStatement, reads
-from dbt.adapters.vcs.workspace.points import pinned
+from dbt.adapters.vcs.workspace.points import pinned, zone_of
 from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope, handles
 
 
@@ -69,7 +69,7 @@ def restore_table(scope: Scope, statement: RestoreTable) -> Outcome:
     if isinstance(standing, ViewEntry | FunctionEntry):
         raise InputError(f"{name} is a {standing.noun}; restore table needs a table.")
     assert statement.source.at is not None
-    found = pinned(scope.overlay, scope.engine, source, statement.source.at)
+    found = pinned(scope.overlay, lambda: zone_of(scope.session), source, statement.source.at)
     past = Past(TableEntry(snapshot=found.snapshot), found.commit)
     put_back(scope.overlay, name, past, author=scope.overlay.author)
     is_changed = scope.overlay.entry(name) != standing

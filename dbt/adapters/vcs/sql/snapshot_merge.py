@@ -23,7 +23,6 @@ from dbt.adapters.vcs.changes.merges.table_merge import (
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot, TableEntry
-from dbt.adapters.vcs.sql.diff import zone_of
 from dbt.adapters.vcs.sql.syntax.clauses import (
     Clauses,
     read_clauses,
@@ -41,7 +40,7 @@ from dbt.adapters.vcs.table.exact_values import key_value
 from dbt.adapters.vcs.table.python_values import python_rows, python_value
 from dbt.adapters.vcs.table.quoting import quoted
 from dbt.adapters.vcs.table.types import arrow_type
-from dbt.adapters.vcs.workspace.points import find_point, zone_named
+from dbt.adapters.vcs.workspace.points import find_point, zone_named, zone_of
 from dbt.adapters.vcs.workspace.statement_scope import ArrowRows, Outcome, Scope, handles
 
 ConflictMode: TypeAlias = Literal["fail", "skip", "accept", "cell", "cell_skip", "cell_accept"]

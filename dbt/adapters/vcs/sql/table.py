@@ -20,7 +20,7 @@ from dbt.adapters.vcs.sql.syntax.names import At, Name, Target
 from dbt.adapters.vcs.sql.syntax.parser import ChangingRelation, ChangingStatement, reads
 from dbt.adapters.vcs.table.quoting import sql_type
 from dbt.adapters.vcs.workspace.overlay import Overlay
-from dbt.adapters.vcs.workspace.points import pinned
+from dbt.adapters.vcs.workspace.points import pinned, zone_of
 from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope, handles
 
 RelationKind = Literal["table", "view"]
@@ -97,7 +97,7 @@ def named_version(
     overlay = scope.overlay
     if at is None:
         return overlay.require_version(name), overlay.base
-    found = pinned(overlay, scope.engine, name, at)
+    found = pinned(overlay, lambda: zone_of(scope.session), name, at)
     # What no branch shows may be collected at any time, so it is held before it is named.
     hold(
         overlay.repository,

@@ -29,7 +29,7 @@ from dbt.adapters.vcs.sql.syntax.names import Reference
 from dbt.adapters.vcs.sql.syntax.parser import Query, query_of_body, query_of_view
 from dbt.adapters.vcs.table.quoting import quoted
 from dbt.adapters.vcs.workspace.overlay import Overlay
-from dbt.adapters.vcs.workspace.points import pinned
+from dbt.adapters.vcs.workspace.points import pinned, zone_of
 from dbt.adapters.vcs.workspace.table_version import Version
 
 
@@ -308,7 +308,7 @@ class _Showing:
                 continue
             # The text may name a branch or a time, which means another version later.
             relation = read.name.relation("")
-            id = pinned(self.overlay, lambda: self.session, relation, read.at).snapshot
+            id = pinned(self.overlay, lambda: zone_of(self.session), relation, read.at).snapshot
             version = Version.of(self.overlay.repository, self.overlay.snapshot(id))
             mounted[read] = self.session.mount_version(version.mount())
             # Not under the name alone, as the query may also read what the branch shows.

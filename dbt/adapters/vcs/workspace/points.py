@@ -326,13 +326,18 @@ def find_point(
         return Point(relation, None)
 
 
+def zone_of(session: Queries) -> str:
+    """Return the time zone for times without one."""
+    return session.setting(_ZONE) or "UTC"
+
+
 def pinned(
-    overlay: Overlay, engine: Callable[[], Queries], relation: RelationName, at: At
+    overlay: Overlay, zone: Callable[[], str], relation: RelationName, at: At
 ) -> TableVersion:
     """Return the version of a table that `version as of` or `timestamp as of` names.
 
-    A time without an offset is in the session's time zone, as in Spark. The engine is needed
-    only for that.
+    A time without an offset is in the session's time zone, as in Spark. `zone` gives it, and is
+    called only for that.
 
     Raises:
         NotFoundError: There is no such version; the message names similar ones.
@@ -340,7 +345,7 @@ def pinned(
     """
     if at.kind == "version":
         return find_version(overlay.repository, relation, at.value)
-    return _version_at(overlay, relation, at.value, lambda: engine().setting(_ZONE) or "UTC")
+    return _version_at(overlay, relation, at.value, zone)
 
 
 def _version_at(

@@ -434,10 +434,8 @@ def unused_files(
         for id in history.snapshots.values()
         for ref in objects.snapshot(id).segments
     }
-    found = []
-    for info in repository.blobs.walk("objects"):
-        if object_key(info.path) not in kept:
-            found.append(info)
+    walked = repository.blobs.walk("objects")
+    found = [info for info in walked if object_key(info.path) not in kept]
     files = files_of_versions(objects, [history.snapshots[id] for id in versions])
     # The files of a clone are in the folder of the table that it was made from.
     folders = {"/".join(path.split("/")[:2]) for path in files}

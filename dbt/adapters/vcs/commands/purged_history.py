@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final, NamedTuple, TypeVar
 
 import msgspec
@@ -107,10 +108,7 @@ def reach(repository: Repository) -> Reached:
     found = Reached()
     now, before = _starting_ids(repository, found)
     objects = repository.objects
-
-    def origins(id: CommitId) -> list[CommitId]:
-        return _origins(objects, id)
-
+    origins = partial(_origins, objects)
     commits = dict.fromkeys(_in_order(_commits(objects, now), origins))
     for start in _commits(objects, before):
         if start in commits:
@@ -294,7 +292,7 @@ class History:
         redact: Texts to take out of messages.
         names: Names of branches, which stay: a merge that waits says by one where it belongs.
         put: Stores a value and returns its id.
-        new: The new ids found so far, by kind; those that stay are among them.
+        commits: The new ids found so far, as in the other tables; those that stay are among them.
     """
 
     objects: ObjectStore
@@ -324,12 +322,6 @@ class History:
         """Return the new id of a commit or version; its own if it is neither, or stays."""
         return self.commits.get(CommitId(id)) or self.snapshots.get(SnapshotId(id)) or id
 
-    def _commit(self, id: CommitId) -> CommitId:
-        return CommitId(self.of(id))
-
-    def _snapshot(self, id: SnapshotId) -> SnapshotId:
-        return SnapshotId(self.of(id))
-
     def rewrite_snapshot(self, id: SnapshotId, *, has_files: bool) -> None:
         """Rewrite a version; `has_files` is False if none of its files can change."""
         old = self.objects.snapshot(id)
@@ -337,7 +329,7 @@ class History:
         if has_files:
             found = (self._segment(ref) for ref in old.segments)
             refs = tuple(ref for ref in found if ref is not None)
-        parents = tuple(map(self._snapshot, old.parents))
+        parents = tuple(self.snapshots.get(parent, parent) for parent in old.parents)
         origin = msgspec.structs.replace(old.origin, inputs=self._inputs(old.origin.inputs))
         consumed = old.consumption
         if consumed is not None:
@@ -354,7 +346,7 @@ class History:
         new = msgspec.structs.replace(
             old,
             tree=self._tree(old.tree),
-            parents=tuple(map(self._commit, old.parents)),
+            parents=tuple(self.commits.get(parent, parent) for parent in old.parents),
             message=self.redacted(old.message),
             run=None if old.run is None else self._run(old.run),
             metadata={key: self.redacted(value) for key, value in old.metadata.items()},
@@ -370,7 +362,7 @@ class History:
         return text
 
     def _run(self, old: Run) -> Run:
-        head = None if old.head is None else self._commit(old.head)
+        head = None if old.head is None else self.commits.get(old.head, old.head)
         nodes = tuple(self._node(node) for node in old.nodes)
         return msgspec.structs.replace(old, head=head, nodes=nodes)
 
@@ -400,7 +392,7 @@ class History:
             old = self.objects.schema_tree(id)
             pieces, entries = pieces_and_entries(old)
             relations = {
-                name: TableEntry(snapshot=self._snapshot(entry.snapshot))
+                name: TableEntry(snapshot=self.snapshots.get(entry.snapshot, entry.snapshot))
                 if isinstance(entry, TableEntry)
                 else entry
                 for name, entry in entries.items()

@@ -170,7 +170,7 @@ def _damages_of(
     last = RefStore(repository.blobs).read(space, name)
     if last is None or last.move.commit is None:
         return
-    for broken in _broken_relations(repository, last.move.commit, look_at):
+    for broken in _broken_parts(repository, last.move.commit, look_at):
         if broken.relation is None:
             yield Damage(where=where, what=broken.what, help=(COPY, back))
             continue
@@ -185,17 +185,12 @@ def _damages_of(
         yield Damage(where=f"{where}, {broken.relation}", what=broken.what, help=(*ways, back))
 
 
-def _broken_relations(repository: Repository, commit: CommitId, look_at: FileLook) -> list[Broken]:
-    # What this process remembers may be damaged by now.
-    return _broken_parts(ObjectStore(repository.blobs), commit, look_at)
-
-
 def _last_whole(repository: Repository, log: LogRepair, look_at: FileLook) -> int | None:
     """Return the number of the last move that shows a whole commit, or is a deletion."""
     for number in sorted(log.moves, reverse=True):
         commit = log.moves[number].commit
         # What is deleted shows nothing that could be damaged.
-        if commit is None or not _broken_relations(repository, commit, look_at):
+        if commit is None or not _broken_parts(repository, commit, look_at):
             return number
     return None
 
@@ -261,7 +256,9 @@ def _bytes_look(blobs: Blobs) -> FileLook:
     return look
 
 
-def _broken_parts(objects: ObjectStore, commit: CommitId, look_at: FileLook) -> list[Broken]:
+def _broken_parts(repository: Repository, commit: CommitId, look_at: FileLook) -> list[Broken]:
+    # What this process remembers may be damaged by now.
+    objects = ObjectStore(repository.blobs)
     try:
         tree = objects.tree(objects.commit(commit).tree)
     except DamagedError as error:

@@ -121,7 +121,9 @@ class Place:
         )
         scope = workspace.connect("test").scope(text, workspace.begin(), Origin())
         statement, scope.calls = read(text)
-        return statement_key(scope, statement, self._context()).id
+        key = statement_key(scope, statement, self._context())
+        assert key is not None
+        return key.id
 
     def _text(self, form: str) -> str:
         text = form.format(

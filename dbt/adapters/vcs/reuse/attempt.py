@@ -16,12 +16,7 @@ from dbt.adapters.vcs.reuse.cache_key import CacheKey, KeyContext, KeyMaker
 from dbt.adapters.vcs.reuse.contents import NotReusableError
 from dbt.adapters.vcs.reuse.engine_context import SessionFacts, setting_of
 from dbt.adapters.vcs.reuse.reuser import Reuse, result_columns
-from dbt.adapters.vcs.reuse.statement_keys import (
-    columns_key,
-    has_key,
-    statement_key,
-    written_table,
-)
+from dbt.adapters.vcs.reuse.statement_keys import columns_key, statement_key, written_table
 from dbt.adapters.vcs.reuse.taken_versions import keep_same_rows
 from dbt.adapters.vcs.sql.create_table import CreateTable
 from dbt.adapters.vcs.sql.merge_into import Merge
@@ -173,8 +168,6 @@ class Reusing:
         return None
 
     def _key(self, scope: Scope, statement: Statement) -> CacheKey | None:
-        if not has_key(statement):
-            return None
         try:
             return statement_key(scope, statement, self.context)
         except NotReusableError as error:

@@ -47,23 +47,18 @@ _ALTERS: Final = (
 _CHANGES: Final = (Insert, Update, Delete, Merge)
 
 
-def has_key(statement: Statement) -> bool:
-    """Return whether there are keys for statements of its kind: those that may need an engine."""
-    if isinstance(statement, CreateTable) and statement.query is None:
-        return False  # It computes no rows.
-    return type(statement) in _MAKERS
-
-
-def statement_key(scope: Scope, statement: Statement, context: KeyContext) -> CacheKey:
+def statement_key(scope: Scope, statement: Statement, context: KeyContext) -> CacheKey | None:
     """Return the key of a statement; no engine is needed.
+
+    None if there are no keys for its kind: those that have one may need an engine.
 
     Raises:
         NotReusableError: Its result has to be computed.
     """
+    if isinstance(statement, CreateTable) and statement.query is None:
+        return None  # It computes no rows.
     maker = _MAKERS.get(type(statement))
-    if maker is None:
-        raise NotReusableError("results of such statements are not kept")
-    return maker(scope, statement, context)
+    return None if maker is None else maker(scope, statement, context)
 
 
 def written_table(scope: Scope, statement: Statement) -> RelationName | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 import click
@@ -82,32 +83,24 @@ def resolve_interactively(
     # Its line would be drawn over the questions.
     session.progress.end()
     only = None if relation is None else relation_of(relation)
-    walk = Walk(session, target, only, decide, undo)
+    walk = _ConflictWalk(session, target, only, decide, undo)
     walk.run()
     session.say([left_line(conflicts_left(session.repository, walk.merge()), target)])
 
 
-class Walk:
+@dataclass(frozen=True, slots=True)
+class _ConflictWalk:
     """A walk through the conflicts of a merge; what it decides is stored at once."""
 
-    def __init__(
-        self,
-        session: CommandSession,
-        target: str,
-        only: RelationName | None,
-        decide: _Decide,
-        undo: _Undo,
-    ) -> None:
-        self._session = session
-        self._target = target
-        self._only = only
-        self._decide = decide
-        self._undo = undo
-        self._skipped: set[_Place] = set()
+    session: CommandSession
+    target: str
+    only: RelationName | None
+    decide: _Decide
+    undo: _Undo
+    skipped: set[_Place] = field(default_factory=set)
 
     def merge(self) -> OpenMerge:
-        """Return the merge as it is now."""
-        return find_open_merge(self._session.repository, self._target)
+        return find_open_merge(self.session.repository, self.target)
 
     def run(self) -> None:
         """Ask until nothing is left to ask about."""
@@ -115,14 +108,14 @@ class Walk:
         while True:
             # Read each time: somebody else may decide, too.
             merge = self.merge()
-            tables = tables_of(self._session.repository, merge)
+            tables = tables_of(self.session.repository, merge)
             self._check_only(merge, tables)
             item, left = self._next(merge, tables)
             if item is None:
                 return
             place = item[0], item[1].place if item[1] else None
             if place != known:
-                self._session.say(_shown(item, merge, left))
+                self.session.say(_shown(item, merge, left))
             known = place
             try:
                 answer = self._ask(item)
@@ -133,17 +126,17 @@ class Walk:
                 self._act(item, merge.head, answer)
             except (ConflictError, InputError) as error:
                 # What can't be decided so is said, and asked again.
-                self._session.warn([str(error)])
+                self.session.warn([str(error)])
             except click.Abort:
                 click.echo()
                 return
 
     def _check_only(self, merge: OpenMerge, tables: Mapping[RelationName, ConflictTable]) -> None:
         known = {*merge.whole, *tables}
-        if self._only is not None and self._only not in known:
+        if self.only is not None and self.only not in known:
             shown = ", ".join(sorted(map(shown_name, known)))
             raise InputError(
-                f"{shown_name(self._only)} has no conflicts; expected one of: {shown}."
+                f"{shown_name(self.only)} has no conflicts; expected one of: {shown}."
             )
 
     def _next(
@@ -156,9 +149,7 @@ class Walk:
         for name, table in sorted(tables.items()):
             found += [(name, row) for row, made in enumerate(table.resolutions) if made is None]
         wanted = [
-            place
-            for place in found
-            if place not in self._skipped and self._only in (None, place[0])
+            place for place in found if place not in self.skipped and self.only in (None, place[0])
         ]
         if not wanted:
             return None, 0
@@ -175,21 +166,21 @@ class Walk:
             if answer in letters:
                 return answer
             if answer:
-                self._session.warn([f"Found {answer!r}; expected one of {', '.join(letters)}."])
+                self.session.warn([f"Found {answer!r}; expected one of {', '.join(letters)}."])
 
     def _act(self, item: _Item, seen: CommitId, answer: str) -> None:
         name, row = item
         if answer == "?":
-            self._session.say(_help(_letters(item)))
+            self.session.say(_help(_letters(item)))
         elif answer == "s":
-            self._skipped.add((name, row.place if row else None))
+            self.skipped.add((name, row.place if row else None))
         elif answer == "u":
-            taken = self._undo(seen)
+            taken = self.undo(seen)
             # What was decided may have been passed over before.
-            self._skipped.clear()
-            self._session.say([taken])
-        elif why := self._decide(name, self._choice(row, answer)):
-            self._session.warn([why])
+            self.skipped.clear()
+            self.session.say([taken])
+        elif why := self.decide(name, self._choice(row, answer)):
+            self.session.warn([why])
 
     def _choice(self, row: ConflictRow | None, answer: str) -> RowChoice:
         if answer in ("O", "T"):
@@ -206,7 +197,7 @@ class Walk:
 
     def _typed(self, row: ConflictRow) -> tuple[str, Given]:
         columns = {cell.column: cell for cell in row.cells if not cell.is_key}
-        self._session.say([line(f"Columns: {', '.join(columns)}")])
+        self.session.say([line(f"Columns: {', '.join(columns)}")])
         name = _prompt("Column")
         cell = columns.get(name)
         if cell is None:
@@ -214,7 +205,7 @@ class Walk:
         return name, self._value(cell)
 
     def _value(self, cell: ConflictCell) -> Given:
-        self._session.say([line(_VALUE_HELP)])
+        self.session.say([line(_VALUE_HELP)])
         text = _prompt(f"Value of {cell.column}, {cell.type}", is_word=False)
         if text == "NULL":
             return pa.scalar(None)
@@ -255,7 +246,7 @@ class Walk:
             for part in (f"  {letter} ", shown_cell(cell.values[side]))
         ]
         letters = [*sides, "v"]
-        self._session.say([line(Span(cell.column, "name"), *shown)])
+        self.session.say([line(Span(cell.column, "name"), *shown)])
         while True:
             answer = _prompt(f"{cell.column} [{','.join(letters)}]")
             if answer in letters:

@@ -130,10 +130,8 @@ def optimize(
                     after = put_optimized(overlay, name, done[name], Origin())
                 if after is not None:
                     tables.append(_summary(name, before, after))
-            if not tables:
-                return OptimizeReport(branch=branch, commit=None, tables=(), looked_at=len(names))
-            commit = _land(repository, branch, overlay, author, tables)
-            if commit is not None:
+            commit = _land(repository, branch, overlay, author, tables) if tables else None
+            if commit is not None or not tables:
                 return OptimizeReport(
                     branch=branch, commit=commit, tables=tuple(tables), looked_at=len(names)
                 )

@@ -605,7 +605,7 @@ def _has_more(pull: _Pull, branch: Branch) -> bool:
     fork = repository.merge_base(branch.head, base)
     if fork is None or fork == branch.head:
         return False
-    return bool(list(repository.diff(fork, branch.head).relations))
+    return bool(repository.diff(fork, branch.head).relations)
 
 
 def _clean_up(session: CommandSession, pull: _Pull) -> None:

@@ -209,7 +209,7 @@ def _render(value: Any, place: str) -> Any:
     environment.globals["env_var"] = partial(_env_var, place)
     # dbt's filters; here every value becomes a text afterwards.
     for name in ("as_text", "as_bool", "as_number", "as_native"):
-        environment.filters[name] = _same
+        environment.filters[name] = lambda value: value
     try:
         return environment.from_string(value).render()
     except TemplateError as error:
@@ -228,7 +228,3 @@ def _env_var(place: str, name: str, default: Any = None) -> str:
             "it. Set it, or use --repository."
         )
     return str(found)
-
-
-def _same(value: Any) -> Any:
-    return value

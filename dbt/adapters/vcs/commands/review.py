@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -257,7 +257,7 @@ def review_command(
     """
     found = review_of(session, revisions, limit)
     form = format or _SUFFIXES.get(Path(output or PAGE).suffix.lower(), "html")
-    text = _RENDERED[form](found)
+    text = _rendered(found, form)
     output = output or (PAGE if form == "html" else "-")
     if output == "-":
         session.progress.end()
@@ -303,11 +303,11 @@ def review_request(session: CommandSession, base: str) -> ReviewRequest:
     )
 
 
-def _json(found: Review) -> str:
-    return "\n".join(json_lines(found))
-
-
-def _markdown(found: Review) -> str:
+def _rendered(found: Review, form: Format) -> str:
+    if form == "json":
+        return "\n".join(json_lines(found))
+    if form == "html":
+        return page_of(found)
     from dbt.adapters.vcs.commands.review_markdown import markdown
 
     return markdown(found)
@@ -318,13 +318,6 @@ def page_of(found: Review) -> str:
     from dbt.adapters.vcs.commands.review_page import page
 
     return page(found)
-
-
-_RENDERED: Final[dict[Format, Callable[[Review], str]]] = {
-    "html": page_of,
-    "markdown": _markdown,
-    "json": _json,
-}
 
 
 def write_review(output: str, text: str) -> None:

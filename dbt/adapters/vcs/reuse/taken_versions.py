@@ -89,7 +89,7 @@ def _put_table(scope: Scope, name: RelationName, id: SnapshotId, key: CacheKey) 
         overlay.put(name, TableEntry(snapshot=id))
         return
     # No branch may show it any more; collection must not come in between.
-    _hold(scope, id)
+    hold(overlay.repository, None, [id], author=overlay.author, known=overlay.base)
     # Nothing but the branch's own past is taken as it is: merges would find that it shares a
     # version with another branch, and take what either did by itself for one change.
     is_past = before is None or _is_ancestor(overlay, id, before[0])
@@ -125,12 +125,6 @@ def _put_definition(overlay: Overlay, name: RelationName, result: Result) -> Non
         entry = FunctionEntry(function=FunctionId(result.version))
         if overlay.entry(name) != entry:
             overlay.put_function(name, overlay.function(entry.function))
-
-
-def _hold(scope: Scope, id: SnapshotId) -> None:
-    """Keep a version from being collected until the branch names it."""
-    overlay = scope.overlay
-    hold(overlay.repository, None, [id], author=overlay.author, known=overlay.base)
 
 
 def settle_history(overlay: Overlay) -> None:
@@ -266,20 +260,16 @@ def keep_same_rows(
         return
     if is_rebuild and any(ref.deleted for ref in old.segments):
         return
-    if not _has_same_rows(scope, old, new):
+    compared = Difference(repository=scope.overlay.repository, before=old, after=new)
+    counts = compared.counts_here(_LIMITS)
+    # If an engine would have to compare them nobody knows, and the new version stays.
+    if counts is None or any(counts):
         return
     if _definition(name, old) == _definition(name, new):
         scope.overlay.put(name, before)
         return
     kept = msgspec.structs.replace(new, segments=old.segments, parents=(before.snapshot,))
     scope.overlay.put_table(name, kept)
-
-
-def _has_same_rows(scope: Scope, old: Snapshot, new: Snapshot) -> bool:
-    compared = Difference(repository=scope.overlay.repository, before=old, after=new)
-    counts = compared.counts_here(_LIMITS)
-    # If an engine would have to compare them nobody knows, and the new version stays.
-    return counts is not None and not any(counts)
 
 
 def _layout(snapshot: Snapshot) -> tuple[Any, ...]:

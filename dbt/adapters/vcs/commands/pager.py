@@ -45,7 +45,6 @@ class _Pager(io.RawIOBase):
         return True
 
     def writable(self) -> bool:
-        """Return True."""
         return True
 
     def write(self, data: Buffer, /) -> int | None:

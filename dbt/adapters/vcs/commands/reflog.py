@@ -70,7 +70,6 @@ def read_reflog(
 
 
 def _space_of(repository: Repository, name: str) -> tuple[Space, str]:
-    """Return the space and the bare name of the branch or tag that is meant."""
     whole = name.removeprefix("refs/")
     meant: list[tuple[Space, str]] = [("tags", name), ("heads", name)]
     meant += [

@@ -159,7 +159,6 @@ def go_back(
 def _damages_of(
     repository: Repository, space: str, name: str, look_at: FileLook
 ) -> Iterator[Damage]:
-    """Yield what is damaged of what a branch or tag shows."""
     where = f"{_NOUNS[space]} {name}"
     back = f"dbt-vcs repair --to-last-whole {shlex.quote(name)}"
     problem = next(RefStore(repository.blobs).check(space, name), None)

@@ -153,7 +153,6 @@ def _landed(
 
 
 def _restore_text(report: RestoreReport) -> Iterator[Block]:
-    """Yield what a restore did, and which commits it undid only in part."""
     what = Span(report.relation or "all", "name")
     where = Span(report.branch, "name")
     to = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -136,7 +136,7 @@ def _collapsed(
         return dict(boxes), list(edges)
     shown = {name: box for name, box in boxes.items() if box.state != "reused"}
     kept = [(a, b) for a, b in edges if a in shown and b in shown]
-    for names, readers in list(_alike(edges, shown)):
+    for readers, names in _alike(edges, shown).items():
         box = boxes[names[0]]
         if len(names) > 1:
             title = f"{len(names)} unchanged relations"
@@ -148,8 +148,8 @@ def _collapsed(
     return shown, sorted(kept)
 
 
-def _alike(edges: Sequence[Edge], shown: Collection[str]) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield the names of inputs outside of `shown` that feed the same boxes in it, and these."""
+def _alike(edges: Sequence[Edge], shown: Collection[str]) -> dict[tuple[str, ...], list[str]]:
+    """Return the names of inputs outside of `shown`, by the boxes in it that they feed."""
     readers: dict[str, list[str]] = defaultdict(list)
     for a, b in edges:
         if b in shown and a not in shown:
@@ -157,8 +157,7 @@ def _alike(edges: Sequence[Edge], shown: Collection[str]) -> Iterator[tuple[list
     groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for name in sorted(readers):
         groups[tuple(readers[name])].append(name)
-    for group, names in groups.items():
-        yield names, list(group)
+    return groups
 
 
 def _layers(names: Mapping[str, Box], edges: Sequence[Edge]) -> dict[str, int]:

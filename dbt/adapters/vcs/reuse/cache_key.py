@@ -264,7 +264,7 @@ class KeyMaker:
         if (read.name.schema or "").lower() == GLOBAL_TEMPORARY:
             raise NotReusableError(f"{read.name} belongs to all sessions")
         if read.at is not None:
-            found = self._contents.pinned(read, self._scope.schema)
+            found = self._contents.pinned(read.name.relation(self._scope.schema), read.at)
             self._shown[f"reads {read.name}@{read.at.value}"] = found
             return found
         temporary = self._scope.temporaries.view(read.name)

@@ -104,14 +104,19 @@ class NameContents:
             self._path.pop()
         return self._done[name]
 
-    def pinned(self, read: Reference, schema: str) -> str:
+    def pinned(self, relation: RelationName, at: At) -> str:
         """Return the digest of a version that a text names.
 
         Raises:
             NotReusableError: There is no such version, or it can't be resolved from here.
         """
-        assert read.at is not None
-        return self._version(read.name.relation(schema), read.at)
+        try:
+            found = pinned(self._overlay, self._zone, relation, at)
+        except VcsError as error:
+            raise NotReusableError(str(error)) from error
+        id = found.snapshot
+        self.inputs[f"{relation}@{id}"] = Input(relation=str(relation), snapshot=id, pinned=True)
+        return self._rows(id)
 
     def files(self, location: str) -> str:
         """Return the digest of files that a query names, as `format.path`.
@@ -200,16 +205,7 @@ class NameContents:
         return [(name, self.of(RelationName.of(name))) for name in names]
 
     def _pins(self, reads: Iterable[Reference]) -> list[str]:
-        return [self._version(read.name.relation(""), read.at) for read in reads if read.at]
-
-    def _version(self, relation: RelationName, at: At) -> str:
-        try:
-            found = pinned(self._overlay, self._zone, relation, at)
-        except VcsError as error:
-            raise NotReusableError(str(error)) from error
-        id = found.snapshot
-        self.inputs[f"{relation}@{id}"] = Input(relation=str(relation), snapshot=id, pinned=True)
-        return self._rows(id)
+        return [self.pinned(read.name.relation(""), read.at) for read in reads if read.at]
 
     def _external(self, name: RelationName, external: External) -> str:
         self.inputs[str(name)] = Input(relation=str(name), external=external.location)

@@ -229,7 +229,7 @@ def _asked_wait(headers: Message) -> float | None:
     return max(float(reset) - time.time(), 1.0) if reset.isdigit() else None
 
 
-class GitHub:
+class _GitHub:
     """A job of GitHub Actions."""
 
     prefix = "pr/"
@@ -272,7 +272,6 @@ class GitHub:
         return f"/repos/{self._repo}/issues/{self.number}/comments"
 
     def pull_request(self) -> PullRequest:
-        """Return the pull request as it is now."""
         found = self._api.read(f"/repos/{self._repo}/pulls/{self.number}")
         state: State = "open" if found["state"] == "open" else "closed"
         return PullRequest(
@@ -280,7 +279,6 @@ class GitHub:
         )
 
     def comments(self) -> Iterator[Comment]:
-        """Yield its comments."""
         for item in self._api.pages(self._comments):
             # The account of one that was deleted is null.
             author = (item.get("user") or {}).get("login", "")
@@ -294,7 +292,6 @@ class GitHub:
         return str(viewer.get("login") or "github-actions[bot]")
 
     def write(self, text: str, id: int | None) -> None:
-        """Create or edit a comment."""
         if id is None:
             self._api.send("POST", self._comments, {"body": text})
         else:
@@ -318,7 +315,7 @@ def _event_of(env: Mapping[str, str]) -> Any:
         ) from error
 
 
-class GitLab:
+class _GitLab:
     """A job of GitLab CI in a pipeline for merge requests."""
 
     prefix = "mr/"
@@ -344,23 +341,19 @@ class GitLab:
         self._api = _Api(_given(env, "CI_API_V4_URL"), {"PRIVATE-TOKEN": token} if token else {})
 
     def pull_request(self) -> PullRequest:
-        """Return the merge request as it is now."""
         found = self._api.read(self._path)
         states: dict[str, State] = {"merged": "merged", "closed": "closed"}
         return PullRequest(code=found["sha"], state=states.get(found["state"], "open"))
 
     def comments(self) -> Iterator[Comment]:
-        """Yield its notes."""
         for item in self._api.pages(f"{self._path}/notes?sort=asc&order_by=created_at"):
             author = (item.get("author") or {}).get("username", "")
             yield Comment(id=item["id"], author=author, text=item.get("body") or "")
 
     def own_name(self) -> str:
-        """Return the name of the token's user."""
         return str(self._api.read("/user")["username"])
 
     def write(self, text: str, id: int | None) -> None:
-        """Create or edit a note."""
         path = f"{self._path}/notes"
         if id is None:
             self._api.send("POST", path, {"body": text})
@@ -375,9 +368,9 @@ def host_of(env: Mapping[str, str] = os.environ) -> Host:
         InputError: It is neither GitHub's nor GitLab's, or the job is not for a pull request.
     """
     if env.get("GITHUB_ACTIONS") == "true":
-        return GitHub(env)
+        return _GitHub(env)
     if env.get("GITLAB_CI") == "true":
-        return GitLab(env)
+        return _GitLab(env)
     raise InputError(
         "Expected to run in a job of GitHub Actions or GitLab CI, which says what the pull "
         "request is: neither GITHUB_ACTIONS nor GITLAB_CI is true. By hand: dbt-vcs review "

@@ -483,6 +483,20 @@ def test_what_was_promoted_and_reverted_is_not_taken_for_published(
 
 
 @one_host
+def test_what_was_undone_before_a_purge_is_not_undone_again(
+    pr: Call, call: Call, warehouse: Warehouse, host: CodeHost, name: str
+) -> None:
+    built(pr, warehouse, name, a="2")
+    pr("promote")
+    call("revert", "main", "--branch", "main", "--target", "c i")
+    promoted = warehouse.repository.resolve("main~1")
+    call("purge", "shop.a", "--where", "id = 3", "--target", "c i")
+    assert warehouse.repository.resolve("main~1") != promoted
+    host.state = "closed"
+    assert "promoted" not in pr("close").output
+
+
+@one_host
 def test_closing_keeps_data_whose_code_was_merged_without_it(
     pr: Call, call: Call, warehouse: Warehouse, host: CodeHost, name: str
 ) -> None:

@@ -538,12 +538,14 @@ def _promotions(pull: _Pull, *, reverted: bool = False) -> list[CommitId]:
     repository = pull.repository
     moves = [ref.move.at for ref in repository.refs.moves("heads", pull.branch)]
     found: list[CommitId] = []
-    undone: set[str | None] = set()
+    undone: set[CommitId] = set()
     for id, commit in repository.log(repository.branch(pull.base).head):
         # Nothing was promoted before there was a branch.
         if not moves or commit.committed_at < moves[-1] - _DAY:
             break
-        undone.add(commit.metadata.get("reverts"))
+        if (reverted_id := commit.metadata.get("reverts")) is not None:
+            # A purge gives commits other ids, and their metadata keeps the old ones.
+            undone.add(repository.maintenance.current(CommitId(reverted_id)))
         if commit.metadata.get(_PULL_REQUEST) == pull.branch:
             found.append(id)
     return [id for id in found if (id in undone) is reverted]

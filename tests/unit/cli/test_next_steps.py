@@ -132,6 +132,10 @@ def test_the_options_of_the_call_are_printed_and_no_secret() -> None:
     assert said == "the branch of a dbt run. Next: dbt test --profile shop --target dev"
     assert with_options(said, target) == said
     assert with_options("dbt-vcs needs Java", target) == "dbt-vcs needs Java"
+    for verb in ("compile --select t", "parse", 'show --inline "select 1"'):
+        name, *rest = verb.split(" ", 1)
+        words = " ".join([f"dbt {name} --profile shop --target dev", *rest])
+        assert with_options(f"Run: dbt {verb}", target) == f"Run: {words}"
 
 
 @pytest.mark.parametrize(

@@ -57,8 +57,8 @@ def current_settings(ctx: click.Context) -> Settings:
 _VERB: Final = re.compile(rf"\bdbt-vcs (?=(?:{'|'.join(COMMANDS)})\b)")
 # A sentence may speak of a dbt run; what is to be typed stands behind a colon.
 _DBT: Final = re.compile(
-    r"(?<=: )dbt (?:build|docs generate|retry|run(?:-operation)?|seed|snapshot|source freshness"
-    r"|test)\b"
+    r"(?<=: )dbt (?:build|compile|docs generate|parse|retry|run(?:-operation)?|seed|show|snapshot"
+    r"|source freshness|test)\b"
     r"(?! --(?:pro|target))"
 )
 

@@ -131,7 +131,8 @@ def test_figures_count_each_node_once_a_run(memory: Memory, vcs: Call) -> None:
     assert "4 results of 2 nodes" in said
     assert "2 runs on record. Of 3 nodes, 1 was reused, 4.5 s of work saved." in said
     assert json.loads(vcs("reuse", "stats", "--days", "0", "--json").output)["runs"] == 0
-    assert "Expected 0 or more days" in vcs("reuse", "stats", "--days", "-1", code=2).output
+    for days in ("-1", "inf", "nan"):
+        assert "Expected 0 or more days" in vcs("reuse", "stats", "--days", days, code=2).output
 
 
 def test_why_says_what_differs_from_the_time_before(memory: Memory, vcs: Call) -> None:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from math import inf
 from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
@@ -261,9 +262,9 @@ def reuse_figures(repository: Repository, branch: str, *, days: float) -> ReuseF
 
     Raises:
         NotFoundError: There is no such branch.
-        InputError: The number of days is negative.
+        InputError: The number of days is negative, or no finite number.
     """
-    if days < 0:
+    if not 0 <= days < inf:
         raise InputError(f"Expected 0 or more days, found {days:g}.")
     known = [item.result for item in known_results(repository)]
     # Those that can't be read count as well, since they take up space.

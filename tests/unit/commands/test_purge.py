@@ -15,6 +15,7 @@ import zstandard
 
 from dbt.adapters.vcs.changes.diffs.difference import diff
 from dbt.adapters.vcs.changes.merges.conflicts.choices import RowChoice
+from dbt.adapters.vcs.changes.merges.conflicts.open_merges import find_open_merge
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Choice
 from dbt.adapters.vcs.changes.merges.project_rules import BranchRule, Rules
 from dbt.adapters.vcs.commands.clone import clone_from_snapshot
@@ -341,8 +342,8 @@ def test_a_redaction_leaves_the_names_that_a_collection_wrote_down(tables: Table
     assert again(tables).branch("zoe/work").head
 
 
-@pytest.mark.parametrize("text", ["main", "mai", "dev"])
-def test_a_merge_that_waits_goes_on_when_its_branches_names_are_redacted(
+@pytest.mark.parametrize("text", ["main", "mai", "dev", "a part of its id"])
+def test_a_merge_that_waits_goes_on_when_what_it_names_is_redacted(
     tables: Tables, text: str
 ) -> None:
     base = tables.entry([tables.block({1: JANE, 2: "kim"})], key=True)
@@ -353,6 +354,8 @@ def test_a_merge_that_waits_goes_on_when_its_branches_names_are_redacted(
         tables.put(branch, a=tables.entry([rows], parents=[base], key=True))
     with pytest.raises(ConflictError):
         merge(again(tables), "dev", "main", author="ann")
+    if text == "a part of its id":
+        text = find_open_merge(again(tables), "main").theirs[20:24]
     request = PurgeRequest(relation="shop.a", where="id = 1", redact=(text,))
     purge(again(tables), request, author="bob")
     resolve(again(tables), "main", "shop.a", RowChoice(choice=Choice.THEIRS), author="ann")

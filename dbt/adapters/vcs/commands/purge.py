@@ -320,7 +320,7 @@ def _moves_of(reached: Reached, history: History) -> Iterator[_Move]:
         state = {
             # States name ids under keys of many kinds; 64 hexadecimal digits are an id under
             # each.
-            key: history.redacted(ID.sub(lambda found: history.of(found[0]), value))
+            key: ID.sub(lambda found: history.of(found[0]), history.redacted(value))
             for key, value in move.state.items()
         }
         if (commit, state) != (move.commit, move.state):

@@ -354,9 +354,21 @@ class History:
         self.commits[id] = id if new == old else CommitId(self.put(new))
 
     def redacted(self, text: str) -> str:
-        """Return a text without what is to be redacted; itself if it is the name of a branch."""
-        if text in self.names:
+        """Return a text without what is to be redacted; itself if it is the name of a branch.
+
+        Ids of commits and versions stay: digits that are in one by chance are nobody's data, and
+        what an id names would be lost.
+        """
+        if text in self.names or not self.redact:
             return text
+        start, parts = 0, list[str]()
+        for found in ID.finditer(text):
+            if found[0] in self.commits or found[0] in self.snapshots:
+                parts += [self._without(text[start : found.start()]), found[0]]
+                start = found.end()
+        return "".join([*parts, self._without(text[start:])])
+
+    def _without(self, text: str) -> str:
         for part in self.redact:
             text = text.replace(part, REDACTED)
         return text

@@ -174,6 +174,11 @@ class Maintenance:
                 with suppress(StorageError):
                     self._blobs.delete(said)
 
+    def steps(self) -> int:
+        """Return a number that grows when a purge begins, and when it ends."""
+        last = self._record()
+        return 0 if last is None else last.seq
+
     def running(self) -> Ref | None:
         """Return the record of a purge that has not ended; None if there is none."""
         last = self._record()

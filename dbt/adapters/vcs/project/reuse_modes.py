@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from dbt.adapters.vcs.core.errors import InputError
 from dbt.adapters.vcs.core.origins.results import Results
+from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.credentials import VcsCredentials
 from dbt.adapters.vcs.engines.methods import named_server
 from dbt.adapters.vcs.reuse.cache_key import KeyContext
@@ -40,14 +41,20 @@ class ReuseModes:
     """
 
     def __init__(
-        self, results: Results, node_of: Callable[[str], Any], *, said: Any, refreshes: bool
+        self,
+        repository: Repository,
+        node_of: Callable[[str], Any],
+        *,
+        said: Any,
+        refreshes: bool,
     ) -> None:
-        """Take the repository's results, dbt's nodes by id, the variable, and dbt's flag.
+        """Take the repository, dbt's nodes by id, the variable, and dbt's flag.
 
         Raises:
             InputError: The variable has no such value.
         """
-        self._results = results
+        self._results = Results(repository.blobs)
+        self._purges = repository.maintenance.steps
         self._node_of = node_of
         self._said = mode_said(said)
         self._told = str(said).strip().lower()
@@ -67,6 +74,7 @@ class ReuseModes:
         mode, refusal = self._mode(node, name)
         return Reuse(
             self._results,
+            purges=self._purges,
             mode=mode,
             own_text=own_text,
             branch=branch,

@@ -13,7 +13,6 @@ from dbt.adapters.vcs.changes.merges.project_rules import Rules
 from dbt.adapters.vcs.commands.options import with_options
 from dbt.adapters.vcs.core.errors import VcsError
 from dbt.adapters.vcs.core.model import NodeRun, Origin, RelationName, Run, TableEntry
-from dbt.adapters.vcs.core.origins.results import Results
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.credentials import VcsCredentials
 from dbt.adapters.vcs.hooks.branch_event import RunFailure
@@ -95,7 +94,7 @@ class RunLife:
         # Called for what the run did, once dbt is done with it.
         self.hooks = HookQueue(rules.hooks, warn)
         self._modes = ReuseModes(
-            Results(workspace.repository.blobs),
+            workspace.repository,
             project.node,
             said=invocation.reuse,
             refreshes=invocation.refreshes,

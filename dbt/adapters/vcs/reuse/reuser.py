@@ -65,6 +65,7 @@ class Reuse:
         self,
         results: Results,
         *,
+        purges: Callable[[], int],
         mode: ReuseMode = "auto",
         own_text: str | None = None,
         branch: str = "",
@@ -73,7 +74,8 @@ class Reuse:
     ) -> None:
         """Take the repository's results and the branch that is worked for.
 
-        `refusal` says why nothing is taken; None if results are.
+        `refusal` says why nothing is taken; None if results are. `purges` is asked for a number
+        that changes with each purge, before anything is read.
         """
         self.mode: ReuseMode = mode
         self.tally = Tally(refused=[] if refusal is None else [refusal])
@@ -81,6 +83,8 @@ class Reuse:
         self.is_declared = is_declared or mode == "always"
         self._results = results
         self._branch = branch
+        self._purges = purges
+        self._since = purges()
         self._lock = threading.Lock()
 
     @property
@@ -154,7 +158,7 @@ class Reuse:
             self.tally.pending.append((key.id, result, self._results.find(key.id) is not None))
 
     def remember(self) -> None:
-        """Store what was computed.
+        """Store what was computed, unless a purge came between: it may have erased these rows.
 
         Raises:
             StorageError: The store failed.
@@ -162,8 +166,15 @@ class Reuse:
         with self._lock:
             # The store is slow, and other threads go on.
             pending, self.tally.pending = self.tally.pending, []
+        if not pending or self._purges() != self._since:
+            return
         for key, result, is_gone in pending:
             self._results.put(key, result, replace=is_gone)
+        # Decision 36: a purge drops all results once it has begun. One that has begun since may
+        # have looked before these were there.
+        if self._purges() != self._since:
+            for key, _, _ in pending:
+                self._results.drop(key)
 
     def _outcome(
         self, scope: Scope, key: CacheKey, result: Result, again: Callable[[], Rows]

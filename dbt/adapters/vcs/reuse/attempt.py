@@ -84,9 +84,7 @@ class Reusing:
         # A temporary view is state of a session: an open one needs it, whatever is known.
         if not (is_temporary and self.has_session()):
             taken = self.reuse.take(scope, key, lambda: _rows(self._compute(scope, key, carry)))
-            if taken is not None:
-                if is_temporary:
-                    self._defer_view(scope, statement, key)
+            if taken is not None and (not is_temporary or self._defers(scope, statement, key)):
                 return taken
         return self._compute(scope, key, carry)
 
@@ -174,10 +172,13 @@ class Reusing:
             self.reuse.refuse(f"`{excerpt(without_margins(scope.text), 40)}`: {error}")
             return None
 
-    def _defer_view(self, scope: Scope, statement: Statement, key: CacheKey) -> None:
+    def _defers(self, scope: Scope, statement: Statement, key: CacheKey) -> bool:
+        """Let a temporary view wait for a session; return False if what is known of it is gone."""
         assert isinstance(statement, CreateTemporaryView) and statement.query is not None
         result = self.reuse.find(key)
-        assert result is not None
+        # A purge or `reuse drop` may have come since it was taken.
+        if result is None:
+            return False
         # It may name views that wait as well.
         known = frozenset(self.state.deferred.views)
         view = DeferredView(
@@ -193,6 +194,7 @@ class Reusing:
             DeferredStatement(text=scope.text, overlay=scope.overlay, origin=scope.origin),
             (statement.target.name.identifier.lower(), view),
         )
+        return True
 
     def _compute(self, scope: Scope, key: CacheKey, carry: Carry) -> Outcome:
         # The version to come records what it follows from (decision 30).

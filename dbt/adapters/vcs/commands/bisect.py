@@ -327,7 +327,7 @@ def _steps_of_published(repository: Repository, published: CommitId) -> list[Com
             if not parents:
                 return []
             steps.append(parents[0])
-        return steps if len(steps) > 1 else []
+        return steps
     return []
 
 
@@ -434,11 +434,11 @@ def _maker(
     repository: Repository, name: RelationName, entry: Entry | None, nodes: dict[str, str]
 ) -> str | None:
     """Return the node that made a version: its own, else the one that the run's record names."""
+    node = None
+    # A view, a function or a drop has no origin: only the record of the run names a node.
     if isinstance(entry, TableEntry):
         node = repository.objects.snapshot(entry.snapshot).origin.node
-        # A view, a function or a drop has no origin: only the record of the run names a node.
-        return nodes.get(str(name)) if node is None else node
-    return nodes.get(str(name))
+    return nodes.get(str(name)) if node is None else node
 
 
 def _check_bisect(*, sql: str | None, test: str | None, **_: object) -> None:

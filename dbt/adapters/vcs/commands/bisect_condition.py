@@ -262,19 +262,16 @@ class Probes:
         """Return what the condition reads on a commit; None if the commit can't be read."""
         if commit not in self._versions:
             try:
-                self._versions[commit] = self._follow(commit)
+                walk = _Walk(self._repository, commit, self._query)
+                for name in self._reads:
+                    walk.read(name)
+                for name in self._calls:
+                    walk.call(name)
+                self._versions[commit] = walk.found()
             except DamagedError:
                 # Its rows may be collected: a look would fail, and the search goes around it.
                 self._versions[commit] = None
         return self._versions[commit]
-
-    def _follow(self, commit: CommitId) -> VersionsRead:
-        walk = _Walk(self._repository, commit, self._query)
-        for name in self._reads:
-            walk.read(name)
-        for name in self._calls:
-            walk.call(name)
-        return walk.found()
 
     def digest(self, commit: CommitId) -> str | None:
         """Return one text for the versions read on a commit; None if it can't be read."""

@@ -184,16 +184,11 @@ def _net_rows(rows: Signed) -> Signed:
     counts: dict[str, int] = {}
     by_value: dict[str, dict[str, Any]] = {}
     for sign, row in rows:
-        # As text, since nested values have no hash.
-        value = repr([_canonical(item) for item in row.values()])
+        # As text, since nested values have no hash; -0.0 as 0.0, which it equals.
+        value = repr([item + 0.0 if isinstance(item, float) else item for item in row.values()])
         counts[value] = counts.get(value, 0) + sign
         by_value[value] = row
     return [(count, by_value[value]) for value, count in counts.items() if count]
-
-
-def _canonical(value: Any) -> Any:
-    """Return a canonical value, so that equal values look the same: -0.0 as 0.0."""
-    return value + 0.0 if isinstance(value, float) else value
 
 
 def _key_values(

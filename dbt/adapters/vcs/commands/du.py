@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from dbt.adapters.vcs.commands.layout import Block, Grid, Span, counted, line, size
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import verb
-from dbt.adapters.vcs.core.ids import CommitId
-from dbt.adapters.vcs.core.model import RelationName, SegmentRef, Snapshot, TableEntry
+from dbt.adapters.vcs.core.ids import CommitId, SegmentId
+from dbt.adapters.vcs.core.model import RelationName, Snapshot, TableEntry
 from dbt.adapters.vcs.core.plan.compaction import contents_of
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.tree_changes import TreeEntries
@@ -58,13 +58,13 @@ def disk_usage(repository: Repository, revision: str) -> Usage:
     """
     tables = _tables(repository, repository.resolve(revision))
     base = _tables(repository, repository.branch(repository.default_branch).head)
-    segments = {ref.id for table in base.values() for ref in table.segments}
+    segments = dict.fromkeys(ref.id for table in base.values() for ref in table.segments)
     # Where a branch added nothing, the default branch's segments need not be read.
     differs = any(ref.id not in segments for table in tables.values() for ref in table.segments)
-    theirs = _files(repository, _segments(base.values())) if differs else {}
+    theirs = _files(repository, segments) if differs else {}
     found, whole = [], dict[str, int]()
     for name, table in tables.items():
-        files = _files(repository, table.segments)
+        files = _files(repository, (ref.id for ref in table.segments))
         # By path, so that a file which a clone shares counts once.
         whole |= files
         found.append(
@@ -91,13 +91,8 @@ def _tables(repository: Repository, commit: CommitId) -> Mapping[RelationName, S
     }
 
 
-def _segments(tables: Iterable[Snapshot]) -> Iterator[SegmentRef]:
-    for table in tables:
-        yield from table.segments
-
-
-def _files(repository: Repository, segments: Iterable[SegmentRef]) -> dict[str, int]:
-    contents = contents_of(repository.objects.segment(ref.id) for ref in segments)
+def _files(repository: Repository, segments: Iterable[SegmentId]) -> dict[str, int]:
+    contents = contents_of(map(repository.objects.segment, segments))
     sizes = {block.path: block.bytes for block in contents.blocks}
     return sizes | {tombstone.path: tombstone.bytes for tombstone in contents.tombstones}
 

@@ -181,10 +181,7 @@ def _forecast_text(found: Forecast) -> Iterator[Block]:
         f"{counted(len(found.branches), 'open branch', 'open branches')}: "
         f"{clear} of {counted(found.checked, 'merge')} would succeed."
     )
-    early = _first_with(found.merges, found.target)
-    if early is not None:
-        yield line(f"To settle one early: dbt-vcs merge {quote(found.target)} {quote(early)}")
-
-
-def _first_with(merges: Sequence[ForeseenMerge], target: str) -> str | None:
-    return next((each.source for each in merges if each.conflicts and each.target == target), None)
+    early = [each for each in found.merges if each.conflicts and each.target == found.target]
+    if early:
+        source = quote(early[0].source)
+        yield line(f"To settle one early: dbt-vcs merge {quote(found.target)} {source}")

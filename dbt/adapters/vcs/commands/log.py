@@ -183,7 +183,7 @@ class Lanes:
     def row(self, id: CommitId) -> str:
         """Return the lanes beside a commit, which has a `*` in its own."""
         if id not in self._lanes:
-            self._put(id, 0)
+            self._lanes[self._free(0)] = id
         self._at = self._lanes.index(id)
         drawn = self._drawn()
         drawn[2 * self._at] = "*"
@@ -214,9 +214,6 @@ class Lanes:
         if not parents:
             drawn[2 * self._at] = " "
         return "".join(drawn)
-
-    def _put(self, id: CommitId, first: int) -> None:
-        self._lanes[self._free(first)] = id
 
     def _free(self, first: int) -> int:
         """Return the first lane from a number on that leads nowhere; there is always one."""

@@ -244,14 +244,14 @@ class McpTools:
 
         def read(session: CommandSession) -> Mapping[str, Any]:
             words = [word for word in (revisions, table) if word is not None]
-            if read_ends(session.repository, words, session.shown).tables:
+            ends = read_ends(session.repository, words, session.shown)
+            if ends.tables:
                 raise InputError(
                     f"Expected revisions, such as main...dev, found {revisions!r}. Give the "
                     "name of a table as table."
                 )
             report = read_diff(session.repository, words, branch=session.shown, limit=limit)
-            patterns, history = column_patterns(session), _Histories(session)
-            history.add_ends(read_ends(session.repository, words, session.shown))
+            patterns, history = column_patterns(session), _Histories(session, ends)
             return _shown_diff(report, patterns, history, limit)
 
         return self._answer(read)
@@ -361,16 +361,15 @@ class _Histories:
     holds for both.
     """
 
-    def __init__(self, session: CommandSession) -> None:
+    def __init__(self, session: CommandSession, ends: Ends | None = None) -> None:
+        """Look at what is shown now, and at both ends of a diff."""
         self._repository = session.repository
         self._branch = session.shown
         self._commits = [session.repository.resolve(session.shown)]
-        self._ends: Ends | None = None
-        self._tables: dict[CommitId, list[tuple[RelationName, Snapshot]]] = {}
-
-    def add_ends(self, ends: Ends) -> None:
-        """Also look at both ends of a diff."""
         self._ends = ends
+        self._tables: dict[CommitId, list[tuple[RelationName, Snapshot]]] = {}
+        if ends is None:
+            return
         if ends.table is None:
             self._commits += resolved(self._repository, ends)
             return

@@ -149,7 +149,10 @@ def with_schemas(
     naming = _Naming(session, ctx, given)
     if not naming.bare or session.own_schema is None:
         return {}
-    return {name: naming.completed(name, kinds) for name, kinds in naming.bare.items()}
+    return {
+        name: naming.completed(given[name], is_table=kinds == ("tables",))
+        for name, kinds in naming.bare.items()
+    }
 
 
 @contextmanager
@@ -203,9 +206,14 @@ class _Naming:
             if "tables" in found and any(map(_BARE.fullmatch, _texts(given.get(name))))
         }
 
-    def completed(self, name: str, kinds: Sequence[str]) -> Any:
+    def completed(self, value: Any, *, is_table: bool) -> Any:
         """Return the value of a parameter with the profile's schema in each bare name."""
-        return self._with_schema(self._given[name], is_table=kinds == ("tables",))
+        if isinstance(value, tuple):
+            return tuple(self.completed(item, is_table=is_table) for item in value)
+        found = _BARE.fullmatch(value) if isinstance(value, str) else None
+        if found is None or not self._is_table(found[1].strip("`").lower(), value, is_table):
+            return value
+        return f"{_quoted(str(self._session.own_schema))}.{value}"
 
     def hint(self, message: str) -> str:
         """Return a sentence that names the one schema which has a table of a message, or none."""
@@ -230,14 +238,6 @@ class _Naming:
             if len(where) == 1 and own not in where:
                 return f"Did you mean {_quoted(where.pop())}.{_quoted(name)}?"
         return ""
-
-    def _with_schema(self, value: Any, *, is_table: bool) -> Any:
-        if isinstance(value, tuple):
-            return tuple(self._with_schema(item, is_table=is_table) for item in value)
-        found = _BARE.fullmatch(value) if isinstance(value, str) else None
-        if found is None or not self._is_table(found[1].strip("`").lower(), value, is_table):
-            return value
-        return f"{_quoted(str(self._session.own_schema))}.{value}"
 
     def _is_table(self, name: str, text: str, is_table: bool) -> bool:
         """Return whether a bare name is a table's, and not a branch's or a schema's."""

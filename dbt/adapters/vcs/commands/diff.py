@@ -95,7 +95,7 @@ def read_diff(
         return DiffReport(
             before=ends.before, after=ends.after, is_equal=found.how == "equal", relations=(found,)
         )
-    return row_diff_report(ends, points, pair, shape=shape, limit=limit, limits=limits)
+    return _row_diff_report(ends, points, pair, shape=shape, limit=limit, limits=limits)
 
 
 def _commits_report(repository: Repository, ends: Ends, limits: Limits) -> DiffReport:
@@ -107,9 +107,9 @@ def _commits_report(repository: Repository, ends: Ends, limits: Limits) -> DiffR
     memory = None if limits.memory is None else limits.memory // _AT_ONCE
     # The draft counts what fits; a large table keeps the counts of its files until its turn.
     few = Limits(limits.rows // _AT_ONCE, limits.bytes // _AT_ONCE, memory)
-    drafts = each(lambda change: relation_diff(repository, change, few), relations)
+    drafts = each(lambda change: _relation_diff(repository, change, few), relations)
     exact = (
-        item if item.is_exact else relation_diff(repository, change, limits)
+        item if item.is_exact else _relation_diff(repository, change, limits)
         for change, item in zip(relations, drafts, strict=True)
     )
     differing = tuple(item for item in exact if item.how != "equal")
@@ -133,9 +133,7 @@ def _table_pair(
     name = str(new.relation)
     if old.relation != new.relation:
         name = f"{old.relation} -> {new.relation}"
-    how = "changed"
-    if before is None or after is None:
-        how = "added" if before is None else "removed"
+    how = "added" if before is None else "removed" if after is None else "changed"
     draft = RelationDiff(name=name, kind="table", how=how)
     return TablePair(
         repository=repository, draft=draft, before=before, after=after, columns=columns
@@ -258,10 +256,9 @@ def read_points(repository: Repository, ends: Ends, branch: str) -> tuple[Point,
         texts: Sequence[str] = resolved(repository, ends)
     else:
         texts = (ends.before, ends.after)
-    points = [_version_point(repository, relation, text) for text in texts]
-    if any(point is None for point in points):
+    before, after = (_version_point(repository, relation, text) for text in texts)
+    if before is None or after is None:
         return None
-    before, after = (point for point in points if point is not None)
     if before.id is None and after.id is None:
         where = " or at ".join(dict.fromkeys((ends.before, ends.after)))
         raise NotFoundError(
@@ -389,7 +386,7 @@ class TablePair:
         )
 
 
-def relation_diff(repository: Repository, change: Change, limits: Limits) -> RelationDiff:
+def _relation_diff(repository: Repository, change: Change, limits: Limits) -> RelationDiff:
     """Return how a relation differs; rows are read only of tables that gained and lost some."""
     name, old, new = change
     shown = old if isinstance(new, AbsentType) else new
@@ -405,7 +402,7 @@ def relation_diff(repository: Repository, change: Change, limits: Limits) -> Rel
     return pair.counted(limits)
 
 
-def row_diff_report(
+def _row_diff_report(
     ends: Ends,
     points: tuple[Point, Point],
     pair: TablePair,
@@ -414,12 +411,6 @@ def row_diff_report(
     limit: int | None,
     limits: Limits,
 ) -> DiffReport:
-    """Return the report of two versions of tables with the rows that differ.
-
-    Raises:
-        InputError: There is no such column.
-        UnsupportedError: Columns have types that can't be compared, or not without Spark.
-    """
     # Whoever asks for counts alone does not wait for what reads rows.
     from dbt.adapters.vcs.changes.diffs.difference import Difference
     from dbt.adapters.vcs.changes.diffs.three_way import ThreeWay

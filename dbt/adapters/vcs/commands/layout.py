@@ -180,15 +180,11 @@ def fitted_lines(blocks: Iterable[Block], room: int) -> Iterator[TextLine]:
         if isinstance(block, Grid):
             yield from _fitted_grid(block, room)
             continue
-        shown = TextLine(
-            tuple(span._replace(text=printable(span.text)) for span in block.spans),
-            block.is_entry,
-            block.gives,
-        )
-        if shown.is_entry:
-            yield from _fitted_entry(shown, room)
+        spans = tuple(span._replace(text=printable(span.text)) for span in block.spans)
+        if block.is_entry:
+            yield from _fitted_entry(TextLine(spans, is_entry=True, gives=block.gives), room)
         else:
-            yield shown
+            yield TextLine(spans)
 
 
 def _fitted_entry(entry: TextLine, room: int) -> Iterator[TextLine]:
@@ -339,7 +335,7 @@ def _table_lines(
     found: Fit,
     last: Fit | None,
 ) -> Iterator[TextLine]:
-    places = [(place, width) for place, width in zip(found.places, found.widths, strict=True)]
+    places = list(zip(found.places, found.widths, strict=True))
     end = (Span(_GAP), Span(MARK, "faint")) if found.is_part else ()
 
     def spans(cells: Iterable[Span]) -> Iterator[Span]:

@@ -143,16 +143,12 @@ def _lineage_text(node: LineageNode, now: datetime, *, forward: bool) -> Iterato
 
 
 def _node_text(node: LineageNode, now: datetime, indent: str) -> Iterator[Block]:
-    facts = [
-        fact
-        for fact in (
-            node.node,
-            f"sql {node.sql_sha256[:12]}" if node.sql_sha256 else "",
-            f"git {short_sha(node.git_sha)}" if node.git_sha else "",
-            f"run {node.invocation}" if node.invocation else "",
-        )
-        if fact
-    ]
+    facts = (
+        node.node,
+        f"sql {node.sql_sha256[:12]}" if node.sql_sha256 else "",
+        f"git {short_sha(node.git_sha)}" if node.git_sha else "",
+        f"run {node.invocation}" if node.invocation else "",
+    )
     when = f"  {age(node.committed_at, now)}" if node.committed_at else ""
     version = f" {node.version[:12]}" if node.version else ""
     rows = f", {counted(node.rows, 'row')}" if node.rows is not None else ""
@@ -166,8 +162,8 @@ def _node_text(node: LineageNode, now: datetime, indent: str) -> Iterator[Block]
         *commit,
         Span(when, "faint"),
     )
-    if facts:
-        yield entry(f"{indent}  {', '.join(facts)}")
+    if any(facts):
+        yield entry(f"{indent}  {', '.join(filter(None, facts))}")
     for below in node.next:
         yield from _node_text(below, now, f"{indent}    ")
 

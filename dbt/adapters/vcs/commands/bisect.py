@@ -108,8 +108,6 @@ def bisect(
 
 @dataclass(frozen=True, slots=True)
 class _Ends:
-    """The two revisions as written, and their commits."""
-
     good_text: str
     bad_text: str
     good: CommitId

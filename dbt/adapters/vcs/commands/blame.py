@@ -105,8 +105,6 @@ def blame(
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A table as of a commit."""
-
     commit: CommitId
     name: RelationName
     version: SnapshotId

@@ -198,11 +198,7 @@ def cherry_pick_command(
 
 
 def _check_picks(waiting: OpenMerge) -> None:
-    """Refuse to continue or abort a merge as a pick.
-
-    Raises:
-        InputError: It is one.
-    """
+    """Refuse to continue or abort a merge as a pick."""
     if waiting.base is None:
         raise InputError(
             f"What waits for its conflicts on {waiting.target!r} is the merge of "

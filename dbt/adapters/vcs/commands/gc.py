@@ -452,11 +452,7 @@ def gc_command(
 
 
 def _confirm(session: CommandSession, days: float, force: bool) -> None:
-    """Ask before the retention is shortened.
-
-    Raises:
-        InputError: It was not confirmed, or there is nobody to ask.
-    """
+    """Ask before the retention is shortened; refuse if nobody confirms it."""
     before = read_retention(session.repository).keep / DAY
     if force or days >= before:
         return

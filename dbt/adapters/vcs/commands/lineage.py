@@ -135,7 +135,6 @@ def _leaf(item: Input) -> LineageNode:
 
 
 def _lineage_text(node: LineageNode, now: datetime, *, forward: bool) -> Iterator[Block]:
-    """Yield a lineage as a tree, with the requested version first."""
     yield from _node_text(node, now, "")
     if not node.next:
         what = "No version on this branch was built from it." if forward else "It read nothing."

@@ -140,7 +140,6 @@ def _is_changed(repository: Repository, id: CommitId, commit: Commit, name: Rela
 def _changes(
     repository: Repository, id: CommitId, commit: Commit, wanted: RelationName | None
 ) -> tuple[ChangeSummary, ...]:
-    """Return what a commit changed, or only how it changed one relation."""
     # To count rows takes Parquet, and a log without numbers reads none.
     from dbt.adapters.vcs.changes.diffs.summaries import list_changes, summarize
 

@@ -36,6 +36,7 @@ from dbt.adapters.vcs.core.model import (
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.tree_changes import TreeReader
 from dbt.adapters.vcs.engines.port import Engine, Rows
+from dbt.adapters.vcs.sql import metadata_tables
 from dbt.adapters.vcs.sql.syntax.excerpts import excerpt
 from dbt.adapters.vcs.sql.syntax.lexer import Token, tokenize
 from dbt.adapters.vcs.sql.syntax.names import is_name
@@ -459,10 +460,6 @@ def _columns(tokens: Sequence[Token]) -> tuple[str, ...] | None:
     return tuple(token.text for token in names) if all(map(is_name, names)) else None
 
 
-# The schema of tables about the repository, which no tree has.
-_METADATA: Final = "vcs"
-
-
 class VersionsRead(NamedTuple):
     """What a query reads on one commit.
 
@@ -517,7 +514,7 @@ class _Walk:
             self._entries[name] = entry
             self._follow(entry)
         # These tables tell of the repository, so they may differ on any two commits.
-        elif name.schema == _METADATA:
+        elif name.schema == metadata_tables.SCHEMA:
             self._reads_more = True
         else:
             self._missing.add(name)

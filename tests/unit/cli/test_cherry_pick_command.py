@@ -32,6 +32,20 @@ def test_the_command_picks_a_range_and_names_the_rest_after_a_conflict(
     assert "Nothing to pick" in vcs("cherry-pick", "dev", "-b", "main").output
 
 
+def test_the_rest_is_picked_as_the_first_was(vcs: Call, warehouse: Warehouse) -> None:
+    shop = Shop(warehouse)
+    vcs("branch", "create", "side", "dev")
+    shop.write("dev", {1: "theirs", 2: "two"})
+    shop.write("side", {1: "one", 2: "two", 3: "three"})
+    vcs("merge", "side", "dev")
+    last = shop.write("dev", {1: "theirs", 2: "TWO", 3: "three"})
+    shop.write("main", {1: "ours", 2: "two"})
+    words = ("dev~1", "dev", "--mainline", "2", "--on-conflict", "cell", "-b", "main")
+    said = vcs("cherry-pick", *words, code=1).stderr
+    options = "--branch main --mainline 2 --on-conflict cell"
+    assert f"for the rest: dbt-vcs -r warehouse cherry-pick {last[:12]} {options}\n" in said
+
+
 def test_a_pick_is_aborted(vcs: Call, warehouse: Warehouse) -> None:
     shop = Shop(warehouse)
     shop.write("dev", {1: "theirs", 2: "two"})

@@ -235,16 +235,22 @@ def _pick_all(
                 else noted(session, revision, target, "cherry-pick", pick)
             )
         except VcsError as error:
-            for told in _rest(reports, revisions[at + 1 :], target):
+            options = ["--branch", target]
+            # Relative to another parent, the rest would bring other changes.
+            options += ["--mainline", str(mainline)] if mainline != 1 else []
+            mode = request.policy.override
+            options += ["--on-conflict", str(mode)] if mode is not None else []
+            for told in _rest(reports, revisions[at + 1 :], options):
                 error.args = (f"{str(error).rstrip('.')}. {told}", *error.args[1:])
             raise
     return reports
 
 
-def _rest(done: Sequence[MergeReport], left: Sequence[str], target: str) -> Iterator[str]:
+def _rest(
+    done: Sequence[MergeReport], left: Sequence[str], options: Sequence[str]
+) -> Iterator[str]:
     """Yield what to add to an error in the middle of several picks."""
     if done:
         yield f"Picked before that: {', '.join(report.source for report in done)}"
     if left:
-        branch = shlex.quote(target)
-        yield f"Afterwards, for the rest: dbt-vcs cherry-pick {shlex.join(left)} --branch {branch}"
+        yield f"Afterwards, for the rest: dbt-vcs cherry-pick {shlex.join([*left, *options])}"

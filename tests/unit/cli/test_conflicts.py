@@ -76,6 +76,22 @@ def test_a_relation_that_conflicts_as_a_whole_says_what_it_is_and_how_to_go_on(
     assert "shop.v conflicts" in said
 
 
+def test_the_next_step_is_for_a_table_that_is_left(vcs: Call, warehouse: Warehouse) -> None:
+    warehouse.put(a="1", b="1", v=warehouse.view("select 1"))
+    warehouse.branch("dev")
+    warehouse.put("dev", a="2", b="2", v=warehouse.view("select 2"))
+    warehouse.put(a="3", b="3", v=warehouse.view("select 3"))
+    vcs("merge", "dev", "main", code=1)
+    vcs("resolve", "shop.a", "--with", "theirs", "main")
+    said = vcs("conflicts").stdout
+    assert "conflicts main --relation shop.b\n" in said
+    assert "resolve shop.b main --with ours\n" in said
+    vcs("resolve", "shop.b", "main", "--with", "ours")
+    # A table whose conflicts are all decided takes no choice without --again.
+    assert "resolve shop.v main" in (said := vcs("conflicts").stdout)
+    assert "resolve shop.a" not in said
+
+
 def test_values_are_chosen_by_hand_and_all_means_what_is_left(
     waiting: Call, warehouse: Warehouse
 ) -> None:

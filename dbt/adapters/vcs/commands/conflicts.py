@@ -244,8 +244,10 @@ def _next_steps(report: OpenMergeReport) -> Iterator[Block]:
                 f"{item.relation} conflicts as a whole ({item.what}). Choose ours, theirs, base "
                 f"or delete: dbt-vcs resolve {quote(name)} {quote(report.target)} --with ours"
             )
-    rows = next((item.relation for item in report.relations if not item.whole), None)
-    if rows is not None:
+    # A table whose conflicts are all decided refuses another choice.
+    left = [item for item in report.relations if not item.whole and item.resolved < item.conflicts]
+    if left:
+        rows = left[0].relation
         yield line(f"Rows in conflict are in tables on the branch {report.branch}.")
         if not report.rows:
             yield line(

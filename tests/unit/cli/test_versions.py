@@ -149,6 +149,12 @@ def test_a_shorter_retention_asks_first(vcs: Call, warehouse: Warehouse) -> None
     assert said.stdout == "Unnamed history is kept for 0 days.\n"
 
 
+def test_a_retention_out_of_range_is_refused_at_once(vcs: Call, warehouse: Warehouse) -> None:
+    for days in ("-1", "nan"):
+        refused = vcs("gc", "--retention", days, code=2).stderr
+        assert refused == f"Error: Found a retention of {days} days; expected 0 to 36500.\n"
+
+
 @pytest.mark.parametrize(("answer", "code", "days"), [("y\n", 0, 0), ("n\n", 2, 7), ("", 1, 7)])
 def test_a_person_is_asked(
     warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch, answer: str, code: int, days: float

@@ -453,6 +453,8 @@ def gc_command(
 
 def _confirm(session: CommandSession, days: float, force: bool) -> None:
     """Ask before the retention is shortened; refuse if nobody confirms it."""
+    # First, since one out of range can be neither shown nor forced.
+    _kept_for(days)
     before = read_retention(session.repository).keep / DAY
     if force or days >= before:
         return

@@ -10,6 +10,7 @@ from dbt.adapters.vcs.commands.merge import MergeRequest, merge
 from dbt.adapters.vcs.commands.restore import restore_branch, restore_relation
 from dbt.adapters.vcs.commands.revert import revert
 from dbt.adapters.vcs.commands.snapshot import create_snapshot, delete_snapshot, list_snapshots
+from dbt.adapters.vcs.commands.tag import rename_tag
 from dbt.adapters.vcs.core.branches import Protection
 from dbt.adapters.vcs.core.codec import is_same_table
 from dbt.adapters.vcs.core.errors import ConflictError, InputError, NotFoundError, ProtectedError
@@ -329,6 +330,18 @@ def test_a_deleted_branch_comes_back(warehouse: Warehouse) -> None:
         undelete_branch(warehouse.repository, "feature", author="bob")
     with pytest.raises(NotFoundError, match="Did you mean 'feature'"):
         undelete_branch(warehouse.repository, "featur", author="bob")
+
+
+def test_no_branch_comes_back_behind_a_tag(warehouse: Warehouse) -> None:
+    repository = warehouse.repository
+    warehouse.branch("feature")
+    repository.delete_branch("feature", author="bob")
+    repository.create_tag("feature", warehouse.head(), author="bob")
+    with pytest.raises(InputError, match="would hide a branch"):
+        undelete_branch(repository, "feature", author="bob")
+    assert repository.find_branch("feature") is None
+    rename_tag(repository, "feature", "v1", author="bob")
+    assert undelete_branch(repository, "feature", author="bob").name == "feature"
 
 
 def test_names_are_of_relations(warehouse: Warehouse) -> None:

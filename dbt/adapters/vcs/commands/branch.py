@@ -240,7 +240,7 @@ def undelete_branch(repository: Repository, name: str, *, author: str) -> Branch
     """Restore a deleted branch, with its last commit and its metadata.
 
     Raises:
-        InputError: It exists.
+        InputError: It exists, or a tag has its name by now.
         NotFoundError: It never existed, or its rows have been garbage-collected.
         RetryError: A garbage collection is running.
     """
@@ -258,6 +258,11 @@ def undelete_branch(repository: Repository, name: str, *, author: str) -> Branch
         raise NotFoundError(
             f"The branch {name!r} of a dbt run was older than the retention period and was "
             "collected on expiry. Run the same command again."
+        )
+    if repository.find_tag(name) is not None:
+        raise InputError(
+            f"There is a tag {name!r}, which would hide a branch of the same name. Rename or "
+            "delete the tag first."
         )
     hold_commit(repository, commit, author=author)
     # Unchecked, so that a name from an earlier version stays usable.

@@ -60,6 +60,13 @@ def test_cat_that_fails_leaves_no_file(cat: Call, folder: Path) -> None:
     assert [path.name for path in folder.iterdir()] == ["warehouse"]
 
 
+def test_cat_to_where_no_file_can_be_is_told(cat: Call) -> None:
+    done = cat("s.t", "--columns", "id", "-o", "none/t.csv", code=2)
+    assert (
+        "Can't write none/t.csv: No such file or directory. Give another --output." in done.stderr
+    )
+
+
 def test_cat_says_what_it_cannot_read(cat: Call) -> None:
     assert "no table s.nothing" in cat("s.nothing", code=1).stderr
     assert "can't be computed here" in cat("s.t", "--where", "id = 1 or id + 1 = 2", code=2).stderr

@@ -98,6 +98,7 @@ def test_json_before_the_name_of_a_command_that_prints_it_is_taken(
         ("branch", {"action": "rename", "name": "x", "at": "y"}, "it takes name, to"),
         ("resolve", {"relation": "shop.a", "all": True}, "resolve has no argument 'all'"),
         ("restore", {"relation": "shop.a", "all": True, "to": "main~1"}, "Give either a relation"),
+        ("forecast", {"branch": "dev", "all": True}, "Give either BRANCH, or all: true for each"),
         ("branch", {"action": ["list"]}, r"branch has no action \['list'\]; expected one of"),
         ("diff", {"output": ["stat"]}, r"diff has no output \['stat'\]; expected one of rows"),
     ],

@@ -13,6 +13,7 @@ import click
 
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, verb
+from dbt.adapters.vcs.core.errors import InputError
 
 
 @verb(prints_json=False, pages=True)
@@ -81,6 +82,9 @@ def _sink(output: str | None) -> Iterator[IO[bytes]]:
         with part.open("xb") as file:
             yield file
         part.replace(output)
+    except OSError as error:
+        why = error.strerror or error
+        raise InputError(f"Can't write {output}: {why}. Give another --output.") from error
     finally:
         with suppress(FileNotFoundError):
             part.unlink()

@@ -8,6 +8,8 @@ from itertools import combinations
 from shlex import quote
 from typing import Annotated
 
+import click
+
 from dbt.adapters.vcs.changes.merges.conflicts.open_merges import open_merge_of
 from dbt.adapters.vcs.changes.merges.conflicts.policy import Policy
 from dbt.adapters.vcs.changes.merges.merge_plan import Work, plan_merge
@@ -130,7 +132,12 @@ def _foreseen(
     )
 
 
-@verb()
+def _check_forecast(*, branch: str | None, all: bool, **_: object) -> None:
+    if branch is not None and all:
+        raise click.UsageError("Give either BRANCH, or --all for each of them.")
+
+
+@verb(check=_check_forecast)
 def forecast_command(
     session: CommandSession,
     branch: str | None = None,

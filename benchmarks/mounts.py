@@ -49,7 +49,6 @@ def main() -> None:
                         folder="data/t",
                         files=tuple(block.path for block in some),
                         fields=FIELDS,
-                        partition_by=("p",),
                         entries=some,
                     )
                 )

@@ -33,23 +33,11 @@ class Bench:
     def blocks(self, written: Written, *partition_by: str) -> tuple[Block, ...]:
         return read_blocks(self.blobs, written.files, schema_of(written), partition_by)
 
-    def mount(
-        self,
-        files: Sequence[str],
-        schema: Schema,
-        *partition_by: str,
-        name: str | None = None,
-    ) -> str:
+    def mount(self, files: Sequence[str], schema: Schema, *, name: str | None = None) -> str:
         id = f"m{next(self.numbers)}"
         relation = RelationName("s", name or id)
         folder = files[0].partition("/w=")[0] if files else "data/none"
-        mount = TableMount(
-            id=id,
-            folder=folder,
-            files=tuple(files),
-            fields=schema.fields,
-            partition_by=partition_by,
-        )
+        mount = TableMount(id=id, folder=folder, files=tuple(files), fields=schema.fields)
         self.session.mount_table(relation, mount)
         return str(relation)
 
@@ -58,7 +46,7 @@ class Bench:
     ) -> tuple[str, tuple[Block, ...]]:
         written = self.write(query, *partition_by)
         schema = schema_of(written, types)
-        return self.mount(written.files, schema, *partition_by), read_blocks(
+        return self.mount(written.files, schema), read_blocks(
             self.blobs, written.files, schema, partition_by
         )
 

@@ -62,14 +62,13 @@ def blocks(bench: Bench, count: int, *partition_by: str) -> tuple[Block, ...]:
     return tuple(found)
 
 
-def version(id: str, entries: Sequence[Block], *partition_by: str) -> TableMount:
+def version(id: str, entries: Sequence[Block]) -> TableMount:
     files = tuple(entry.path for entry in entries)
     return TableMount(
         id=id,
         folder="data/t",
         files=files,
         fields=FIELDS,
-        partition_by=partition_by,
         entries=tuple(entries),
     )
 
@@ -80,8 +79,8 @@ def test_a_mount_asks_the_store_for_nothing(
     remote: Bench, store: CountedStore, count: int, partition_by: tuple[str, ...]
 ) -> None:
     entries = blocks(remote, count, *partition_by)
-    name = remote.session.mount_physical(version("m", entries, *partition_by))
-    located = remote.session.mount_located(version("m", entries, *partition_by))
+    name = remote.session.mount_physical(version("m", entries))
+    located = remote.session.mount_located(version("m", entries))
     assert store.asked() == {}
     for session in (remote.session, remote.engine.session("other")):
         assert len(session.query(f"select a from {name} limit 1").fetch()) == 1

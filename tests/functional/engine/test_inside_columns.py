@@ -91,7 +91,7 @@ def test_old_and_new_files_have_the_same_rows_in_spark_and_in_arrow(bench: Bench
     mixed = [paths["new"][0], paths["path alone"][1], paths["both, called alike"][2]]
     wanted = bench.rows(f"{QUERY} order by k")
     for name, files in {**paths, "mixed": mixed}.items():
-        table = bench.mount(files, schema, *BY)
+        table = bench.mount(files, schema)
         assert repr(bench.rows(f"select * from {table} order by k")) == repr(wanted), name
         assert [(c.name, c.type) for c in bench.session.analysed(f"from {table}").columns] == [
             *COLUMNS.items()
@@ -110,13 +110,13 @@ def test_old_and_new_files_have_the_same_rows_in_spark_and_in_arrow(bench: Bench
         ]
         arrow = bench.session.query(f"select * from {table}").arrow().to_pylist()
         assert Counter(map(repr, read)) == Counter(map(repr, arrow)), name
-    [first] = bench.rows(f"select * from {bench.mount(rewritten, schema, *BY)}")
+    [first] = bench.rows(f"select * from {bench.mount(rewritten, schema)}")
     assert repr(first) in map(repr, wanted)
 
 
 def test_partitions_are_left_out_without_looking_into_files(bench: Bench) -> None:
     written = bench.write("select id, id % 10 p from range(100)", "p")
-    table = bench.mount(written.files, schema_of(written), "p")
+    table = bench.mount(written.files, schema_of(written))
     [(plan,)] = bench.rows(f"explain select id from {table} where p = 3")
     assert "PartitionFilters: [isnotnull(__vcs_by_p" in plan
     assert "ReadSchema: struct<id:bigint>" in plan
@@ -126,7 +126,7 @@ def test_a_column_may_be_called_like_a_copy(bench: Bench) -> None:
     schema = Schema.of(Field(id="", name=name, type="int") for name in ("k", "__vcs_by_p", "p"))
     ids = [field.id for field in schema.fields]
     written = bench.write("select 1 k, 2 __vcs_by_p, 3 p", "p", "__vcs_by_p", ids=ids)
-    table = bench.mount(written.files, schema, ids[2], ids[1])
+    table = bench.mount(written.files, schema)
     assert bench.rows(f"select k, p, __vcs_by_p from {table}") == [(1, 3, 2)]
     [block] = read_blocks(bench.blobs, written.files, schema, [ids[2], ids[1]])
     assert block.partition == {"p": "3", ids[1]: "2"}

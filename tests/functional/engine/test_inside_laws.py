@@ -62,7 +62,6 @@ def test_old_and_new_files_have_the_rows_that_were_written(
         folder=f"data/i{number}",
         files=tuple(block.path for block in blocks),
         fields=schema.fields,
-        partition_by=by,
     )
     spark = session.query(f"select {columns} from {session.mount_physical(mount)}").arrow()
     arrow = [

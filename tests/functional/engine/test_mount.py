@@ -58,10 +58,9 @@ def test_columns_are_shown_under_their_names_with_comments(bench: Bench) -> None
     )
 
 
-@pytest.mark.parametrize("partition_by", [(), ("p",)])
-def test_a_version_without_files(bench: Bench, partition_by: tuple[str, ...]) -> None:
+def test_a_version_without_files(bench: Bench) -> None:
     fields = (Field(id="v", name="v", type="varchar(3)"), Field(id="p", name="p", type="variant"))
-    table = bench.mount((), Schema(fields=fields), *partition_by)
+    table = bench.mount((), Schema(fields=fields))
     assert bench.rows(f"select * from {table}") == []
     columns = bench.session.analysed(f"select * from {table}").columns
     assert [column.type for column in columns] == ["varchar(3)", "variant"]
@@ -81,7 +80,7 @@ def test_files_of_several_layouts(bench: Bench) -> None:
         ),
     ]
     files = [path for written in writes for path in written.files]
-    table = bench.mount(files, schema_of(writes[0]), "p")
+    table = bench.mount(files, schema_of(writes[0]))
     assert sorted(bench.rows(f"select * from {table}")) == [
         (1, "x", 10),
         (2, "y", 20),
@@ -93,7 +92,7 @@ def test_files_of_several_layouts(bench: Bench) -> None:
 def test_a_partition_column_called_w(bench: Bench) -> None:
     writes = [bench.write(f"select {number} a, 'q{number}' w", "w") for number in (1, 2)]
     files = [path for written in writes for path in written.files]
-    table = bench.mount(files, schema_of(writes[0]), "w")
+    table = bench.mount(files, schema_of(writes[0]))
     assert sorted(bench.rows(f"select a, w from {table}")) == [(1, "q1"), (2, "q2")]
 
 

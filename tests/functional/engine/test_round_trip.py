@@ -206,7 +206,7 @@ def test_instants_do_not_depend_on_the_session(bench: Bench, method: str) -> Non
     assert {block.partition["t"] for block in blocks} == {
         f"2026-11-01 0{hour}:30:00" for hour in (4, 5, 6, 7)
     }
-    table = bench.mount(written.files, schema_of(written), "t")
+    table = bench.mount(written.files, schema_of(written))
     assert sorted(bench.rows(f"select t from {table}")) == [
         (datetime(2026, 11, 1, hour, 30),) for hour in (4, 5, 6, 7)
     ]

@@ -128,7 +128,7 @@ def test_what_committers_leave_is_no_block(
     query = "select id, id % 2 p, id % 2 _p from range(10)"
     written = bench.write(query, *by)
     blobs.happens = Haunted.happens
-    table = bench.mount(written.files, schema_of(written), *by)
+    table = bench.mount(written.files, schema_of(written))
     assert bench.rows(f"select count(*), sum(id), sum(p), sum(_p) from {table}") == [
         (10, 45, 5, 5)
     ]

@@ -68,7 +68,6 @@ def mounted(
         folder="data/t",
         files=found,
         fields=schema.fields,
-        partition_by=by,
         tombstones=tuple(stones),
         entries=read_blocks(bench.blobs, found, schema, by),
     )

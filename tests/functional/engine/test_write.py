@@ -21,8 +21,8 @@ COLUMNS = (
 )
 
 
-def read(bench: Bench, written: Written, *partition_by: str) -> list[tuple[object, ...]]:
-    table = bench.mount(written.files, schema_of(written), *partition_by)
+def read(bench: Bench, written: Written) -> list[tuple[object, ...]]:
+    table = bench.mount(written.files, schema_of(written))
     return sorted(bench.rows(f"select * from {table}"), key=repr)
 
 
@@ -85,7 +85,7 @@ def test_columns_are_written_under_their_ids(bench: Bench) -> None:
     written = bench.write("select 1 A, 'x' b, 2 c", "B", ids=["a__2", "b2", "c"])
     assert [column.name for column in written.columns] == ["a__2", "b2", "c"]
     assert "/__vcs_by_b2=x/" in written.files[0]
-    assert read(bench, written, "b2") == [(1, "x", 2)]
+    assert read(bench, written) == [(1, "x", 2)]
 
 
 @pytest.mark.parametrize("value", ["''", "'__HIVE_DEFAULT_PARTITION__'"])
@@ -154,7 +154,7 @@ def test_inserts(bench: Bench, statement: str, rows: list[tuple[object, ...]]) -
         statement.format, Destination(folder=bench.folder(), partition_by=["day"]), columns=COLUMNS
     )
     assert [column.name for column in written.columns] == ["id", "text", "day"]
-    assert read(bench, written, "day") == rows
+    assert read(bench, written) == rows
     assert stages(bench) == []
 
 
@@ -165,7 +165,7 @@ def test_an_insert_is_written_under_ids_with_partitions_anywhere(bench: Bench) -
         columns=[Column(name=name, type="int") for name in ("a", "b", "c")],
     )
     assert "/__vcs_by_b__2=2/" in written.files[0]
-    table = bench.mount(written.files, schema_of(written), "b__2")
+    table = bench.mount(written.files, schema_of(written))
     assert bench.session.query(f"select * from {table}").arrow().to_pylist() == [
         {"a": 1, "b__2": 2, "c x": None}
     ]

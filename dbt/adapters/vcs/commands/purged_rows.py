@@ -55,8 +55,8 @@ from dbt.adapters.vcs.table.row_numbers import are_among, distinct
 Places = Mapping[str, Positions]
 """Positions in ascending order, by path of the block."""
 
-Reading = tuple[tuple[Field, ...], tuple[str, ...]]
-"""The columns by which the condition is read, and the ids of the partition columns."""
+Reading = tuple[Field, ...]
+"""The columns by which the condition is read."""
 
 GONE: Final = "gone-"
 """How the file names of blocks begin whose files were collected: nothing of them is told."""
@@ -150,12 +150,12 @@ def find_rows(
     known = there & files.blocks.keys()
     rows: dict[str, Positions] = {}
     images: dict[str, Positions] = {}
-    for (fields, partition_by), (blocks, tombstones) in files.readings.items():
+    for fields, (blocks, tombstones) in files.readings.items():
         # Manifests outlive the files that a collection deletes.
         present = [blocks[path] for path in blocks if path in there]
         # Bounds rule out most files before one is read.
         readable = matching(present, Schema(fields=fields), implied)
-        _add_places(rows, matcher.in_blocks(readable, fields, partition_by))
+        _add_places(rows, matcher.in_blocks(readable, fields))
         written = [tombstones[path] for path in tombstones if path in there]
         held_here = set().union(*(held[tombstone.path] for tombstone in written))
         _add_places(images, matcher.in_images(written, sorted(held_here - known), fields))
@@ -216,10 +216,7 @@ def _files_of(
     for snapshot in versions.values():
         fields = _fields_as_named(snapshot.schema.fields, needed, called[snapshot.table])
         is_conflict = snapshot.operation == CONFLICTS
-        views = [
-            (view, snapshot.partition_by)
-            for view in _readings(fields, needed, is_conflict=is_conflict)
-        ]
+        views = list(_readings(fields, needed, is_conflict=is_conflict))
         lacking += not views
         for ref in snapshot.segments:
             if ref.id not in segments:
@@ -285,7 +282,7 @@ def _fields_as_named(
 
 def _readings(
     fields: Sequence[Field], needed: frozenset[str], *, is_conflict: bool
-) -> Iterator[tuple[Field, ...]]:
+) -> Iterator[Reading]:
     """Yield the columns by which a condition can be read in a version; none if it lacks some."""
     if not is_conflict:
         views = [tuple(fields)]
@@ -319,13 +316,11 @@ class _Matcher:
     needed: frozenset[str]
     sessions: Callable[[], VersionReader]
 
-    def in_blocks(
-        self, blocks: Sequence[Block], fields: Sequence[Field], partition_by: Sequence[str]
-    ) -> Places:
+    def in_blocks(self, blocks: Sequence[Block], fields: Sequence[Field]) -> Places:
         """Return where rows of blocks meet the condition; deleted rows count, too."""
         condition = self._arrow_condition(fields)
         if condition is None:
-            return self._engine_places(blocks, fields, partition_by)
+            return self._engine_places(blocks, fields)
         return {block.path: self._local_places(block, *condition) for block in blocks}
 
     def in_images(
@@ -385,9 +380,7 @@ class _Matcher:
         except InputError:
             return None
 
-    def _engine_places(
-        self, blocks: Sequence[Block], fields: Sequence[Field], partition_by: Sequence[str]
-    ) -> Places:
+    def _engine_places(self, blocks: Sequence[Block], fields: Sequence[Field]) -> Places:
         found: dict[str, Positions] = {}
         for start in range(0, len(blocks), _FILES):
             entries = tuple(blocks[start : start + _FILES])
@@ -400,7 +393,6 @@ class _Matcher:
                 folder="/".join(paths[0].split("/")[:2]),
                 files=paths,
                 fields=tuple(fields),
-                partition_by=tuple(partition_by),
                 entries=entries,
             )
             relation = self.sessions().mount_located(mount)

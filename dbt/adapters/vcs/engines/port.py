@@ -161,7 +161,6 @@ class TableMount:
         id: A name unique to this version; letters, digits and underscores.
         folder: `data/<table id>`, with the table's own writes. Files may be elsewhere.
         files: Paths of the block files, relative to the repository.
-        partition_by: Field ids of the partition columns, outermost first.
         tombstones: The deleted rows of the files; targets are files of the version.
         entries: Known entries of the files, whose digests the files must have.
     """
@@ -170,7 +169,6 @@ class TableMount:
     folder: str
     files: tuple[str, ...]
     fields: tuple[Field, ...]
-    partition_by: tuple[str, ...] = ()
     tombstones: tuple[Tombstone, ...] = ()
     entries: tuple[Block | Tombstone, ...] = ()
 

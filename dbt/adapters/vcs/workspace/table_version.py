@@ -110,13 +110,11 @@ class Version:
         if paths != every or shown != self.snapshot.schema.fields:
             told = "\n".join([self.id, *paths, "", *map(repr, shown)])
             id = f"{id[:16]}_{hashlib.sha256(told.encode()).hexdigest()[:32]}"
-        ids = {field.id for field in shown}
         return TableMount(
             id=id,
             folder=f"data/{self.snapshot.table}",
             files=paths,
             fields=shown,
-            partition_by=tuple(item for item in self.snapshot.partition_by if item in ids),
             # Decision 9: an entry lists the blocks that it deletes from, here those mounted.
             tombstones=self.tombstones if paths == every else carried_out(self.tombstones, paths),
             entries=mounted,

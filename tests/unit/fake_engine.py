@@ -85,8 +85,8 @@ class FakeSession:
 
     temporary_functions = temporary_views
 
-    def setting(self, key: str, default: str | None = None) -> str | None:
-        return default
+    def setting(self, key: str) -> str | None:
+        return None
 
     def check_syntax(self, text: str) -> None:
         pass

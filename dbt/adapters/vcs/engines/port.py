@@ -338,8 +338,8 @@ class Queries(Protocol):
     def relation_columns(self, name: RelationName | str) -> tuple[Column, ...]:
         """Return the columns of a mounted relation, or of a temporary view without a schema."""
 
-    def setting(self, key: str, default: str | None = None) -> str | None:
-        """Return the value of an engine setting in this session."""
+    def setting(self, key: str) -> str | None:
+        """Return the value of an engine setting in this session; None if it has none."""
 
     def place(self, location: str) -> str:
         """Return the location of files as a whole one, as a statement that writes there has it.
@@ -503,8 +503,8 @@ class Session(Rewriter, NamedMounts, Functions, SessionTemporaries, Placeholders
         The engine is told once where one begins and ends, and `cancel` ends all of it.
         """
 
-    def frames(self) -> Frames | None:
-        """Return the frames for Python models; None if the engine can't run any."""
+    def frames(self) -> Frames:
+        """Return the frames for Python models."""
 
     def cancel(self) -> None:
         """Cancel the running statement, from any thread; it raises EngineError."""

@@ -135,8 +135,6 @@ def _run(
     scope = connection.scope(code, overlay, origin)
     session = connection.session()
     frames = session.frames()
-    if frames is None:
-        raise InputError(f"{model} is a Python model, which needs method: session.")
     scope.calls = _calls(code)
     scope.show(reads)
     read = dict.fromkeys(reads)

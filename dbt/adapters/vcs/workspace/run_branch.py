@@ -324,40 +324,36 @@ _GOOD = frozenset({"pass", "warn"})
 _SHOWN = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The last result of one test.
+class _Finding(NamedTuple):
+    """A result of one test.
 
     Attributes:
-        test: dbt's unique id.
         is_good: True if the test passed or warned.
         saw: The versions that it read, by `schema.identifier`; several where it compared them.
         at: When it ran.
     """
 
-    test: str
     is_good: bool
     saw: dict[str, set[str]]
     at: Micros
 
 
-def findings(
+def _findings(
     repository: Repository, source: CommitId, since: CommitId
-) -> dict[str, list[Finding]]:
+) -> dict[str, list[_Finding]]:
     """Return the findings of every test by its id, oldest first.
 
     They come from the commits of `source` since it forked from `since`, and from all run
     branches.
     """
-    found: dict[str, list[Finding]] = {}
+    found: dict[str, list[_Finding]] = {}
     for node, at in _records(repository, source, since):
         # A test that read no version is no evidence for one.
         if node.inputs:
             saw: dict[str, set[str]] = {}
             for item in node.inputs:
                 saw.setdefault(item.relation, set()).add(item.version)
-            good = node.status in _GOOD
-            found.setdefault(node.id, []).append(Finding(node.id, good, saw, at))
+            found.setdefault(node.id, []).append(_Finding(node.status in _GOOD, saw, at))
     for items in found.values():
         items.sort(key=lambda item: item.at)
     return found
@@ -388,7 +384,7 @@ def evidence(
     tree = repository.tree(source)
     wanted = _shown(repository, source, changed)
     found: list[Evidence] = []
-    for test, items in findings(repository, source, target).items():
+    for test, items in _findings(repository, source, target).items():
         # A test that passed on main says nothing of the rows that are to be published.
         current = [item for item in items if _is_current(tree, item)]
         if current:
@@ -437,7 +433,7 @@ def check_tested(
         )
 
 
-def _is_current(tree: TreeReader, item: Finding) -> bool:
+def _is_current(tree: TreeReader, item: _Finding) -> bool:
     """Return whether a test read every relation in its current version, external files aside."""
     ids = {name: _id(tree, name) for name in item.saw}
     known = [name for name, id in ids.items() if id is not None]

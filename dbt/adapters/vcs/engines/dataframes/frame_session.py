@@ -207,10 +207,10 @@ class FrameSession(ABC):
         """False: see `RowSession`."""
         return False
 
-    def setting(self, key: str, default: str | None = None) -> str | None:
+    def setting(self, key: str) -> str | None:
         """Return an engine setting as this session sees it."""
         with self._jobs.run():
-            value: str | None = self._spark.conf.get(key, default)
+            value: str | None = self._spark.conf.get(key, None)
             return value
 
     def cancel(self) -> None:

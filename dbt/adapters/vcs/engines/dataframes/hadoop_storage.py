@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from dbt.adapters.vcs.core.errors import InputError
@@ -15,9 +15,6 @@ from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.core.store.opening import HEADER_PATH as HEADER
 from dbt.adapters.vcs.core.store.opening import SCHEME_OPTION, is_yes
 from dbt.adapters.vcs.engines.engine_errors import StatementError
-
-if TYPE_CHECKING:
-    pass
 
 # What Hadoop takes for a wildcard, and its escape.
 _GLOB: Final = re.compile(r"([\\{},*?\[\]])")

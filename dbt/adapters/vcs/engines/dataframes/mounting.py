@@ -408,7 +408,7 @@ class Part(NamedTuple):
     files: tuple[str, ...]
     numbers: FileNumbers | None
     first: str
-    place: str | None = None
+    place: str | None
 
     @property
     def position(self) -> str:

@@ -169,8 +169,6 @@ class ProcessSession(FrameSession):
 class SparkView(ProcessSession):
     """`Session` over a SparkSession."""
 
-    _spark: SparkSession
-
     def __init__(self, spark: SparkSession, catalog: Catalog, blobs: Blobs, label: str) -> None:
         super().__init__(
             spark, Jobs(spark, label), TemporaryNames(spark), blobs, lambda: catalog.root

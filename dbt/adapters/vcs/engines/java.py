@@ -116,7 +116,7 @@ def ensure_spark_home(env: Mapping[str, str], version: str) -> None:
     if not home:
         return
     found = [jar.stem.rpartition("-")[2] for jar in spark_jars(env).glob("spark-core_*.jar")]
-    if any(_minor(one) == _minor(version) for one in found):
+    if any(one.split(".")[:2] == version.split(".")[:2] for one in found):
         return
     what = f"Spark {found[0]}" if found else "no Spark"
     raise EngineError(
@@ -130,10 +130,6 @@ def spark_jars(env: Mapping[str, str]) -> Path:
     import pyspark
 
     return Path(env.get("SPARK_HOME") or Path(pyspark.__file__).parent, "jars")
-
-
-def _minor(version: str) -> tuple[str, ...]:
-    return tuple(version.split(".")[:2])
 
 
 # Options by which somebody has already decided about archives.
@@ -154,8 +150,10 @@ def archived_classes(env: Mapping[str, str]) -> Path | None:
     Raises:
         EngineError: There is no Java.
     """
+    name = _name(env)
+    files = [] if name is None else sorted(name.parent.glob(f"{name.name}.*.jsa"))
     # Java 17 maps an archive without looking at its size, and dies of one that was cut short.
-    return next((file for file in _like(env) if _is_whole(file)), None)
+    return next(filter(_is_whole, files), None)
 
 
 def with_archive(settings: Mapping[str, str], env: Mapping[str, str]) -> dict[str, str]:
@@ -229,11 +227,6 @@ def archive_classes(work: Sequence[str], env: Mapping[str, str]) -> Path:
             "XDG_CACHE_HOME to a folder that you may write to."
         ) from error
     return archive
-
-
-def _like(env: Mapping[str, str]) -> list[Path]:
-    name = _name(env)
-    return [] if name is None else sorted(name.parent.glob(f"{name.name}.*.jsa"))
 
 
 def _name(env: Mapping[str, str]) -> Path | None:

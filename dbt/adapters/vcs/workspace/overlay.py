@@ -188,7 +188,7 @@ class Overlay:
             self.require_schema(name.schema)
         self.relations[name] = entry
         # What is back where it was is no change, so a run that ends as it began commits nothing.
-        if name.schema not in self.schemas and self.tree.entry(name) == _or_none(entry):
+        if name.schema not in self.schemas and self.before(name) == self.entry(name):
             del self.relations[name]
 
     def schema_info(self, schema: str) -> SchemaInfo:
@@ -214,7 +214,3 @@ class Overlay:
             # Each by itself, or `entry` would still find it in the tree below.
             self.put(RelationName(schema, identifier), Absent)
         self.schemas[schema] = Absent
-
-
-def _or_none(entry: Entry | AbsentType) -> Entry | None:
-    return None if entry is Absent else entry

@@ -160,12 +160,8 @@ class ServerErrors:
                 f"idle for too long, or the server was restarted. Run the command again. ({text})"
             )
         said = [self._own_words(item) for item in _chain(error)]
-        return statement_error([without_secrets_of(item, self._server) for item in said])
-
-
-def without_secrets_of(text: str, server: ServerAddress) -> str:
-    """Return a text without the server's token."""
-    return text.replace(server.token, "***") if server.token else text
+        token = self._server.token
+        return statement_error([item.replace(token, "***") if token else item for item in said])
 
 
 def _code(error: Any) -> str:

@@ -97,7 +97,7 @@ def _cast(frame: DataFrame, wanted: Any, *, is_json: bool = False) -> DataFrame:
     if targets == types and not any(is_text):
         return frame
     # Names may repeat, or have dots in them: `col` could not tell columns apart.
-    names = _unique(frame.columns)
+    names = [f"c{number}" for number in range(len(types))]
     columns = []
     for name, type_, target, as_text in zip(names, types, targets, is_text, strict=True):
         column = functions.col(name)
@@ -107,10 +107,6 @@ def _cast(frame: DataFrame, wanted: Any, *, is_json: bool = False) -> DataFrame:
             column = column.cast(target)
         columns.append(column)
     return frame.toDF(*names).select(*columns).toDF(*frame.columns)
-
-
-def _unique(names: list[str]) -> list[str]:
-    return [f"c{number}" for number in range(len(names))]
 
 
 def _fetched_type(type_: DataType) -> DataType:

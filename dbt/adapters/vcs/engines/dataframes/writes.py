@@ -88,7 +88,8 @@ def write_frame(
     frame = numbered_frame(frame)
     # Decision 22: partition columns are inside the files, too.
     if partition_by:
-        partition_by, frame = _with_copies(frame, partition_by, _names_of(destination))
+        called = [destination.names.get(name, name) for name in destination.partition_by]
+        partition_by, frame = _with_copies(frame, partition_by, called)
     frame = _with_ranges(frame, partition_by, cluster_by)
     frame = _by_place(frame, destination.by_place)
     # A statement of the user's may have changed them since the session began.
@@ -165,6 +166,8 @@ def _with_copies(
 ) -> tuple[list[str], DataFrame]:
     """Return the names of copies of the partition columns, and the frame with these.
 
+    `names` are what errors call these columns.
+
     Spark leaves the columns that it partitions by out of the files. The copies fail for a value
     that a folder name would turn into NULL.
     """
@@ -181,11 +184,6 @@ def _with_copies(
         column = _refusing(functions, inside, name) if is_text else functions.col(quoted(inside))
         copies.append(column.alias(copy_of(inside), metadata={}))
     return [copy_of(inside) for inside in partition_by], frame.select("*", *copies)
-
-
-def _names_of(destination: Destination) -> list[str]:
-    """Return what errors call the partition columns."""
-    return [destination.names.get(name, name) for name in destination.partition_by]
 
 
 def _refusing(functions: Any, inside: str, name: str) -> Column:

@@ -12,7 +12,7 @@ import threading
 import uuid
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -161,7 +161,7 @@ class AdoptedEngine:
                 self._is_held = True
             view = AdoptedView(
                 self._spark,
-                AdoptedJobs(self._spark, label, self._translated),
+                Jobs(self._spark, label, self._translated),
                 self._blobs,
                 temporaries=self._temporaries,
                 views=self._made,
@@ -252,22 +252,6 @@ def _let_go(spark: SparkSession, token: str) -> None:
                 spark.conf.unset(key)
             else:
                 spark.conf.set(key, value)
-
-
-class AdoptedJobs(Jobs):
-    """Statements as job groups, with errors in the words of the branch."""
-
-    def __init__(
-        self,
-        spark: SparkSession,
-        label: str,
-        in_own_words: Callable[[], AbstractContextManager[None]],
-    ) -> None:
-        super().__init__(spark, label)
-        self._in_own_words = in_own_words
-
-    def _translated(self) -> AbstractContextManager[None]:
-        return self._in_own_words()
 
 
 class OwnersTemporaries(OwnTemporaries):

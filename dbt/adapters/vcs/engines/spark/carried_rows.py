@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import uuid
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -162,16 +162,9 @@ def _write(path: Path, rows: pa.Table | TableParts) -> None:
         # As Spark writes them: it reads those without going through bytes.
         store_decimal_as_integer=True,
     ) as writer:
-        for part in _parts(rows):
+        for part in [rows] if isinstance(rows, pa.Table) else rows.parts():
             columns = part.rename_columns(names).cast(schema)
             writer.write_table(columns, row_group_size=_ROW_GROUP)
-
-
-def _parts(rows: pa.Table | TableParts) -> Iterator[pa.Table]:
-    if isinstance(rows, pa.Table):
-        yield rows
-    else:
-        yield from rows.parts()
 
 
 def _column_name(number: int) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from dbt.adapters.vcs.core.model import RelationName
@@ -40,7 +41,6 @@ class CatalogPlaceholders:
         self._spark = spark
         self._private = private
         self._shapes: dict[str, dict[str, Any]] = {}
-        self._storages: dict[str, dict[str, Any]] = {}
         # Each lookup is a call to the JVM, and a branch may have thousands of relations.
         self._members: dict[tuple[str, str], Any] = {}
         self._options: dict[str | None, Any] = {}
@@ -87,7 +87,7 @@ class CatalogPlaceholders:
         if placeholder.kind == "view":
             changes |= self._view(name, placeholder, queried, _dict(shape["properties"]))
         else:
-            changes |= self._table_parts(name, placeholder, self._storage(placeholder.kind))
+            changes |= self._table_parts(name, placeholder)
         # The catalog itself takes what no statement could make: a table at a place that no file
         # system has.
         self._catalog.createTable(self._table({**shape, **changes}), True)
@@ -108,11 +108,9 @@ class CatalogPlaceholders:
             "properties": self._map(properties),
         }
 
-    def _table_parts(
-        self, name: RelationName, placeholder: Placeholder, storage: Mapping[str, Any]
-    ) -> dict[str, Any]:
+    def _table_parts(self, name: RelationName, placeholder: Placeholder) -> dict[str, Any]:
         place = self._option(self._uri(_way_round(str(name))))
-        stored = {**storage, "locationUri": place}
+        stored = {**self._storage, "locationUri": place}
         return {
             "storage": self._spark_class("CatalogStorageFormat")(*stored.values()),
             "partitionColumnNames": self._sequence(placeholder.partition_by),
@@ -143,10 +141,9 @@ class CatalogPlaceholders:
             self._shapes[kind] = _elements(self._catalog.getTable(name.schema, name.identifier))
         return self._shapes[kind]
 
-    def _storage(self, kind: str) -> dict[str, Any]:
-        if kind not in self._storages:
-            self._storages[kind] = _elements(self._shape(kind)["storage"])
-        return self._storages[kind]
+    @cached_property
+    def _storage(self) -> dict[str, Any]:
+        return _elements(self._shape("table")["storage"])
 
     def _table(self, elements: Mapping[str, Any]) -> Any:
         return self._spark_class("CatalogTable")(*elements.values())

@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from dbt.adapters.vcs.core.errors import EngineError, VcsError
 from dbt.adapters.vcs.engines.dataframes.statement_jobs import StatementJobs, statement_error
@@ -25,14 +25,21 @@ _HERE: Final = threading.local()
 class Jobs(StatementJobs):
     """Statements as job groups of a Spark context, each with its session the active one."""
 
-    def __init__(self, spark: SparkSession, label: str) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        label: str,
+        in_own_words: Callable[[], AbstractContextManager[None]] | None = None,
+    ) -> None:
+        """Take a session; `in_own_words` translates errors, if not as `translated` does."""
         super().__init__()
         self._spark = spark
         self._context = spark.sparkContext
         self._label = label
+        self._in_own_words = in_own_words or translated
 
     def _translated(self) -> AbstractContextManager[None]:
-        return translated()
+        return self._in_own_words()
 
     @contextmanager
     def _marking(self, mark: str) -> Iterator[None]:
@@ -47,7 +54,7 @@ class Jobs(StatementJobs):
         finally:
             _HERE.group = outer
             with translated():
-                _reactivate(self._spark, before)
+                _reactivate(self._spark, *before)
                 if outer is None:
                     self._context._jsc.clearJobGroup()
                 else:
@@ -88,38 +95,35 @@ class Jobs(StatementJobs):
         return False
 
 
-class _Before(NamedTuple):
-    """The active session of a thread, as Java has it, and PySpark's one of the process."""
-
-    active: Any
-    known: Any
-
-
-def _activate(spark: SparkSession) -> _Before:
-    """Make a session the active one of this thread; return what has to be put back.
+def _activate(spark: SparkSession) -> tuple[Any, Any]:
+    """Make a session the active one of this thread.
 
     What parses a text or resolves a plan takes its settings from the thread's active session, and
     without one from Spark's defaults. Only some of Spark's own methods make theirs the active one.
+
+    Returns:
+        What has to be put back: the thread's active session, as Java has it, and PySpark's one of
+        the process.
     """
     from pyspark.sql import SparkSession
 
     of_class = _methods(spark)
-    before = _Before(of_class("getActiveSession")(), SparkSession._instantiatedSession)
+    before = of_class("getActiveSession")(), SparkSession._instantiatedSession
     of_class("setActiveSession")(spark._jsparkSession)
     return before
 
 
-def _reactivate(spark: SparkSession, before: _Before) -> None:
+def _reactivate(spark: SparkSession, active: Any, known: Any) -> None:
     from pyspark.sql import SparkSession
 
     of_class, own = _methods(spark), cast("Any", spark._jsparkSession)
     made: Any = SparkSession._instantiatedSession
-    if made is not None and made is not before.known and own.equals(made._jsparkSession):
+    if made is not None and made is not known and own.equals(made._jsparkSession):
         # PySpark makes the active session the whole process's, if the process has none.
         SparkSession._instantiatedSession = SparkSession._activeSession = None
         of_class("clearDefaultSession")()
-    if before.active.isDefined():
-        of_class("setActiveSession")(before.active.get())
+    if active.isDefined():
+        of_class("setActiveSession")(active.get())
     else:
         of_class("clearActiveSession")()
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from dbt.adapters.vcs.core.errors import InputError, ReadOnlyError, UnsupportedError
 from dbt.adapters.vcs.core.model import Origin, RelationName
@@ -44,14 +44,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class _Textual(Protocol):
-    """A statement whose references are offsets into its whole text."""
-
-    @property
-    def text(self) -> str: ...
-
-
-_S = TypeVar("_S", bound=_Textual)
+# Statements whose references are offsets into their whole text.
+_S = TypeVar("_S", bound=SparkCommand | Insert | Update | Delete | Merge)
 _CONDITION: Final = "TABLE_OR_VIEW_NOT_FOUND"
 _NAMED: Final = re.compile(r"table or view (`(?:[^`]|``)+`(?:\.`(?:[^`]|``)+`)*) cannot be found")
 _PLACE: Final = re.compile(r"line \d+,? pos \d+")
@@ -108,7 +102,10 @@ def execute(
     written = _own_text(scope.text, statement, scope.origin)
     with similar_names(scope), _own_positions(written):
         outcome = _outcome_of(scope, statement, handler, reusing)
-    return _with_places(outcome, written)
+    if outcome.rows is None:
+        return outcome
+    # They are computed later.
+    return replace(outcome, rows=_OwnRows(outcome.rows, written))
 
 
 def may_change(text: str) -> bool:
@@ -301,13 +298,6 @@ def _own_positions(written: str) -> Iterator[None]:
             raise
         message = moved(str(error), sent, written, partial(own_place, written, sent))
         raise StatementError(message, error.condition, written) from error.__cause__
-
-
-def _with_places(outcome: Outcome, written: str) -> Outcome:
-    """Apply `_own_positions` to the rows of an outcome, which are computed later."""
-    if outcome.rows is None:
-        return outcome
-    return replace(outcome, rows=_OwnRows(outcome.rows, written))
 
 
 class _OwnRows:

@@ -68,6 +68,8 @@ _FILE_BYTES: Final = 256 * 2**20
 class LocalSession:
     """One connection to a DuckDB in memory; close it, or use it as a context."""
 
+    is_here = True
+
     def __init__(self, blobs: Blobs) -> None:
         """Start DuckDB.
 
@@ -79,11 +81,6 @@ class LocalSession:
         self._connection = _new_connection(self._spill.name)
         self._streams: dict[str, object] = {}
         self.failed: BaseException | None = None
-
-    @property
-    def is_here(self) -> bool:
-        """True: see `RowSession`."""
-        return True
 
     def __enter__(self) -> LocalSession:
         return self

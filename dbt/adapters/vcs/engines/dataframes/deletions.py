@@ -84,9 +84,14 @@ position fails the query.
 """
 
 
-def position_of(relation: str) -> str:
-    """Return SQL for the position of a row in its file, counted from 0."""
-    return f"{relation}._metadata.row_index"
+ROW_INDEX: Final = "kept._metadata.row_index"
+"""SQL for the position of a row of the table `kept` in its file, counted from 0."""
+
+TOMBSTONE_FIELDS: Final = (
+    Field(id=FILE_COLUMN, name=FILE_COLUMN, type="string"),
+    Field(id=POSITION_COLUMN, name=POSITION_COLUMN, type="bigint"),
+)
+"""The columns that every file of tombstones has."""
 
 
 def deletions_mount(tombstones: Sequence[Tombstone], fields: Sequence[Field]) -> TableMount:
@@ -98,11 +103,7 @@ def deletions_mount(tombstones: Sequence[Tombstone], fields: Sequence[Field]) ->
         id=f"t_{hashlib.sha256(shown.encode()).hexdigest()[:32]}",
         folder=files[0].rpartition("/")[0],
         files=files,
-        fields=(
-            Field(id=FILE_COLUMN, name=FILE_COLUMN, type="string"),
-            Field(id=POSITION_COLUMN, name=POSITION_COLUMN, type="bigint"),
-            *fields,
-        ),
+        fields=(*TOMBSTONE_FIELDS, *fields),
         entries=tuple(tombstones),
     )
 
@@ -290,11 +291,11 @@ def left_rows(
     """
     file, position = f"gone.{quoted(FILE_COLUMN)}", f"gone.{quoted(POSITION_COLUMN)}"
     bucket = _bucketing(files, count)
-    here = bucket(position_of("kept"), "kept._metadata.file_name")
+    here = bucket(ROW_INDEX, "kept._metadata.file_name")
     there = bucket(position, f"substring_index({file}, '/', -1)")
     same = f"{here} = {there}"
     # Two comparisons instead of one equality, on which Spark would hash as well.
-    for one, other in ((position_of("kept"), position), (file_of(files, "kept"), file)):
+    for one, other in ((ROW_INDEX, position), (file_of(files, "kept"), file)):
         same += f" and {one} >= {other} and {one} <= {other}"
     return (
         f"select {_hint(count)}{', '.join(columns)} from {table} kept "

@@ -58,6 +58,8 @@ class Inserted(NamedTuple):
 class FrameSession(ABC):
     """The part of `Session` that needs only a session of Spark's, by py4j or by Connect."""
 
+    is_here = False
+
     def __init__(
         self,
         spark: Any,
@@ -201,11 +203,6 @@ class FrameSession(ABC):
         """Return what a temporary function was made of."""
         with self._jobs.run():
             return self._temporaries.temporary_function(name)
-
-    @property
-    def is_here(self) -> bool:
-        """False: see `RowSession`."""
-        return False
 
     def setting(self, key: str) -> str | None:
         """Return an engine setting as this session sees it."""

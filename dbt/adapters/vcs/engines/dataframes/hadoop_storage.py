@@ -32,11 +32,9 @@ def spark_root(uri: str, storage_options: Mapping[str, str] = {}) -> str:
     Raises:
         InputError: Spark can't reach such a store.
     """
-    scheme, colon, rest = uri.partition("://")
-    if not colon:
-        return "file:" + os.path.abspath(uri)
-    if scheme == "file":
-        return "file:" + os.path.abspath(rest)
+    scheme, _, rest = uri.partition("://")
+    if is_folder(uri):
+        return "file:" + os.path.abspath(uri.removeprefix("file://"))
     if scheme in ("s3", "s3a"):
         return f"{_s3_scheme(storage_options)}://{rest.rstrip('/')}"
     if scheme in ("gs", "abfs", "abfss", "hdfs"):

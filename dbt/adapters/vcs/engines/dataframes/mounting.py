@@ -19,12 +19,13 @@ from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.dataframes.deletions import (
     LOST,
     POSITION_FIELD,
+    ROW_INDEX,
+    TOMBSTONE_FIELDS,
     DeletedPlaces,
     deleted_rows,
     file_of,
     left_numbered_rows,
     left_rows,
-    position_of,
     unmarked_rows,
     written_rows,
 )
@@ -41,10 +42,6 @@ _NO_FILES: Final = ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA")
 _NOWHERE: Final = (
     f"cast(null as string) {FILE_COLUMN}",
     f"cast(null as bigint) {POSITION_COLUMN}",
-)
-_TOMBSTONE_FIELDS: Final = (
-    Field(id=FILE_COLUMN, name=FILE_COLUMN, type="string"),
-    Field(id=POSITION_COLUMN, name=POSITION_COLUMN, type="bigint"),
 )
 
 
@@ -176,12 +173,10 @@ class Mounting:
 
     def _is_table(self, groups: Collection[Layout]) -> bool:
         """Return whether the relation is the only table itself."""
-        alone = len(groups) == 1 and not next(iter(groups)).holed
-        return (
-            alone
-            and not any(map(self._limited_ids, groups))
-            and not any(layout.copied for layout in groups)
-        )
+        if len(groups) > 1:
+            return False
+        (layout,) = groups
+        return not (layout.holed or layout.copied or self._limited_ids(layout))
 
     def _limited_ids(self, layout: Layout) -> set[str]:
         """Return the ids of char(n) and varchar(n) columns stored in folder names.
@@ -297,7 +292,7 @@ class Mounting:
         for depth, group in groups.items():
             name = self._own_name(f"{number}_gone_{depth}")
             paths = sorted({item.path for item in group})
-            self._relations.table(name, _TOMBSTONE_FIELDS, paths, PLAIN)
+            self._relations.table(name, TOMBSTONE_FIELDS, paths, PLAIN)
             yield quoted_relation(name), group
 
     def _own_name(self, suffix: str) -> RelationName:
@@ -414,7 +409,7 @@ class Part(NamedTuple):
     def position(self) -> str:
         """SQL for the position of a row of the table `kept` in its file."""
         # Spark's reader fills one column of positions, so both can't be asked for.
-        return position_of("kept") if self.numbers is None else f"kept.{POSITION_FIELD.id}"
+        return ROW_INDEX if self.numbers is None else f"kept.{POSITION_FIELD.id}"
 
     @property
     def number(self) -> str:

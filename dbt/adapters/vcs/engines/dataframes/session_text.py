@@ -155,17 +155,14 @@ class SessionText:
         behind = tokens[place + 1].start
         head, body = statement[:behind], statement[behind:]
         name = tokens[named + 1].text.lower()
-        self._temporaries.recorded_functions[name] = Recorded(
-            self._definition(body), lambda sent: head + sent, self.body(body)
-        )
-        return head + self.body(body)
+        record = Recorded(self._definition(body), lambda sent: head + sent, self.body(body))
+        self._temporaries.recorded_functions[name] = record
+        return head + record.sent
 
     def _definition(self, text: str) -> TemporaryDefinition:
         reads = query_of(text, tokenize(text)[:-1]).reads
-        views, functions = (
-            self._temporaries.temporary_views(),
-            self._temporaries.temporary_functions(),
-        )
+        views = self._temporaries.temporary_views()
+        functions = self._temporaries.temporary_functions()
         return TemporaryDefinition(
             text=text,
             schema=self.schema,

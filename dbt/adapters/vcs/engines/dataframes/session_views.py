@@ -231,6 +231,9 @@ class ViewRelations:
     it for each row.
     """
 
+    # A server knows nothing of this process.
+    writes_arrays = True
+
     def __init__(self, views: SessionViews, mount: TableMount, *, located: bool) -> None:
         self._views = views
         self._mount = mount
@@ -294,11 +297,6 @@ class ViewRelations:
         numbers: Mapping[str, int],
     ) -> Any:
         return reader.parquet(*(escaped_path(f"{self._views.root()}/{file}") for file in files))
-
-    @property
-    def writes_arrays(self) -> bool:
-        """Always true: a server knows nothing of this process."""
-        return True
 
     def array(self, name: RelationName, numbers: npt.NDArray[np.int64]) -> str:
         """Return SQL for an array of bigints."""

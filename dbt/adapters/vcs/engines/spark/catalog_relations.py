@@ -98,6 +98,9 @@ class MountedVersion:
 class CatalogRelations:
     """`Relations` in a session's catalog."""
 
+    # All sessions of the catalog are ours, and have the arrays.
+    writes_arrays = False
+
     def __init__(
         self,
         spark: SparkSession,
@@ -121,11 +124,6 @@ class CatalogRelations:
         self._root = root
         self._version = version
         self._arrays = arrays
-
-    @property
-    def writes_arrays(self) -> bool:
-        """False: all sessions of the catalog are ours, and have the arrays."""
-        return False
 
     def array(self, name: RelationName, numbers: npt.NDArray[np.int64]) -> str:
         """Return SQL for an array of bigints."""
@@ -152,9 +150,7 @@ class CatalogRelations:
 
     def place(self, layout: Layout) -> str | None:
         """Return SQL for the place of a row's file, which its list has as its time, too."""
-        if layout.is_one_write:
-            return None
-        return TIME_AS_PLACE
+        return None if layout.is_one_write else TIME_AS_PLACE
 
     def table(
         self,

@@ -400,13 +400,10 @@ def rebased(overlay: Overlay, head: CommitId) -> Overlay:
 
 def _is_appending(overlay: Overlay) -> bool:
     """Return whether an overlay did nothing but insert into tables that it didn't read."""
-    for name, entry in overlay.relations.items():
-        before = overlay.before(name)
-        if str(name) in overlay.read:
-            return False
-        if not _only_inserts(overlay, before, entry):
-            return False
-    return True
+    return all(
+        str(name) not in overlay.read and _only_inserts(overlay, overlay.before(name), entry)
+        for name, entry in overlay.relations.items()
+    )
 
 
 def _appended(

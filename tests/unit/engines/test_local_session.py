@@ -110,6 +110,29 @@ def test_an_error_of_a_reader_is_told_as_it_is(session: LocalSession) -> None:
     assert session.query("select 1 n").fetch() == [(1,)]
 
 
+def test_an_error_after_the_first_rows_is_told_as_it_is(session: LocalSession) -> None:
+    class Broken:
+        schema = pa.schema([("v", pa.int64())])
+        count = 4_000_000
+
+        def parts(self) -> Iterator[pa.Table]:
+            # More than DuckDB reads ahead.
+            for start in range(0, self.count, 100_000):
+                yield pa.table({"v": range(start, start + 100_000)})
+            raise DamagedError("data/x is damaged.")
+
+    name = session.mount_arrow("t", Broken())
+    with pytest.raises(DamagedError, match=r"data/x is damaged\."):
+        session.query(f"select v from {name}").run()
+    assert session.query("select 1 n").fetch() == [(1,)]
+
+
+def test_memory_that_ends_after_the_first_rows_is_an_error_that_says_what_to_do() -> None:
+    # Arrow passes on what DuckDB says, and makes an error of its own of it.
+    told = local._what_failed(OSError("Out of Memory Error: failed to allocate data"))
+    assert "DBT_VCS_MEMORY" in told
+
+
 def test_a_full_disk_is_an_error_that_says_what_to_do(
     session: LocalSession,
 ) -> None:

@@ -214,7 +214,8 @@ class LocalSession:
 
         try:
             yield
-        except (duckdb.Error, pa.ArrowException) as error:
+        # Once rows come out, Arrow makes an OSError of what fails in DuckDB.
+        except (duckdb.Error, pa.ArrowException, OSError) as error:
             failed, self.failed = self.failed, None
             # Arrow and DuckDB pass on the text of an error, and not its kind.
             if isinstance(failed, VcsError | KeyboardInterrupt):
@@ -374,15 +375,14 @@ def _spill_folder() -> tempfile.TemporaryDirectory[str]:
 
 
 def _what_failed(error: Exception) -> str:
-    import duckdb
-
-    if isinstance(error, duckdb.OutOfMemoryException):
+    said = str(error)
+    if said.startswith("Out of Memory Error"):
         return (
             f"There is too little memory or disk to compute these rows in this process: {error} "
             f"Nothing was changed. Give it more memory ({MEMORY}=4GB) or a folder on a larger "
             f"disk ({SPILL}=/path), then run the command again."
         )
-    if isinstance(error, duckdb.IOException):
+    if said.startswith("IO Error"):
         return (
             f"The disk is full, or can't be written to, where rows are spilled: {error} Nothing "
             f"was changed. Name a folder on a larger disk ({SPILL}=/path), or give this process "

@@ -165,7 +165,6 @@ class _Uses:
 
     @contextmanager
     def of(self, names: Collection[RelationName]) -> Iterator[None]:
-        """Use names within a block."""
         thread = threading.get_ident()
         with self._ended:
             for name in names:

@@ -247,7 +247,6 @@ class Mounting:
         ]
 
     def _left_rows(self, part: Part, table: str, columns: Sequence[str], number: int) -> str:
-        """Return a query for the rows of a part that are not deleted."""
         files = set(part.files)
         places = DeletedPlaces(self._mount, files, self._blobs)
         written = self._relations.writes_arrays
@@ -373,7 +372,6 @@ def layouts(mount: TableMount) -> dict[Layout, list[str]]:
 
 
 def _is_small_part(mount: TableMount, files: Collection[str], others: Collection[str]) -> bool:
-    """Return whether files have few rows compared with others."""
     rows = {item.path: item.rows for item in mount.entries if isinstance(item, Block)}
     if not rows.keys() >= {*files, *others}:
         return False

@@ -139,7 +139,6 @@ class OwnTemporaries:
     """
 
     def __init__(self, spark: Any) -> None:
-        """Take the session."""
         self._spark = spark
         self._lock = threading.RLock()
         self._views: frozenset[str] | None = None

@@ -57,7 +57,6 @@ class SessionText:
         functions: SessionFunctions,
         temporaries: OwnTemporaries,
     ) -> None:
-        """Take the session, and what is made in it."""
         self._spark = spark
         self._registry = views.registry
         self._views = views
@@ -287,7 +286,6 @@ class SessionFunctions:
     """Makes functions in one session, each once, under names made from their contents."""
 
     def __init__(self, spark: Any, views: SessionViews, temporaries: OwnTemporaries) -> None:
-        """Take the session."""
         self._spark = spark
         self._views = views
         self._temporaries = temporaries

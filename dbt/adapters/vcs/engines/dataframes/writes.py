@@ -253,7 +253,6 @@ def _is_block(path: str, folder: str, partition_by: Sequence[str]) -> bool:
 
 
 def _check_rows(files: Mapping[str, Footer], rows: int, place: str) -> None:
-    """Check that files hold the number of rows counted."""
     # A task that writes where nobody else looks ends without an error.
     held = sum(footer.rows for footer in files.values())
     if held == rows:

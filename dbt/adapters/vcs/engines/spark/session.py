@@ -405,7 +405,6 @@ class TemporaryNames:
     """
 
     def __init__(self, spark: SparkSession) -> None:
-        """Take the session."""
         self._java: Any = spark._jsparkSession
 
     def temporary_views(self) -> frozenset[str]:
@@ -482,7 +481,6 @@ class SparkFunctions:
     """The functions that one session can call besides Spark's own."""
 
     def __init__(self, spark: SparkSession, catalog: Catalog) -> None:
-        """Take the session, and the catalog that it shares with others."""
         self._spark = spark
         self._catalog = catalog
         self._known: dict[RelationName, str] = {}

@@ -78,6 +78,7 @@ class RenamingSession(FrameSession):
             with sending(sent), self._jobs.run():
                 self._refuse_hidden_write(sent)
                 made = self._spark.sql(sent)
+                self._texts.keep_made()
                 reads = self._settle(sent)
                 return SparkRows(
                     self._called(made),
@@ -181,6 +182,7 @@ class RenamingSession(FrameSession):
 
     def _statement_sent(self, text: str) -> str:
         """Return a statement as it is sent; `use` only changes how names are read."""
+        self._texts.forget_made()
         if RAW.match(text):
             self._views.changes += 1
             return text

@@ -63,6 +63,19 @@ class SessionText:
         self._functions = functions
         self._temporaries = temporaries
         self.schema = "default"
+        # The view or function that the last statement makes: which kind, its name, what it is.
+        self._making: tuple[dict[str, Recorded], str, Recorded] | None = None
+
+    def keep_made(self) -> None:
+        """Remember what the last statement makes, now that Spark has carried it out."""
+        if self._making is not None:
+            recorded, name, record = self._making
+            recorded[name] = record
+        self.forget_made()
+
+    def forget_made(self) -> None:
+        """Forget what the last statement would have made: Spark may have refused it."""
+        self._making = None
 
     def sent(self, text: str) -> str:
         """Return a statement as the server is to run it."""
@@ -130,7 +143,7 @@ class SessionText:
         sent = self.query(statement.query)
         name = statement.target.name.identifier.lower()
         record = Recorded(self._definition(statement.query.text), statement.rewritten, sent)
-        self._temporaries.recorded_views[name] = record
+        self._making = (self._temporaries.recorded_views, name, record)
         return statement.rewritten(sent)
 
     def _record_cached(self, text: str, start: int, sent: str) -> None:
@@ -140,9 +153,8 @@ class SessionText:
             return
         place = next(n for n, token in enumerate(tokens) if token.word == "table")
         name = tokens[place + 1].text.lower()
-        self._temporaries.recorded_views[name] = Recorded(
-            self._definition(text[start:]), lambda new: text[:start] + new, sent
-        )
+        record = Recorded(self._definition(text[start:]), lambda new: text[:start] + new, sent)
+        self._making = (self._temporaries.recorded_views, name, record)
 
     def _recorded_function(self, statement: str) -> str:
         """Return `create temporary function ... return ...` as it is sent, and remember it."""
@@ -155,7 +167,7 @@ class SessionText:
         head, body = statement[:behind], statement[behind:]
         name = tokens[named + 1].text.lower()
         record = Recorded(self._definition(body), lambda sent: head + sent, self.body(body))
-        self._temporaries.recorded_functions[name] = record
+        self._making = (self._temporaries.recorded_functions, name, record)
         return head + record.sent
 
     def _definition(self, text: str) -> TemporaryDefinition:

@@ -11,10 +11,12 @@ from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.engines.connect.connect_session import ConnectView
 from dbt.adapters.vcs.engines.connect.tagged_jobs import OperationGate, ServerErrors, TaggedJobs
-from dbt.adapters.vcs.engines.dataframes.name_registry import NameRegistry
+from dbt.adapters.vcs.engines.dataframes.name_registry import NameRegistry, Recorded
 from dbt.adapters.vcs.engines.dataframes.staged_insert import ScratchSchema
 from dbt.adapters.vcs.engines.engine_errors import StatementError
 from dbt.adapters.vcs.engines.methods import ServerAddress
+from dbt.adapters.vcs.engines.port import TemporaryDefinition
+from dbt.adapters.vcs.engines.spark.adopted import OwnersTemporaries
 
 
 class Server:
@@ -68,3 +70,16 @@ def test_a_view_stays_what_it_is_when_the_same_name_is_refused_to_another() -> N
     server.texts.clear()
     view.query("select * from v")
     assert not any("later" in text for text in server.texts)
+
+
+def test_what_another_thread_has_dropped_already_is_dropped() -> None:
+    nothing = TemporaryDefinition(
+        text="select 1", schema="", views=frozenset(), functions=frozenset()
+    )
+    recorded = {"v": Recorded(nothing, str, "select 1")}
+
+    def definition(name: str) -> None:
+        recorded.clear()
+
+    OwnersTemporaries._drop_replaced(recorded, frozenset({"v"}), definition)
+    assert not recorded

@@ -293,7 +293,7 @@ class OwnersTemporaries(OwnTemporaries):
             found = definition(name) if name in names else None
             # The owner may have made another one of that name, which is not to be made again.
             if found is None or found.text.strip() != record.sent.strip():
-                del recorded[name]
+                recorded.pop(name, None)
 
 
 class ListedRelations(ViewRelations):

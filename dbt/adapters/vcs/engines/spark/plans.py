@@ -19,7 +19,7 @@ def analysed_plan(spark: SparkSession, text: str) -> Any:
     parts = _parts_of(spark)
     # Spark carries out commands while it plans them, unless it is told to skip them.
     plan = parts.parser.parsePlan(text)
-    return parts.state.executePlan(plan, parts.process.skip).analyzed()
+    return parts.state.executePlan(plan, parts.skip).analyzed()
 
 
 def parsed_plan(spark: SparkSession, text: str) -> Any:
@@ -31,7 +31,7 @@ def frame_of(spark: SparkSession, plan: Any) -> DataFrame:
     """Return the rows of an analysed plan; a command would be carried out."""
     from pyspark.sql import DataFrame
 
-    return DataFrame(_parts_of(spark).process.frame(spark._jsparkSession, plan), spark)
+    return DataFrame(_parts_of(spark).frame(spark._jsparkSession, plan), spark)
 
 
 def run_command(spark: SparkSession, text: str) -> None:
@@ -42,19 +42,11 @@ def run_command(spark: SparkSession, text: str) -> None:
     """
     java: Any = spark._jsparkSession
     plan = analysed_plan(spark, text)
-    if _parts_of(spark).process.is_command(plan):
+    if _parts_of(spark).is_command(plan):
         plan.run(java)
     else:
         # Commands on schemas, and all commands of a catalog that isn't Spark's own.
         java.sql(text)
-
-
-class _OfProcess(NamedTuple):
-    """What says to skip commands, whether a plan is one, and what makes frames of plans."""
-
-    skip: Any
-    is_command: Any
-    frame: Any
 
 
 class _Parts(NamedTuple):
@@ -62,7 +54,9 @@ class _Parts(NamedTuple):
 
     state: Any
     parser: Any
-    process: _OfProcess
+    skip: Any
+    is_command: Any
+    frame: Any
 
 
 _PARTS: Final[WeakKeyDictionary[SparkSession, _Parts]] = WeakKeyDictionary()
@@ -74,15 +68,16 @@ def _parts_of(spark: SparkSession) -> _Parts:
         java: Any = spark._jsparkSession
         gateway: Any = spark.sparkContext._gateway
         state = java.sessionState()
-        process = _of_process(gateway._gateway_client)
-        found = _PARTS[spark] = _Parts(state, state.sqlParser(), process)
+        of_process = _of_process(gateway._gateway_client)
+        found = _PARTS[spark] = _Parts(state, state.sqlParser(), *of_process)
     return found
 
 
 @lru_cache(maxsize=8)
-def _of_process(client: Any) -> _OfProcess:
+def _of_process(client: Any) -> tuple[Any, Any, Any]:
+    """Return what says to skip commands, whether a plan is one, and what makes frames of plans."""
     from py4j.java_gateway import JavaClass
 
     commands = JavaClass("java.lang.Class", client).forName(_COMMAND)
     frames = JavaClass(_FRAMES, client)
-    return _OfProcess(JavaClass(_MODES, client).SKIP(), commands.isInstance, frames.ofRows)
+    return JavaClass(_MODES, client).SKIP(), commands.isInstance, frames.ofRows

@@ -153,6 +153,7 @@ class Connection:
 
     Attributes:
         workspace: Where it works.
+        schema: The schema of unqualified names now, lower case.
         frames: Temporary views not made by SQL, and what each was made from.
         temporaries: All temporary views and functions of its session.
     """
@@ -164,17 +165,12 @@ class Connection:
         self._session: Session | None = None
         self._is_cancelled = False
         self._is_stopped = False
-        self._schema = workspace.schema
+        self.schema = workspace.schema
         self.frames: dict[str, tuple[RelationName, ...]] = {}
         self._state = SessionState()
         self.temporaries = Temporaries(
             self.session, self._has_session, self.frames, self._state.deferred
         )
-
-    @property
-    def schema(self) -> str:
-        """The schema of unqualified names now, lower case."""
-        return self._schema
 
     def session(self, opened: Callable[[Session], None] | None = None) -> Session:
         """Return the engine's session of this connection.
@@ -193,8 +189,8 @@ class Connection:
             if opened is not None:
                 opened(self._session)
             # Where a new session of Spark's begins.
-            if self._schema != "default":
-                self._session.use(self._schema)
+            if self.schema != "default":
+                self._session.use(self.schema)
             self._catch_up()
             # Catching up may have taken long enough to be cancelled.
             return self.session()
@@ -209,7 +205,7 @@ class Connection:
             engine=sessions or self.session,
             mounts=self.workspace.mounts,
             externals=self.workspace.externals(),
-            schema=self._schema,
+            schema=self.schema,
             temporaries=self.temporaries,
             origin=origin,
             text=text,
@@ -252,7 +248,7 @@ class Connection:
                 reusing=self.reusing(reuse),
             )
         # Not reached after an error: a `use` that failed leaves the schema as it was.
-        self._schema = scope.schema
+        self.schema = scope.schema
         return replace(outcome, inputs=scope.made_by().inputs, warnings=tuple(scope.warnings))
 
     @contextmanager

@@ -15,6 +15,7 @@ from dbt.adapters.vcs.core.model import Field, Tombstone
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
 from dbt.adapters.vcs.engines import local_session as local
+from dbt.adapters.vcs.engines import session_settings
 from dbt.adapters.vcs.engines.local_session import LocalSession
 from dbt.adapters.vcs.engines.port import Destination
 from dbt.adapters.vcs.table.files.block_reader import Files
@@ -182,3 +183,10 @@ def test_what_was_spilled_is_deleted_at_the_end(
 def test_amounts_of_memory(monkeypatch: pytest.MonkeyPatch, text: str, size: int) -> None:
     monkeypatch.setenv(local.MEMORY, text)
     assert local._memory() == size
+
+
+def test_the_memory_of_a_container_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv(local.MEMORY, raising=False)
+    (tmp_path / "memory.max").write_text(f"{2**30}\n")
+    monkeypatch.setattr(session_settings, "_CGROUP_LIMIT", tmp_path / "memory.max")
+    assert local._memory() == 2**28

@@ -32,6 +32,7 @@ from dbt.adapters.vcs.workspace.shared_run import (
     begin_run,
     check_succeeded,
     close_run,
+    fail_run,
     joined_run,
     outdated_tables,
     put_results,
@@ -389,3 +390,17 @@ def test_the_branch_of_a_run_is_deleted_with_those_of_its_commands(warehouse: Wa
         delete_branch(repository, run.name, author="ann")
     delete_branch(repository, run.name, author="ann", force=True)
     assert [repository.find_branch(name) for name in (run.name, part.name)] == [None, None]
+
+
+def test_a_run_that_its_command_published_does_not_fail_with_it(
+    repository: Repository, run: RunBranch
+) -> None:
+    shared_run._change_status(repository, run, Status.OPEN, Status.PUBLISHED, "ann")
+    assert fail_run(repository, run, "make ended with 2", author="ann").status is Status.PUBLISHED
+    assert now(repository, run).note == ""
+
+
+def test_a_run_fails_with_its_command(repository: Repository, run: RunBranch) -> None:
+    failed = fail_run(repository, run, "make ended with 2", author="ann")
+    assert failed == now(repository, run)
+    assert (failed.status, failed.note) == (Status.FAILED, "make ended with 2")

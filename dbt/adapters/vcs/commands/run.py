@@ -22,7 +22,7 @@ from dbt.adapters.vcs.commands.serve import SERVING, check_installed
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, VerbGroup, verb, verbs
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.workspace.run_branch import RunBranch, find_run
+from dbt.adapters.vcs.workspace.run_branch import RunBranch, Status, find_run
 from dbt.adapters.vcs.workspace.shared_run import begin_run, fail_run
 
 if TYPE_CHECKING:
@@ -163,13 +163,14 @@ def run_exec(
         raise
     if code:
         note = f"{words[0]} ended with {code}"
-        fail_run(repository, find_run(repository, run.invocation), note, author=author)
-        session.warn(
-            [
-                f"Not published: {note}. {target} is unchanged; {run.name} keeps what was done: "
-                f"dbt-vcs diff {quote(target)} {quote(run.name)}"
-            ]
+        ended = fail_run(repository, run, note, author=author)
+        told = (
+            f"Not published: {note}. {target} is unchanged; {run.name} keeps what was done: "
+            f"dbt-vcs diff {quote(target)} {quote(run.name)}"
+            if ended.status is Status.FAILED
+            else f"{note}, when the run had been {ended.status}: dbt-vcs show {quote(run.name)}"
         )
+        session.warn([told])
         sys.exit(code)
     publish_run(session, find_run(repository, run.invocation))
 

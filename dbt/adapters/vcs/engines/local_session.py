@@ -26,6 +26,7 @@ from dbt.adapters.vcs.core.model import Block, Field, Tombstone
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.store.blobs import Blobs
 from dbt.adapters.vcs.engines.port import Column, Destination, TableMount, TableParts, Written
+from dbt.adapters.vcs.engines.session_settings import usable_memory
 from dbt.adapters.vcs.table.files.block_reader import (
     Files,
     Positions,
@@ -356,9 +357,7 @@ def _memory() -> int:
             )
         number, unit, binary = found.groups()
         return int(float(number) * (1024 if binary else 1000) ** ("KMGT".index(unit.upper()) + 1))
-    if not hasattr(os, "sysconf"):
-        return 2 * 2**30
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // _PART
+    return usable_memory() // _PART
 
 
 def _spill_folder() -> tempfile.TemporaryDirectory[str]:

@@ -224,10 +224,11 @@ def _cores(master: str) -> int:
 def _driver_memory() -> int:
     """Return a quarter of the machine's memory in bytes, between 1 GiB and 8 GiB."""
     # Others use the machine, too, and Python needs memory beside the JVM.
-    return max(_GIB, min(8 * _GIB, _memory() // 4))
+    return max(_GIB, min(8 * _GIB, usable_memory() // 4))
 
 
-def _memory() -> int:
+def usable_memory() -> int:
+    """Return the bytes of memory that this process may use: the machine's, or its container's."""
     try:
         total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):

@@ -328,7 +328,20 @@ def _change(
     raise AssertionError("attempts raises when it ends")
 
 
-def fail_run(repository: Repository, run: RunBranch, note: str, *, author: str) -> None:
-    """End a shared run that is not to be published; its branch keeps what it did."""
-    failed = replace(run, status=Status.FAILED, note=note, ended_at=repository.clock())
-    repository.set_state(run.name, failed.state, author=author)
+def fail_run(repository: Repository, run: RunBranch, note: str, *, author: str) -> RunBranch:
+    """End a shared run that is not to be published, and return it; its branch keeps what it did.
+
+    One that has been published meanwhile stays as it is.
+
+    Raises:
+        NotFoundError: It has been discarded.
+    """
+    ended = repository.clock()
+
+    def failed(found: RunBranch) -> RunBranch:
+        if found.status in (Status.PASSED, Status.PUBLISHED):
+            return found
+        return replace(found, status=Status.FAILED, note=note, ended_at=ended)
+
+    _change(repository, run.name, author, failed)
+    return _now(repository, run)

@@ -1,9 +1,9 @@
 """Measure what a long-lived process keeps: connections, dbt builds, and one long connection.
 
-Each part is looked at several times. After the look at which caches are full (the second of
-connections and builds, the first of statements), nothing may grow: not Spark's status store
-with its listeners and triggers, nor threads, open files, temporary files or catalog entries, nor
-Java's heap, Python's memory or its objects after a collection by more than a tenth.
+Each part is looked at several times. After the second look, at which caches and pools of threads
+are full, nothing may grow: not Spark's status store with its listeners and triggers, nor threads,
+open files, temporary files or catalog entries, nor Java's heap, Python's memory or its objects
+after a collection by more than a tenth.
 
 The statements of the long connection are reads, writes, merges, diffs, older versions, statements
 that fail, and branches that are created, merged and deleted.
@@ -331,10 +331,7 @@ def growths(parts: list[list[Look]]) -> Iterator[str]:
     What grows does so at each look. On a busy machine pools of threads end late at some.
     """
     for part in parts:
-        (first, _, before), (_, _, third), (last, _, after) = (
-            part[LOOKS + 1 - len(part)],
-            *part[-2:],
-        )
+        (first, _, before), (_, _, third), (last, _, after) = (part[1], *part[-2:])
         for column in COLUMNS:
             most = before[column] * (1.1 if column in SHARES else 1) + SLACK.get(column, 0)
             if column == "catalog entries":

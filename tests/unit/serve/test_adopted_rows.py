@@ -75,6 +75,26 @@ def test_what_replaces_rows_that_moved_is_refused(writer: Writer) -> None:
     assert writer.rows() == [(3, "c")]
 
 
+def test_an_overwrite_that_found_nothing_does_not_follow_rows_that_land_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = Writer(Lake(tmp_path / "lake"), keyed=False)
+    base = writer.load()
+    first = writer.snapshot(base, [writer.write(base, KEY_AND_NAME)])
+    second = writer.snapshot(base, [writer.write(base, [(3, "c")])])
+    second["updates"][0]["snapshot"]["summary"]["operation"] = "overwrite"
+    land, faster = BranchLine.land, [first]
+
+    def land_second(self: BranchLine, *given: Any, **more: Any) -> Any:
+        if faster:
+            assert writer.send(faster.pop()).is_success
+        return land(self, *given, **more)
+
+    monkeypatch.setattr(BranchLine, "land", land_second)
+    assert refusal(writer.send(second))[:2] == (409, "CommitFailedException")
+    assert writer.rows() == KEY_AND_NAME
+
+
 @pytest.mark.parametrize(
     ("rows", "columns", "said"),
     [

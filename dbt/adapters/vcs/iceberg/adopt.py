@@ -154,6 +154,9 @@ def adopt(scope: Scope, name: RelationName, added: AddedSnapshot) -> None:
     # Answers get lost, and clients send their commit again (decision 23).
     if not change or _was_made(repository, entry.snapshot, base_id, change):
         return
+    if added.replaces:
+        # Else an append would follow rows that others land before this does, and replaces none.
+        overlay.read.add(str(name))
     before = overlay.before(name)
     # What others did to the table, without what this commit did to its columns.
     shown = before.snapshot if added.base and isinstance(before, TableEntry) else base_id

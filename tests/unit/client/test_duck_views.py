@@ -46,6 +46,21 @@ def test_duckdb_reads_every_table_and_hands_columns_and_filters_down(
     assert duck.execute("select * from s.odd").description[0][0] == "id"
 
 
+def test_a_schema_may_have_the_name_of_the_database(tmp_path: Path) -> None:
+    lake = Lake(tmp_path / "w")
+    lake.run("create table s.t (id bigint)")
+    lake.run("create schema temp")
+    lake.run("create table temp.t (id bigint)")
+    lake.add("t", [(1,)])
+    with (
+        duckdb.connect(str(tmp_path / "s.duckdb")) as duck,
+        connect(str(tmp_path / "w")) as client,
+    ):
+        assert client.register_all(duck) == ("s.t", "temp.t")
+        assert duck.execute("select id from s.s.t").fetchall() == [(1,)]
+        assert duck.execute("select id from s.temp.t").fetchall() == []
+
+
 def test_views_stay_at_their_version_until_they_are_made_again(tmp_path: Path) -> None:
     lake, duck = Lake(tmp_path / "w"), duckdb.connect()
     lake.run("create table s.t (id bigint)")

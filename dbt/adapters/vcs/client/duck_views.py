@@ -58,26 +58,28 @@ def show_tables(
     lacks, are left out.
     """
     tree = repository.tree(commit)
+    # A database is named for its file, and DuckDB refuses a schema of that name by itself.
+    (database,) = connection.execute("select current_database()").fetchone()
     shown = []
-    for schema in sorted(tree.schemas()):
-        connection.execute(f"create schema if not exists {_quoted(schema)}")
+    for schema in tree.schemas():
+        place = f"{_quoted(database)}.{_quoted(schema)}"
+        connection.execute(f"create schema if not exists {place}")
         for identifier, entry in sorted(tree.relations(schema).items()):
             if isinstance(entry, TableEntry):
                 name = RelationName(schema, identifier)
                 table = open_table(repository, name, commit)
                 readable = [field.name for field in table.fields if is_readable(field)]
                 if readable:
-                    _show(connection, name, table.scan(readable))
+                    _show(connection, f"{place}.{_quoted(identifier)}", table.scan(readable))
                     shown.append(name)
     return tuple(shown)
 
 
-def _show(connection: duckdb.DuckDBPyConnection, name: RelationName, table: LazyTable) -> None:
+def _show(connection: duckdb.DuckDBPyConnection, view: str, table: LazyTable) -> None:
     # DuckDB looks up registered names without a schema, so a view with one stands before it.
-    connection.register(f"vcs {name}", TableDataset(table))
+    connection.register(f"vcs {table.name}", TableDataset(table))
     # `register` makes a temporary view.
-    held = "temp." + _quoted(f"vcs {name}")
-    view = f"{_quoted(name.schema)}.{_quoted(name.identifier)}"
+    held = "temp.main." + _quoted(f"vcs {table.name}")
     columns = ", ".join(f"{_value(field)} as {_quoted(field.name)}" for field in table.schema)
     connection.execute(f"create or replace view {view} as select {columns} from {held}")
 

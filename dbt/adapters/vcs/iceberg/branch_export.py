@@ -257,7 +257,7 @@ class _Export:
         if not isinstance(entry, TableEntry):
             return None
         try:
-            described = describe_table(
+            metadata = describe_table(
                 self._repository,
                 self._head.head,
                 relation,
@@ -270,8 +270,8 @@ class _Export:
             self._refused[str(relation)] = str(error)
             return None
         ours = {_MOVE: str(self._head.ref.seq), "dbt-vcs.branch": self._branch}
-        described.metadata["properties"] |= ours
-        return encoded(described.metadata)
+        metadata["properties"] |= ours
+        return encoded(metadata)
 
     def _put(self, described: dict[RelationName, bytes]) -> None:
         """Write tables' metadata unless it is there."""

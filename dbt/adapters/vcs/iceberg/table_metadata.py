@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, NamedTuple
 import msgspec
 
 from dbt.adapters.vcs.core.errors import DamagedError, InputError, UnsupportedError
-from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId, TableId, ViewId
+from dbt.adapters.vcs.core.ids import CommitId, Micros, SnapshotId, ViewId
 from dbt.adapters.vcs.core.model import (
     Field,
     RelationName,
@@ -84,7 +84,7 @@ def table_metadata(
     """
     files = PendingFiles(repository.blobs)
     for _ in attempts(f"describe {relation}"):
-        described = describe_table(
+        metadata = describe_table(
             repository,
             commit,
             relation,
@@ -96,22 +96,11 @@ def table_metadata(
         # It wasn't if another process had written other bytes, or a collection condemned a file.
         if files.store():
             break
-    kind = digest_of([place.root, described.metadata["format-version"]])
-    folder = f"{folder_of_table(place, described.table)}/metadata/{kind}/{described.snapshot}"
-    return put_metadata(files, place, folder, described.metadata, described.snapshot)
-
-
-class DescribedTable(NamedTuple):
-    """The metadata of a table that is not in a file yet.
-
-    Attributes:
-        metadata: What metadata.json is to hold.
-        snapshot: The version that it shows.
-    """
-
-    metadata: dict[str, Any]
-    snapshot: SnapshotId
-    table: TableId
+    version = shown_entry(repository, commit, relation, TableEntry).snapshot
+    table = repository.objects.snapshot(version).table
+    kind = digest_of([place.root, metadata["format-version"]])
+    folder = f"{folder_of_table(place, table)}/metadata/{kind}/{version}"
+    return put_metadata(files, place, folder, metadata, version)
 
 
 def describe_table(
@@ -123,8 +112,8 @@ def describe_table(
     files: PendingFiles,
     format_version: int = 2,
     names: Iterable[NamedCommit] = (),
-) -> DescribedTable:
-    """Do what `table_metadata` does, but for writing metadata.json itself.
+) -> dict[str, Any]:
+    """Return what `table_metadata` writes into metadata.json, and write no such file.
 
     What it names waits in `files`, and has to be stored before anything names it.
     """
@@ -138,11 +127,9 @@ def describe_table(
     lists = ManifestLists(repository, place, relation, format_version, files)
     history = _History(repository, lists, relation)
     history.read(commit)
-    current = history.current
     numbers = [number_of(item.shown.snapshot) for item in history.items]
-    refs = metadata_refs(repository, relation, number_of(current), numbers, names)
-    metadata = _metadata(repository, place, relation, history, refs, format_version)
-    return DescribedTable(metadata, current, history.newest.table)
+    refs = metadata_refs(repository, relation, number_of(history.current), numbers, names)
+    return _metadata(repository, place, relation, history, refs, format_version)
 
 
 def format_version_of(snapshot: Snapshot, default: int) -> int:

@@ -227,7 +227,7 @@ class IcebergDocuments:
             UnsupportedError: Iceberg has no form for something in it.
         """
         files = PendingFiles(self._repository.blobs)
-        described = describe_table(
+        metadata = describe_table(
             self._repository,
             commit,
             relation,
@@ -235,7 +235,7 @@ class IcebergDocuments:
             files=files,
             format_version=self.format_version,
         )
-        return self._with_folders(described.metadata, entry, branch)
+        return self._with_folders(metadata, entry, branch)
 
     def _with_folders(
         self, metadata: dict[str, Any], entry: TableEntry, branch: str | None

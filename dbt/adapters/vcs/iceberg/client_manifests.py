@@ -13,7 +13,7 @@ from dbt.adapters.vcs.core.errors import InputError, NotFoundError, UnsupportedE
 from dbt.adapters.vcs.core.ids import TableId
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.iceberg.avro_files import client_records, read_avro
-from dbt.adapters.vcs.iceberg.metadata_files import FOLDER, place_of
+from dbt.adapters.vcs.iceberg.metadata_files import folder_of_table, place_of
 from dbt.adapters.vcs.iceberg.puffin_files import VectorPlace
 from dbt.adapters.vcs.table.partition_values import CLIENT_FOLDER
 
@@ -21,7 +21,6 @@ _DELETED: Final = 2
 _DATA: Final = 0
 _POSITIONS: Final = 1
 _VALUES: Final = 2
-_OURS: Final = f"{FOLDER}/tables/"
 _LOCAL: Final = "file://"
 _NEEDED: Final = frozenset(
     {"manifest_path", "content", "sequence_number", "status", "data_file", "file_path"}
@@ -138,7 +137,7 @@ def _client_files(
     folder: str,
     beside: Collection[str],
 ) -> ClientFiles:
-    ours = f"{_OURS}{table}/"
+    ours = f"{folder_of_table(table)}/"
     reader = _Reader(repository, folder, ours)
     paths: dict[str, int] = {}
     deletes: dict[DeleteFile, None] = {}

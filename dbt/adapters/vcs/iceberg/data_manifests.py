@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from dbt.adapters.vcs.core.errors import NotFoundError
-from dbt.adapters.vcs.core.ids import SegmentId, TableId, field_number
+from dbt.adapters.vcs.core.ids import SegmentId, field_number
 from dbt.adapters.vcs.core.model import Block, Field, Snapshot
 from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.iceberg.avro_files import (
@@ -41,7 +41,7 @@ from dbt.adapters.vcs.iceberg.manifest_files import (
     manifest_bytes,
     part_schema,
 )
-from dbt.adapters.vcs.iceberg.metadata_files import MetadataPlace, PendingFiles
+from dbt.adapters.vcs.iceberg.metadata_files import MetadataPlace, PendingFiles, folder_of_table
 
 # Stands for the Iceberg snapshot that first lists a manifest, until it is known.
 _INHERITED: Final = -1
@@ -65,7 +65,7 @@ class TableFiles:
         self.fields = {field.id: field for field in snapshot.schema.fields}
         self.blobs = files.stored
         self._files = files
-        self._folder = folder_of_table(place, snapshot.table)
+        self._folder = folder_of_table(snapshot.table)
         self._specs: dict[tuple[str, ...], Spec] = {}
 
     def entries(self, manifest: Record) -> list[Record]:
@@ -125,11 +125,6 @@ class TableFiles:
             data = make()
         self._files.add(path, data)
         return len(data)
-
-
-def folder_of_table(place: MetadataPlace, table: TableId) -> str:
-    """Return the folder of a table's metadata, relative to the repository."""
-    return f"{place.folder}/tables/{table}"
 
 
 def digest_of(value: Any) -> str:

@@ -16,7 +16,7 @@ from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.turns import attempts
 from dbt.adapters.vcs.iceberg.branch_export import BranchExport, Registration, export_branch
 from dbt.adapters.vcs.iceberg.export_folder import ExportFolder, export_folder
-from dbt.adapters.vcs.iceberg.metadata_files import MetadataPlace, place_of
+from dbt.adapters.vcs.iceberg.metadata_files import FOLDER, MetadataPlace, place_of
 
 
 def export(
@@ -226,7 +226,7 @@ class _Registering:
 
     @property
     def _views(self) -> str:
-        return self._place.uri(f"{self._place.folder}/views/")
+        return self._place.uri(f"{FOLDER}/views/")
 
     def _is_ours(self, relation: RelationName, kind: str, found: str) -> bool:
         """Return whether what the catalog has is what this export put there, by its location."""

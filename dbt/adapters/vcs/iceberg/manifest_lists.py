@@ -27,13 +27,12 @@ from dbt.adapters.vcs.iceberg.data_manifests import (
     data_manifests,
     digest_of,
     first_rows,
-    folder_of_table,
     removed_manifests,
     stamped,
 )
 from dbt.adapters.vcs.iceberg.delete_manifests import delete_manifests, vector_manifests
 from dbt.adapters.vcs.iceberg.manifest_files import DATA, DELETES, json_text, list_bytes, read_list
-from dbt.adapters.vcs.iceberg.metadata_files import MetadataPlace, PendingFiles
+from dbt.adapters.vcs.iceberg.metadata_files import MetadataPlace, PendingFiles, folder_of_table
 from dbt.adapters.vcs.iceberg.shown_history import ShownVersion
 
 TYPES: Final = "dbt-vcs.types"
@@ -186,7 +185,7 @@ class ManifestLists:
 
     def _prefix(self, version: SnapshotId) -> str:
         table = self._repository.objects.snapshot(version).table
-        return f"{folder_of_table(self._place, table)}/lists/{self._kind}/{version}-"
+        return f"{folder_of_table(table)}/lists/{self._kind}/{version}-"
 
     def _find(self, path: str) -> ListedVersion | None:
         found = self._known.get(path)

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from dbt.adapters.vcs.core.ids import TableId
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.blobs import Blobs, next_after
 from dbt.adapters.vcs.core.store.objects import Condemned
@@ -25,12 +26,11 @@ class MetadataPlace:
     """A place for metadata in a repository.
 
     Attributes:
-        root: URI of the repository, as the engines that read the metadata reach it.
-        folder: Folder of the metadata, relative to the repository.
+        root: URI of the repository, as the engines that read the metadata reach it:
+            `file:///…`, `s3://…`.
     """
 
     root: str
-    folder: str = FOLDER
 
     def uri(self, path: str) -> str:
         """Return the URI of a file, given its path in the repository.
@@ -42,16 +42,16 @@ class MetadataPlace:
 
 def place_of(repository: Repository) -> MetadataPlace:
     """Return the place in a repository that engines reach under the location it was opened at."""
-    return MetadataPlace(root=root_of(repository.uri), folder=FOLDER)
-
-
-def root_of(location: str) -> str:
-    """Return a repository's location as Iceberg writes it: `file:///…`, `s3://…`."""
-    location = location.rstrip("/")
+    location = repository.uri.rstrip("/")
     if not _SCHEME.match(location):
-        return f"file://{location}"
+        return MetadataPlace(root=f"file://{location}")
     # Hadoop calls a bucket s3a, and Iceberg's readers call it s3.
-    return re.sub("^s3a://", "s3://", location)
+    return MetadataPlace(root=re.sub("^s3a://", "s3://", location))
+
+
+def folder_of_table(table: TableId) -> str:
+    """Return the folder of a table's metadata, relative to the repository."""
+    return f"{FOLDER}/tables/{table}"
 
 
 _HELD: Final = 32 * 2**20

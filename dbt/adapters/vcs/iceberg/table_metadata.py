@@ -22,7 +22,7 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.turns import attempts
-from dbt.adapters.vcs.iceberg.data_manifests import digest_of, folder_of_table
+from dbt.adapters.vcs.iceberg.data_manifests import digest_of
 from dbt.adapters.vcs.iceberg.iceberg_types import (
     all_numbers,
     columns_schema,
@@ -33,9 +33,11 @@ from dbt.adapters.vcs.iceberg.iceberg_types import (
 from dbt.adapters.vcs.iceberg.manifest_files import Spec, part_number
 from dbt.adapters.vcs.iceberg.manifest_lists import ListedVersion, ManifestLists, number_of
 from dbt.adapters.vcs.iceberg.metadata_files import (
+    FOLDER,
     MetadataFile,
     MetadataPlace,
     PendingFiles,
+    folder_of_table,
     put_metadata,
 )
 from dbt.adapters.vcs.iceberg.shown_history import (
@@ -99,7 +101,7 @@ def table_metadata(
     version = shown_entry(repository, commit, relation, TableEntry).snapshot
     table = repository.objects.snapshot(version).table
     kind = digest_of([place.root, metadata["format-version"]])
-    folder = f"{folder_of_table(place, table)}/metadata/{kind}/{version}"
+    folder = f"{folder_of_table(table)}/metadata/{kind}/{version}"
     return put_metadata(files, place, folder, metadata, version)
 
 
@@ -246,7 +248,7 @@ def _metadata(
         **(rows if version >= 3 else {}),
         "format-version": version,
         "table-uuid": table_uuid(repository, relation, snapshot),
-        "location": place.uri(folder_of_table(place, snapshot.table)),
+        "location": place.uri(folder_of_table(snapshot.table)),
         # Decision 21: times of commits grow along every history, so they are the numbers.
         "last-sequence-number": history.last_sequence,
         "last-updated-ms": last,
@@ -421,7 +423,7 @@ def view_metadata(
             "functions of a repository. Give them a table that is built from the view."
         )
     at = shown_since(repository, commit, relation, kept_since(repository)) // 1000
-    folder = f"{place.folder}/views/{id}"
+    folder = f"{FOLDER}/views/{id}"
     metadata = _view_metadata(repository, relation, view, id, at) | {"location": place.uri(folder)}
     return put_metadata(PendingFiles(repository.blobs), place, folder, metadata, id)
 

@@ -19,7 +19,7 @@ from dbt.adapters.vcs.client.lazy_table import (
     tables_html,
 )
 from dbt.adapters.vcs.client.notebook import sentence, shown
-from dbt.adapters.vcs.client.write_rows import WriteMode, WriteReport, WriteRequest, write_rows
+from dbt.adapters.vcs.client.write_rows import WriteMode, WriteReport, write_rows
 from dbt.adapters.vcs.core.errors import NotFoundError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Origin
@@ -274,7 +274,7 @@ class Client:
             RetryError: Other writers were faster on every attempt; nothing was changed.
         """
         relation = relation_of_text(name, self._connection.schema)
-        request = WriteRequest(mode=mode, on=tuple(on))
+        columns = tuple(on)
         # Before the rows are read: a stream gives them once.
         self._workspace.line.check_open()
         told = message or f"{mode} {'into' if mode == 'merge' else 'to'} {relation}"
@@ -282,7 +282,7 @@ class Client:
 
             def work(overlay: Overlay) -> tuple[int, list[str]]:
                 scope = self._connection.scope(told, overlay, Origin())
-                return write_rows(scope, relation, found, request), scope.warnings
+                return write_rows(scope, relation, found, mode, columns), scope.warnings
 
             (count, warned), landing = landed_commit(
                 self._workspace, work, told, waits=mode != "append"

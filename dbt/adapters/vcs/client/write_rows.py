@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple, Protocol
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,7 @@ from dbt.adapters.vcs.changes.writes.stage_write import (
     rewritten,
 )
 from dbt.adapters.vcs.changes.writes.versions import arrow_blocks, changed, check_writable
+from dbt.adapters.vcs.client.frames import FrameRows
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.ids import CommitId
 from dbt.adapters.vcs.core.model import Block, Field, RelationName, Schema, Snapshot
@@ -48,43 +49,6 @@ WriteMode = Literal["append", "overwrite", "merge"]
 WRITE_MODES: Final[tuple[WriteMode, ...]] = ("append", "overwrite", "merge")
 
 
-class RowSource(Protocol):
-    """Rows that can be read several times."""
-
-    @property
-    def schema(self) -> pa.Schema:
-        """Their columns."""
-
-    def parts(self) -> Iterable[pa.Table]:
-        """Return them in parts that fit into memory."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WriteRequest:
-    """How rows are written.
-
-    Attributes:
-        mode: `append` adds them; `overwrite` puts them in the place of all rows; `merge` updates
-            rows of the same key, and adds the others.
-        on: Names of the columns that tell rows apart in a merge; empty for the primary key.
-    """
-
-    mode: WriteMode = "append"
-    on: Sequence[str] = ()
-
-    def check(self) -> None:
-        """Check that the request makes sense.
-
-        Raises:
-            InputError: It doesn't.
-        """
-        if self.mode not in WRITE_MODES:
-            modes = ", ".join(WRITE_MODES)
-            raise InputError(f"Expected one of {modes} as mode, found {self.mode!r}.")
-        if self.on and self.mode != "merge":
-            raise InputError(f"`on` tells rows apart in a merge; with {self.mode} leave it out.")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteReport:
     """What a write did.
@@ -102,7 +66,9 @@ class WriteReport:
     moved: bool
 
 
-def write_rows(scope: Scope, name: RelationName, rows: RowSource, request: WriteRequest) -> int:
+def write_rows(
+    scope: Scope, name: RelationName, rows: FrameRows, mode: WriteMode, on: Sequence[str]
+) -> int:
     """Write rows to a table of the scope's overlay, without an engine, and return how many.
 
     Columns are found by name, in any case, and values fitted exactly (`fitted_rows`). NOT NULL,
@@ -112,38 +78,44 @@ def write_rows(scope: Scope, name: RelationName, rows: RowSource, request: Write
     Args:
         scope: The scope of the change.
         name: The table.
+        mode: `append` adds the rows; `overwrite` puts them in the place of all rows; `merge`
+            updates rows of the same key, and adds the others.
+        on: Names of the columns that tell rows apart in a merge; empty for the primary key.
 
     Returns:
         Rows that were written; of a merge, those updated or added.
 
     Raises:
         NotFoundError: There is no such schema, or no table to merge into.
-        InputError: It is a view, or values don't fit.
+        InputError: The mode is unknown, it is a view, or values don't fit.
         UnsupportedError: Only Spark can write to the table.
     """
-    request.check()
-    if request.mode != "merge" and scope.overlay.entry(name) is None:
+    if mode not in WRITE_MODES:
+        raise InputError(f"Expected one of {', '.join(WRITE_MODES)} as mode, found {mode!r}.")
+    if on and mode != "merge":
+        raise InputError(f"`on` tells rows apart in a merge; with {mode} leave it out.")
+    if mode != "merge" and scope.overlay.entry(name) is None:
         _create(scope, name, rows.schema)
     snapshot = scope.overlay.require_table(name)
     check_writable(name, snapshot)
-    if request.mode == "merge":
-        return _merged(scope, name, rows, request)
+    if mode == "merge":
+        return _merged(scope, name, rows, on)
     # One by one, so that only one part is in memory.
     parts = (fitted_rows(name, part, snapshot.schema) for part in rows.parts())
     repository = scope.overlay.repository
     blocks = arrow_blocks(repository, name, snapshot, parts)
     added = put_segments(repository.objects, blocks)
-    kept = snapshot.segments if request.mode == "append" else ()
+    kept = snapshot.segments if mode == "append" else ()
     # An append without rows changes nothing, while an overwrite without rows empties the table.
     if blocks or kept != snapshot.segments:
-        changed(scope, name, snapshot, operation=request.mode, segments=(*kept, *added))
+        changed(scope, name, snapshot, operation=mode, segments=(*kept, *added))
     return sum(block.rows for block in blocks)
 
 
-def _merged(scope: Scope, name: RelationName, rows: RowSource, request: WriteRequest) -> int:
+def _merged(scope: Scope, name: RelationName, rows: FrameRows, on: Sequence[str]) -> int:
     target = target_of(scope, name)
     snapshot = target.snapshot
-    key = _key(name, snapshot, request.on)
+    key = _key(name, snapshot, on)
     # One part at least, so that the columns are known where there are no rows.
     parts = [rows.schema.empty_table(), *rows.parts()]
     new = pa.concat_tables([fitted_rows(name, part, snapshot.schema) for part in parts])

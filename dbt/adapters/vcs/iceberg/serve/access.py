@@ -25,7 +25,7 @@ Role: TypeAlias = Literal["reader", "writer"]
 
 ROLES: Final[tuple[Role, ...]] = ("reader", "writer")
 
-_WHOLE_ID: Final = re.compile(r"[0-9a-f]{64}")
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def _branch_in(repository: Repository, revision: str) -> str | None:
         if repository.find_branch(whole) is None:
             return None
     # What a revision means if its name is a commit's or a tag's, too.
-    is_hidden = _WHOLE_ID.fullmatch(whole) or repository.find_tag(whole) is not None
+    is_hidden = _SHA256.fullmatch(whole) or repository.find_tag(whole) is not None
     return None if is_hidden and not is_said else whole
 
 
@@ -125,7 +125,6 @@ def bearer_of(request: Request) -> Bearer:
 
 
 _KEYS: Final = frozenset({"name", "sha256", "role", "branches"})
-_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 _HOW: Final = "printf %s TOKEN | sha256sum"
 
 
@@ -186,7 +185,7 @@ def _token(item: Any, place: str) -> tuple[str, str, Grant]:
         raise InputError(
             f"The {place} needs a name of letters, digits and . _ @ -, for the access log."
         )
-    if not isinstance(digest, str) or not _DIGEST.fullmatch(digest.lower()):
+    if not isinstance(digest, str) or not _SHA256.fullmatch(digest.lower()):
         raise InputError(f"The {place} needs the sha256 of the token, 64 digits: {_HOW}")
     if role not in ROLES:
         raise InputError(f"The role of the {place} must be one of {', '.join(ROLES)}.")

@@ -188,7 +188,9 @@ class CatalogApi:
         ]
         for start in ("/v1", "/v1/{prefix}"):
             found += [self._route(method, start + path, run) for method, path, run in shared]
-            found += [self._write(*route, start) for route in (*ROUTES, *REFUSED)]
+            found += [self._write(*route, start) for route in ROUTES]
+            # Clients may ask for it, and it is not offered.
+            found.append(self._write("POST", f"{NAMESPACE}/register", refuse_register, start))
         return found
 
     def _route(self, method: str, path: str, handler: Handler) -> Route:
@@ -512,7 +514,7 @@ def commit_view(api: CatalogApi, request: Request, body: Record) -> Response:
 def drop(api: CatalogApi, request: Request, body: Record, type_: EntryType) -> Response:
     """Drop a table or a view; files stay for other versions, until `dbt-vcs gc` collects them."""
     writer, below = api.writer(request, asked_namespace(request))
-    name = asked_name(request, "table" if type_ is TableEntry else "view")
+    name = asked_name(request, type_.noun)
     drop_relation(writer, relation_name(below, name), type_)
     return Response(status_code=204)
 
@@ -557,11 +559,6 @@ ROUTES: Final[tuple[tuple[str, str, WriteHandler], ...]] = (
     ("POST", "/views/rename", partial(rename, type_=ViewEntry)),
 )
 """What changes a branch: method, path, and who answers."""
-
-REFUSED: Final[tuple[tuple[str, str, WriteHandler], ...]] = (
-    ("POST", f"{NAMESPACE}/register", refuse_register),
-)
-"""What clients may ask for, and is not offered."""
 
 ENDPOINTS: Final = (
     *(f"GET /v1/{{prefix}}{path}" for path in (NAMESPACES, NAMESPACE, TABLES, TABLE)),

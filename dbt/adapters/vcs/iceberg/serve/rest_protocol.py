@@ -48,11 +48,6 @@ class RestError(Exception):
     kind: str
     message: str
 
-    @property
-    def body(self) -> dict[str, Any]:
-        """The answer's JSON."""
-        return {"error": {"message": self.message, "type": self.kind, "code": self.status}}
-
 
 # The first that fits counts.
 _KINDS: Final[tuple[tuple[type[VcsError], int, str], ...]] = (
@@ -228,7 +223,8 @@ def answer(value: Any, status: int = 200) -> Response:
 
 def failure(error: RestError) -> Response:
     """Return an error as an answer."""
-    response = answer(error.body, error.status)
+    told = {"message": error.message, "type": error.kind, "code": error.status}
+    response = answer({"error": told}, error.status)
     # RFC 9110: an answer with this status says how to authenticate.
     if error.status == 401:
         response.headers["WWW-Authenticate"] = "Bearer"

@@ -226,7 +226,8 @@ def _no_engine() -> NoReturn:
     )
 
 
-_COMMENT: Final = "comment"
+COMMENT: Final = "comment"
+"""Iceberg has the comment of a schema, table or view among its properties."""
 
 
 def create_namespace(writer: BranchWriter, schema: str, properties: Mapping[str, str]) -> None:
@@ -240,7 +241,7 @@ def create_namespace(writer: BranchWriter, schema: str, properties: Mapping[str,
         if overlay.has_schema(schema):
             raise RestError(409, TAKEN, f"Namespace already exists: {schema}")
         stored = dict(properties)
-        comment = stored.pop(_COMMENT, None)
+        comment = stored.pop(COMMENT, None)
         writer.execute(
             overlay,
             CreateSchema(name=schema, if_not_exists=False, comment=comment, properties=stored),
@@ -289,13 +290,12 @@ def change_properties(
         require_schema(overlay, schema)
         info = overlay.schema_info(schema)
         present = dict(info.properties)
-        # Iceberg has the comment of a namespace among its properties.
         if info.comment is not None:
-            present[_COMMENT] = info.comment
+            present[COMMENT] = info.comment
         missing = [key for key in removals if key not in present]
         after = {key: value for key, value in present.items() if key not in removals}
         after.update(updates)
-        comment = after.pop(_COMMENT, None)
+        comment = after.pop(COMMENT, None)
         overlay.put_schema(schema, comment=comment, properties=after)
         return missing
 

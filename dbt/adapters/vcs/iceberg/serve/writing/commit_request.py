@@ -15,15 +15,13 @@ from dbt.adapters.vcs.iceberg.serve.rest_protocol import (
     bad_request,
     no_relation,
 )
+from dbt.adapters.vcs.iceberg.table_metadata import MAIN
 from dbt.adapters.vcs.sql.syntax.names import Name, Target
 
 Record = Mapping[str, Any]
 
 # Types are walked by functions that call themselves, and Python ends at a thousand levels.
 _DEPTH: Final = 100
-
-MAIN: Final = "main"
-"""Iceberg's name for what the branch shows of a table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

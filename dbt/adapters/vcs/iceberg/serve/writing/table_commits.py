@@ -23,12 +23,12 @@ from dbt.adapters.vcs.iceberg.serve.rest_protocol import (
     no_relation,
 )
 from dbt.adapters.vcs.iceberg.serve.writing.branch_writer import (
+    COMMENT,
     BranchWriter,
     check_free,
     relation_name,
 )
 from dbt.adapters.vcs.iceberg.serve.writing.commit_request import (
-    MAIN,
     CommitRequest,
     Record,
     base_version,
@@ -36,7 +36,6 @@ from dbt.adapters.vcs.iceberg.serve.writing.commit_request import (
 )
 from dbt.adapters.vcs.iceberg.serve.writing.iceberg_columns import partition_names, read_columns
 from dbt.adapters.vcs.iceberg.serve.writing.table_definitions import (
-    COMMENT,
     UPGRADE,
     NewTable,
     check_updates,
@@ -46,12 +45,11 @@ from dbt.adapters.vcs.iceberg.serve.writing.table_definitions import (
     numbers_given,
     properties_given,
     redefine,
-    shown_properties,
     staged_id,
     to_remove,
     to_store,
 )
-from dbt.adapters.vcs.iceberg.table_metadata import FORMAT_VERSION, table_uuid
+from dbt.adapters.vcs.iceberg.table_metadata import FORMAT_VERSION, MAIN, table_uuid
 from dbt.adapters.vcs.workspace.overlay import Overlay
 
 
@@ -242,7 +240,7 @@ def _replace(
     """
     before = overlay.require_table(relation)
     columns = read_columns(current_after(request, metadata, "schema"))
-    shown, version = shown_properties(metadata), int(metadata[FORMAT_VERSION])
+    shown, version = metadata["properties"], int(metadata[FORMAT_VERSION])
     properties = {key: value for key, value in before.properties.items() if key != PRIMARY_KEY}
     if before.comment is not None:
         properties[COMMENT] = before.comment

@@ -17,9 +17,12 @@ from dbt.adapters.vcs.core.model import RelationName
 from dbt.adapters.vcs.core.model.snapshot import IDENTIFIERS
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.iceberg.serve.rest_protocol import bad_request
-from dbt.adapters.vcs.iceberg.serve.writing.branch_writer import BranchWriter, require_schema
+from dbt.adapters.vcs.iceberg.serve.writing.branch_writer import (
+    COMMENT,
+    BranchWriter,
+    require_schema,
+)
 from dbt.adapters.vcs.iceberg.serve.writing.commit_request import (
-    MAIN,
     CommitRequest,
     Record,
     removals_of,
@@ -35,12 +38,11 @@ from dbt.adapters.vcs.iceberg.serve.writing.iceberg_columns import (
     read_columns,
     spec_fields,
 )
-from dbt.adapters.vcs.iceberg.table_metadata import FORMAT_VERSION, FORMAT_VERSIONS
+from dbt.adapters.vcs.iceberg.table_metadata import FORMAT_VERSION, FORMAT_VERSIONS, MAIN
 from dbt.adapters.vcs.sql.create_table import CreateTable
 from dbt.adapters.vcs.sql.properties import SetProperties, UnsetProperties
 from dbt.adapters.vcs.workspace.overlay import Overlay
 
-COMMENT: Final = "comment"
 UPGRADE: Final = "upgrade-format-version"
 _LOCATION: Final = re.compile(r".*/tables/([0-9a-f]{32})/?")
 
@@ -255,7 +257,7 @@ def redefine(
     """
     _change_columns(writer, overlay, relation, request, metadata)
     _check_spec(request, metadata)
-    shown, version = shown_properties(metadata), int(metadata[FORMAT_VERSION])
+    shown, version = dict(metadata["properties"]), int(metadata[FORMAT_VERSION])
     for item in request.updates:
         if item["action"] in ("set-properties", UPGRADE):
             stored = to_store(properties_given(item), shown, version)
@@ -438,11 +440,6 @@ def version_to_store(wanted: object, version: int, *, is_new: bool) -> dict[str,
             f"The table has format version {version}, and tables don't go back to {found}."
         )
     return {} if found == version else {FORMAT_VERSION: str(found)}
-
-
-def shown_properties(metadata: Record | None) -> dict[str, str]:
-    """Return the properties that a table's metadata shows."""
-    return {} if metadata is None else dict(metadata["properties"])
 
 
 def _fits(key: str, value: str) -> bool:

@@ -21,6 +21,7 @@ from dbt.adapters.vcs.iceberg.serve.rest_protocol import (
     no_relation,
 )
 from dbt.adapters.vcs.iceberg.serve.writing.branch_writer import (
+    COMMENT,
     BranchWriter,
     check_free,
     require_schema,
@@ -40,7 +41,6 @@ from dbt.adapters.vcs.sql.syntax.parser import Query, parse
 from dbt.adapters.vcs.sql.view import stored_view
 from dbt.adapters.vcs.workspace.overlay import Overlay
 
-_COMMENT: Final = "comment"
 _QUERIED: Final = "spark.query-column-names"
 """Where Spark's client notes the names that the query itself gives to its columns."""
 
@@ -171,7 +171,7 @@ def _put(writer: BranchWriter, overlay: Overlay, given: GivenView) -> None:
         columns=given.columns,
         # Spark names the columns itself unless the query already has these names.
         aliased=properties.pop(_QUERIED, "") != names,
-        comment=properties.pop(_COMMENT, None),
+        comment=properties.pop(COMMENT, None),
         properties=properties,
     )
     overlay.put_view(given.relation, view)
@@ -181,7 +181,7 @@ def _view_after(relation: RelationName, request: CommitRequest, before: View) ->
     """Return a view after a commit's updates: as stored, or with a query to be stored."""
     properties = dict(before.properties)
     if before.comment is not None:
-        properties[_COMMENT] = before.comment
+        properties[COMMENT] = before.comment
     columns: tuple[ViewColumn, ...] = before.columns
     version: Any = None
     for update in request.updates:
@@ -197,7 +197,7 @@ def _view_after(relation: RelationName, request: CommitRequest, before: View) ->
     if version is not None:
         return _given_view(relation, version, columns, properties)
     return msgspec.structs.replace(
-        before, comment=properties.pop(_COMMENT, None), properties=properties
+        before, comment=properties.pop(COMMENT, None), properties=properties
     )
 
 

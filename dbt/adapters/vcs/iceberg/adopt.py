@@ -40,12 +40,7 @@ from dbt.adapters.vcs.iceberg.client_files import (
     tombstone_of,
     without,
 )
-from dbt.adapters.vcs.iceberg.client_manifests import (
-    ClientFiles,
-    ClientPaths,
-    EqualityFile,
-    client_files,
-)
+from dbt.adapters.vcs.iceberg.client_manifests import ClientFiles, EqualityFile, client_files
 from dbt.adapters.vcs.table.equality import group_ids
 from dbt.adapters.vcs.table.limits import MERGE_LIMITS
 from dbt.adapters.vcs.table.manifests import put_segments, without_blocks
@@ -273,15 +268,14 @@ def _deletions(
     Raises:
         InputError: It has rows again that were deleted.
     """
-    paths = ClientPaths(repository)
-    found = only_of(client_deletions(repository, paths, files.deletes), set(files.paths))
+    found = only_of(client_deletions(repository, files.deletes), set(files.paths))
     if not found and not files.undeleted:
         return {}
     staying = {block.path for block in base.blocks}.intersection(files.paths)
     # A vector repeats the deletions of the one that it replaces (decision 23).
     old = deleted_in(repository, base, staying)
     if files.undeleted:
-        kept = client_deletions(repository, paths, files.known)
+        kept = client_deletions(repository, files.known)
         if without(without(old, found), kept):
             raise InputError(
                 "The snapshot brings deleted rows back. Nothing was changed. To go back to a "

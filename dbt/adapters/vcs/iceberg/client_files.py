@@ -76,7 +76,7 @@ def client_blocks(
                 "was changed. Write it to the table's property write.data.path; load the table "
                 "again to see it."
             )
-    footers: dict[str, Footer | None] = {}
+    footers: dict[str, Footer] = {}
     for path in paths:
         footer = _footer(repository, path)
         found = footer.metadata.schema.to_arrow_schema()
@@ -92,7 +92,7 @@ def client_blocks(
     partitions = {
         path: _partition(repository, path, version)
         for path, footer in footers.items()
-        if footer is not None and footer.rows
+        if footer.rows
     }
     by = version.partition_by
     return read_blocks(repository.blobs, list(partitions), version.schema, by, footers, partitions)
@@ -273,22 +273,17 @@ Deletions = dict[str, Positions]
 """Positions of deleted rows by the path of their block, ascending, each once, never empty."""
 
 
-def client_deletions(
-    repository: Repository, paths: ClientPaths, files: Iterable[DeleteFile]
-) -> Deletions:
+def client_deletions(repository: Repository, files: Iterable[DeleteFile]) -> Deletions:
     """Read deletion vectors, and position delete files: columns `file_path` and `pos`.
 
     A data file that has a vector has all its deletions there; then files of positions say
     nothing of it, as Iceberg's specification has it.
 
-    Args:
-        paths: Gives the paths of URIs.
-        files: The files and vectors.
-
     Raises:
         InputError: One isn't there or isn't such a file, or a row's file is outside of the
             repository.
     """
+    paths = ClientPaths(repository)
     found: dict[str, list[Positions]] = {}
     vectors: dict[str, list[VectorPlace]] = {}
     for file, vector in files:
@@ -488,7 +483,7 @@ def _fields(file: EqualityFile, version: Snapshot) -> tuple[Field, ...]:
 
 def _values(repository: Repository, file: EqualityFile, fields: Sequence[Field]) -> pa.Table:
     try:
-        stored = pq.ParquetFile(pa.BufferReader(repository.blobs.get(file.path)))
+        stored = pq.ParquetFile(pa.BufferReader(_bytes(repository, file.path)))
         schema = stored.schema_arrow
         names = {number_of(column): column.name for column in schema}
         columns = []
@@ -502,10 +497,6 @@ def _values(repository: Repository, file: EqualityFile, fields: Sequence[Field])
             check_type(file.path, schema.field(name), field)
             columns.append(name)
         table = stored.read(columns=columns).select(columns)
-    except NotFoundError:
-        raise InputError(
-            f"{file.path} is not there. Nothing was changed; write it again."
-        ) from None
     except (pa.ArrowException, OSError, ValueError) as error:
         raise InputError(f"{file.path} is not a Parquet file: {error}.") from error
     return table.rename_columns([field.id for field in fields])

@@ -13,11 +13,11 @@ from dbt.adapters.vcs.core.errors import InputError, NotFoundError, UnsupportedE
 from dbt.adapters.vcs.core.ids import TableId
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.iceberg.avro_files import client_records, read_avro
+from dbt.adapters.vcs.iceberg.manifest_files import DELETED
 from dbt.adapters.vcs.iceberg.metadata_files import folder_of_table, place_of
 from dbt.adapters.vcs.iceberg.puffin_files import VectorPlace
 from dbt.adapters.vcs.table.partition_values import CLIENT_FOLDER
 
-_DELETED: Final = 2
 _DATA: Final = 0
 _POSITIONS: Final = 1
 _VALUES: Final = 2
@@ -148,7 +148,7 @@ def _client_files(
         is_data = int(manifest.get("content") or _DATA) == _DATA
         for entry in reader.records(str(manifest["manifest_path"])):
             file: Mapping[str, Any] = entry["data_file"]
-            if int(entry["status"]) == _DELETED:
+            if int(entry["status"]) == DELETED:
                 # Without it, deleted rows may be back: `adopt` looks whether they are.
                 undeleted |= not is_data
                 continue

@@ -58,7 +58,11 @@ def shown_key(snapshot: Snapshot) -> tuple[str, ...]:
     """
     if snapshot.properties.get(IDENTIFIERS) != "true":
         return ()
-    return _identifiers(snapshot.schema, snapshot.primary_key)
+    for id in snapshot.primary_key:
+        field = snapshot.schema.by_id(id)
+        if field is None or type_of(field.type).kind in FLOATS or type_of(field.type).is_nested:
+            return ()
+    return snapshot.primary_key
 
 
 def columns_schema(
@@ -75,9 +79,8 @@ def columns_schema(
 @lru_cache(maxsize=256)
 def _schema_parts(columns: tuple[Field, ...], key: tuple[str, ...]) -> dict[str, Any]:
     """Return what a schema says besides its id; versions of a table mostly share it."""
-    schema = Schema(fields=columns)
     fields = [_field(field, is_required=field.id in key) for field in columns]
-    _check_distinct(schema)
+    _check_distinct(fields)
     found: dict[str, Any] = {"fields": fields}
     if key:
         found["identifier-field-ids"] = [field_number(id) for id in key]
@@ -163,22 +166,15 @@ def _unsupported(field: Field, why: str) -> UnsupportedError:
     )
 
 
-def _identifiers(schema: Schema, key: tuple[str, ...]) -> tuple[str, ...]:
-    for id in key:
-        field = schema.by_id(id)
-        if field is None or type_of(field.type).kind in FLOATS or type_of(field.type).is_nested:
-            return ()
-    return key
-
-
-def _check_distinct(schema: Schema) -> None:
+def _check_distinct(fields: Iterable[dict[str, Any]]) -> None:
     owners: dict[int, str] = {}
-    for field in schema.fields:
-        for number in _numbers(field_number(field.id), iceberg_type(field)):
-            other = owners.setdefault(number, field.name)
-            if other != field.name:
+    for field in fields:
+        name = field["name"]
+        for number in _numbers(field["id"], field["type"]):
+            other = owners.setdefault(number, name)
+            if other != name:
                 raise UnsupportedError(
-                    f"The columns '{other}' and '{field.name}' have the same number in Iceberg, "
+                    f"The columns '{other}' and '{name}' have the same number in Iceberg, "
                     f"{number}, which happens to one of two billion pairs. Other engines can't "
                     "read this table; add one of the columns again under another name."
                 )

@@ -213,7 +213,7 @@ class ManifestLists:
         snapshot = self._repository.objects.snapshot(shown.snapshot)
         files = TableFiles(self._files, self._place, snapshot, self._version)
         making = _Making(self._repository, files, shown, before, snapshot)
-        manifests, facts = making.manifests(), making.facts()
+        manifests, facts = making.manifests, making.facts()
         data = list_bytes(manifests, facts, self._version)
         path = self._path(shown)
         made = self._keep(ListedVersion.of_facts(path, data, facts))
@@ -245,15 +245,13 @@ class _Making:
         self._removed = 0
         self._new_deletes = 0
         self._rows: Mapping[str, int] = {}
-        self._manifests: list[Record] | None = None
 
+    @cached_property
     def manifests(self) -> list[Record]:
-        """Return what the version lists: data first, in the order of the table's rows."""
-        if self._manifests is None:
-            # A stable sort: data manifests stay in the order in which rows are numbered.
-            found = sorted(self._all_manifests(), key=lambda manifest: int(manifest["content"]))
-            self._manifests = self._with_row_numbers(found)
-        return self._manifests
+        """What the version lists: data first, in the order of the table's rows."""
+        # A stable sort: data manifests stay in the order in which rows are numbered.
+        found = sorted(self._all_manifests(), key=lambda manifest: int(manifest["content"]))
+        return self._with_row_numbers(found)
 
     def _all_manifests(self) -> Iterator[Record]:
         shared = self._shared_manifests()
@@ -393,7 +391,7 @@ class _Making:
         """Return what the list's header says; called after `manifests`."""
         specs = {spec.number: spec.ids for spec in self._files.specs}
         if self._base is not None:
-            used = {manifest["partition_spec_id"] for manifest in self.manifests()}
+            used = {manifest["partition_spec_id"] for manifest in self.manifests}
             # Manifests that were taken over keep their specs, so the metadata has to declare
             # these.
             specs |= {n: ids for n, ids in self._base.specs.items() if n in used}
@@ -410,7 +408,7 @@ class _Making:
 
     def _summary(self) -> dict[str, str]:
         now, before = self._snapshot, self._before
-        deletes = [m for m in self.manifests() if m["content"] == DELETES]
+        deletes = [m for m in self.manifests if m["content"] == DELETES]
         found = {
             "operation": self._operation(),
             "added-data-files": self._added,

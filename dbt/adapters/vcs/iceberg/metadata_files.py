@@ -103,8 +103,10 @@ class PendingFiles:
 
     def get(self, path: str) -> bytes:
         """Return a file, waiting or stored; NotFoundError if there is none."""
-        found = self._waiting(path)
-        return self.stored.get(path) if found is None else found
+        for waiting in (self._lists, self._named):
+            if path in waiting:
+                return waiting[path]
+        return self.stored.get(path)
 
     def use(self, path: str) -> int:
         """Return the size of a manifest, or of a file that one names, which a list is to name.
@@ -172,10 +174,6 @@ class PendingFiles:
         if is_new and any(path in self.condemned for path in files):
             return False
         return all(self.stored.get(path) == files[path] for path in there)
-
-    def _waiting(self, path: str) -> bytes | None:
-        found = self._lists.get(path)
-        return self._named.get(path) if found is None else found
 
 
 class MetadataFile(NamedTuple):

@@ -110,19 +110,16 @@ def vector_positions(vector: bytes, rows: int) -> npt.NDArray[np.int64]:
         raise ValueError("it has other magic bytes")
     if checksum != zlib.crc32(data):
         raise ValueError("its checksum is wrong")
-    return _positions(data[len(_VECTOR) :], rows)
-
-
-def _positions(data: bytes, rows: int) -> npt.NDArray[np.int64]:
-    """Return the positions of a bitmap in Roaring's portable format of 64 bits."""
+    # In Roaring's portable format of 64 bits.
+    packed = data[len(_VECTOR) :]
     try:
-        bitmap = iceberg_extra("pyroaring").BitMap64.deserialize(data)
+        bitmap = iceberg_extra("pyroaring").BitMap64.deserialize(packed)
     except IndexError:
         raise ValueError("its bitmap has no bytes") from None
     # Counted while it is packed: a few kilobytes can stand for billions of rows.
     if len(bitmap) != rows:
         raise ValueError(f"it has {len(bitmap)} positions, and should have {rows}")
-    if len(bitmap.serialize()) != len(data):
+    if len(bitmap.serialize()) != len(packed):
         raise ValueError("it goes on after the end of its bitmap")
     if rows and bitmap.max() > _LAST_ROW:
         raise ValueError(f"it has the position {bitmap.max()}, and a file has fewer rows")

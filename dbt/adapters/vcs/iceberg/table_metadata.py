@@ -223,10 +223,6 @@ class _History:
                 wanted.setdefault(item.shown.before, item.listed.after)
         return kept[::-1]
 
-    @property
-    def last_sequence(self) -> int:
-        return max(item.shown.at for item in self.items)
-
 
 def _metadata(
     repository: Repository,
@@ -238,7 +234,8 @@ def _metadata(
 ) -> dict[str, Any]:
     snapshot = history.newest
     schemas = _Schemas()
-    snapshots = [_snapshot(place, item, schemas, history.items, version) for item in history.items]
+    known = {item.shown.snapshot for item in history.items}
+    snapshots = [_snapshot(place, item, schemas, known, version) for item in history.items]
     default, specs = _specs(history)
     parts = [part_number(id) for spec in specs for id in spec.ids]
     # Of the version and not of now: the same table has the same bytes.
@@ -250,7 +247,7 @@ def _metadata(
         "table-uuid": table_uuid(repository, relation, snapshot),
         "location": place.uri(folder_of_table(snapshot.table)),
         # Decision 21: times of commits grow along every history, so they are the numbers.
-        "last-sequence-number": history.last_sequence,
+        "last-sequence-number": max(item.shown.at for item in history.items),
         "last-updated-ms": last,
         # Decision 20: numbers are hashes, and this is only the largest one in use.
         "last-column-id": max(n for schema in schemas.all for n in all_numbers(schema)),
@@ -327,9 +324,8 @@ class _Schemas:
 
 
 def _snapshot(
-    place: MetadataPlace, item: _Item, schemas: _Schemas, items: Iterable[_Item], version: int
+    place: MetadataPlace, item: _Item, schemas: _Schemas, known: set[SnapshotId], version: int
 ) -> dict[str, Any]:
-    known = {other.shown.snapshot for other in items}
     summary = item.listed.summary | {"vcs.snapshot": item.shown.snapshot}
     if item.shown.commit is not None:
         summary["vcs.commit"] = item.shown.commit

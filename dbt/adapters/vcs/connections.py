@@ -265,13 +265,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     if isinstance(value, dict):
-        return {_key(key): _plain(item) for key, item in value.items()}
+        return {str(_plain(key)): _plain(item) for key, item in value.items()}
     return value
-
-
-def _key(value: Any) -> str:
-    plain = _plain(value)
-    return plain if isinstance(plain, str) else str(plain)
 
 
 def _literal(value: Any) -> str:

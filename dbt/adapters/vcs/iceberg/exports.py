@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import partial
 from shlex import quote
 from typing import Any, Final
 
@@ -287,7 +287,8 @@ class CatalogClient:
         for depth in range(1, len(namespace) + 1):
             part = namespace[:depth]
             hint = f" It needs the namespace {'.'.join(part)}, as vcs.yml says."
-            self._try(partial(self._catalog.create_namespace_if_not_exists, part), hint)
+            with self._naming_failures(hint):
+                self._catalog.create_namespace_if_not_exists(part)
 
     def location_of(self, kind: str, identifier: tuple[str, ...]) -> str | None:
         """Return where a table's metadata or a view's folder is, None if there is none.
@@ -299,8 +300,7 @@ class CatalogClient:
             NotImplementedError: The catalog can't have views.
         """
         errors = self._exceptions
-
-        def load() -> str | None:
+        with self._naming_failures():
             try:
                 if kind == VIEW:
                     return str(self._catalog.load_view(identifier).metadata.location) + "/"
@@ -313,14 +313,10 @@ class CatalogClient:
             except FileNotFoundError:
                 return UNREADABLE
 
-        found: str | None = self._try(load)
-        return found
-
     def register(self, kind: str, identifier: tuple[str, ...], location: str) -> str | None:
         """Let the catalog have what it doesn't have; return why not if the name is taken."""
         errors = self._exceptions
-
-        def register() -> str | None:
+        with self._naming_failures():
             try:
                 if kind == VIEW:
                     self._catalog.register_view(identifier, location)
@@ -333,14 +329,11 @@ class CatalogClient:
                 if not str(error).startswith("NotFoundException"):
                     raise
                 return _reason(error)
-            return None
-
-        why: str | None = self._try(register)
-        return why
+        return None
 
     def replace(self, kind: str, identifier: tuple[str, ...], location: str) -> str | None:
         """Let what the catalog has be another version; return why not if the name is taken now."""
-        if kind == TABLE and self._try(lambda: self._is_overwritten(identifier, location)):
+        if kind == TABLE and self._is_overwritten(identifier, location):
             return None
         # Most catalogs don't know how. Dropping it there deletes no file.
         self.drop(kind, identifier)
@@ -348,34 +341,31 @@ class CatalogClient:
 
     def _is_overwritten(self, identifier: tuple[str, ...], location: str) -> bool:
         errors = self._exceptions
-        try:
-            self._catalog.register_table(identifier, location, overwrite=True)
-        except (NotImplementedError, errors.TableAlreadyExistsError, errors.BadRequestError):
-            return False
-        except errors.RESTError as error:
-            # As Iceberg's own servers answer.
-            if not str(error).startswith("UnsupportedOperationException"):
-                raise
-            return False
+        with self._naming_failures():
+            try:
+                self._catalog.register_table(identifier, location, overwrite=True)
+            except (NotImplementedError, errors.TableAlreadyExistsError, errors.BadRequestError):
+                return False
+            except errors.RESTError as error:
+                # As Iceberg's own servers answer.
+                if not str(error).startswith("UnsupportedOperationException"):
+                    raise
+                return False
         return True
 
     def drop(self, kind: str, identifier: tuple[str, ...]) -> None:
         """Take a table or view out of the catalog, if it is there; its files stay."""
+        errors = self._exceptions
+        with self._naming_failures(), suppress(errors.NoSuchTableError, errors.NoSuchViewError):
+            if kind == VIEW:
+                self._catalog.drop_view(identifier)
+            else:
+                self._catalog.drop_table(identifier)
 
-        def drop() -> None:
-            try:
-                if kind == VIEW:
-                    self._catalog.drop_view(identifier)
-                else:
-                    self._catalog.drop_table(identifier)
-            except (self._exceptions.NoSuchTableError, self._exceptions.NoSuchViewError):
-                return
-
-        self._try(drop)
-
-    def _try(self, work: Callable[[], Any], hint: str = "") -> Any:
+    @contextmanager
+    def _naming_failures(self, hint: str = "") -> Iterator[None]:
         try:
-            return work()
+            yield
         except (NotImplementedError, StorageError):
             raise
         except Exception as error:

@@ -283,14 +283,14 @@ class _Export:
             new: dict[RelationName, NumberedFile] = {}
             olds = each(folder.last, (versions[name] for name in described))
             now = self._head.ref.seq
-            for (relation, data), old in zip(described.items(), olds, strict=True):
+            for (relation, data), (old, properties) in zip(described.items(), olds, strict=True):
                 last = max(versions[relation], default=0)
-                move = 0 if old is None else int(old.properties.get(_MOVE, 0))
+                move = int(properties.get(_MOVE, 0))
                 # Another export has seen a later move of the branch, and is right.
                 if move > now:
                     continue
                 # A move without a change makes no other metadata.
-                if old is not None and old.data.replace(_move_text(move), _move_text(now)) == data:
+                if old.replace(_move_text(move), _move_text(now)) == data:
                     shown[relation] = Showing(last, versions[relation])
                 else:
                     new[relation] = NumberedFile(last + 1, data)

@@ -63,13 +63,6 @@ class Showing(NamedTuple):
     versions: Mapping[int, str]
 
 
-class LastFile(NamedTuple):
-    """A metadata file, and the properties of the table in it."""
-
-    data: bytes
-    properties: dict[str, str]
-
-
 class _Properties(msgspec.Struct):
     """What is decoded of a metadata file where the rest is only compared."""
 
@@ -177,16 +170,19 @@ class ExportFolder:
         except NotFoundError:
             return None
 
-    def last(self, versions: Mapping[int, str]) -> LastFile | None:
-        """Return the metadata file with the highest number; None if there is none."""
+    def last(self, versions: Mapping[int, str]) -> tuple[bytes, dict[str, str]]:
+        """Return the metadata file with the highest number, and the properties in it.
+
+        Both are empty if there is none.
+        """
         if not versions:
-            return None
+            return b"", {}
         path = versions[max(versions)]
         try:
             data = self._blobs.get(path)
         except NotFoundError:
-            return None
-        return LastFile(data, _decoded(data, path, _Properties).properties)
+            return b"", {}
+        return data, _decoded(data, path, _Properties).properties
 
     def add(self, files: Mapping[RelationName, NumberedFile]) -> set[RelationName]:
         """Write metadata files, and return the tables that have one with the number already."""

@@ -170,7 +170,6 @@ def _unpacked_block(packed: bytes, codec: bytes) -> bytes:
 
 
 def _wanted_schema(schema: Any, wanted: Collection[str]) -> Record:
-    """Return the schema of a record with the fields that are read."""
     fields = schema.get("fields") if isinstance(schema, dict) else None
     if not isinstance(fields, list) or schema.get("type") != "record":
         raise ValueError("its schema is no record")

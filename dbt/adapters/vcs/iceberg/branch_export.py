@@ -211,7 +211,6 @@ class _Export:
         }
 
     def _export(self, relations: Iterable[RelationName], names: Iterable[NamedCommit]) -> None:
-        """Write tables, many at once."""
         waiting = list(relations)
         while waiting:
             part, waiting = waiting[:_AT_ONCE], waiting[_AT_ONCE:]

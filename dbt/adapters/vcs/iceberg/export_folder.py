@@ -141,7 +141,6 @@ class ExportFolder:
         return f"{self.path}/{relation.schema}/{relation.identifier}/metadata"
 
     def _path_of(self, relation: RelationName, number: int) -> str:
-        """Return the path of a metadata file, relative to the repository."""
         return f"{self.folder_of(relation)}/v{number}.metadata.json"
 
     def versions(self, relation: RelationName) -> dict[int, str]:

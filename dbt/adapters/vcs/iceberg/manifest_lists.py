@@ -303,7 +303,6 @@ class _Making:
 
     @property
     def _has_same_types(self) -> bool:
-        """True if the columns of the version before have the same types here."""
         types = {} if self._base is None else self._base.types
         fields = self._files.fields
         return all(types.get(id, field.type) == field.type for id, field in fields.items())
@@ -370,7 +369,6 @@ class _Making:
         return [tombstone for segment in segments for tombstone in segment.tombstones]
 
     def _with_row_numbers(self, manifests: list[Record]) -> list[Record]:
-        """Return manifests with the numbers of their rows, as format version 3 wants."""
         if self._version < 3:
             return manifests
         row, found = self.first_row, []

@@ -237,7 +237,6 @@ def _writable(repository: Repository, revision: str, bearer: Bearer) -> str | No
 
 
 def _named_snapshots(repository: Repository, name: str) -> list[NamedSnapshot]:
-    """Return the named snapshots of a name, of whatever tables."""
     if not is_name(name):
         return []
     return [item for item in repository.snapshots.all() if item.name == name]

@@ -313,7 +313,6 @@ def _operation_of(item: Record) -> str:
 
 
 def _replaces(snapshot: Mapping[str, Any]) -> bool:
-    """Return whether a client says that the rows of a snapshot take the place of others."""
     summary = snapshot.get("summary")
     said = summary if isinstance(summary, Mapping) else {}
     return said.get("operation") == "overwrite" or said.get("replace-partitions") == "true"

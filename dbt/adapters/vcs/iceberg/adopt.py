@@ -35,8 +35,6 @@ from dbt.adapters.vcs.iceberg.client_files import (
     deleted_in,
     equality_deletions,
     joined,
-    only_of,
-    same,
     tombstone_of,
     without,
 )
@@ -268,7 +266,9 @@ def _deletions(
     Raises:
         InputError: It has rows again that were deleted.
     """
-    found = only_of(client_deletions(repository, files.deletes), set(files.paths))
+    every = client_deletions(repository, files.deletes)
+    # Iceberg ignores deletions of files that aren't there.
+    found = {path: rows for path, rows in every.items() if path in files.paths}
     if not found and not files.undeleted:
         return {}
     staying = {block.path for block in base.blocks}.intersection(files.paths)
@@ -318,7 +318,7 @@ def _is_of(repository: Repository, after: Version, paths: set[str], change: _Cha
     if {block.path for block in before.blocks} - change.gone != paths:
         return False
     made = without(deleted_in(repository, after, paths), deleted_in(repository, before, paths))
-    return same(made, change.deletions)
+    return not without(made, change.deletions) and not without(change.deletions, made)
 
 
 def _versions_since(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -349,16 +349,6 @@ def joined(deletions: Deletions, others: Deletions) -> Deletions:
         path: distinct(np.concatenate([deletions.get(path, _NONE), others.get(path, _NONE)]))
         for path in deletions.keys() | others.keys()
     }
-
-
-def only_of(deletions: Deletions, blocks: Collection[str]) -> Deletions:
-    """Return the deletions of some blocks; Iceberg ignores those of files that aren't there."""
-    return {path: rows for path, rows in deletions.items() if path in blocks}
-
-
-def same(one: Deletions, other: Deletions) -> bool:
-    """Return whether deletions are of the same rows."""
-    return not without(one, other) and not without(other, one)
 
 
 def tombstone_of(

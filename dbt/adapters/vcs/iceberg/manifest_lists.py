@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from dbt.adapters.vcs.core.errors import NotFoundError
-from dbt.adapters.vcs.core.ids import SegmentId, SnapshotId
+from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import (
     Block,
     RelationName,
@@ -30,7 +30,7 @@ from dbt.adapters.vcs.iceberg.data_manifests import (
     removed_manifests,
     stamped,
 )
-from dbt.adapters.vcs.iceberg.delete_manifests import delete_manifests, vector_manifests
+from dbt.adapters.vcs.iceberg.delete_manifests import Blocks, delete_manifests, vector_manifests
 from dbt.adapters.vcs.iceberg.manifest_files import DATA, DELETES, json_text, list_bytes, read_list
 from dbt.adapters.vcs.iceberg.metadata_files import MetadataPlace, PendingFiles, folder_of_table
 from dbt.adapters.vcs.iceberg.shown_history import ShownVersion
@@ -340,7 +340,7 @@ class _Making:
         # Version 3 has one vector for each file, whichever segments delete from it: see
         # `_vectors`.
         if segment.tombstones and self._version < 3:
-            find = _Finder(self._objects.segment, self._snapshot, segment)
+            find = self._finder(segment)
             found += delete_manifests(self._files, ref.id, segment.tombstones, find)
         for manifest in found:
             yield stamped(manifest, self._number, self._shown.at)
@@ -358,11 +358,26 @@ class _Making:
             before = self._tombstones(self._before)
             base = [item for item in self._base.manifests if item["content"] == DELETES]
             base = base if self._hold(base) else []
-        find = _Finder(self._objects.segment, self._snapshot, Segment())
+        find = self._finder(Segment())
         known = {item["manifest_path"] for item in base}
         for manifest in vector_manifests(self._files, tombstones, find, before, base):
             is_old = manifest["manifest_path"] in known
             yield manifest if is_old else stamped(manifest, self._number, self._shown.at)
+
+    def _finder(self, segment: Segment) -> Blocks:
+        """Return what finds blocks by path, in the segment first."""
+        found = {block.path: block for block in segment.blocks}
+
+        def find(paths: Iterable[str]) -> Mapping[str, Block]:
+            wanted = set(paths)
+            for ref in self._snapshot.segments:
+                if wanted <= found.keys():
+                    break
+                blocks = self._objects.segment(ref.id).blocks
+                found.update((block.path, block) for block in blocks)
+            return {path: found[path] for path in wanted}
+
+        return find
 
     def _tombstones(self, version: Snapshot) -> list[Tombstone]:
         segments = self._objects.segments(ref.id for ref in version.segments if ref.deleted)
@@ -445,21 +460,3 @@ class _Making:
 
 
 _COMPACTION: Final = "optimize"
-
-
-class _Finder:
-    """Finds blocks by path among a version's segments, the likely ones first."""
-
-    def __init__(self, read: Any, snapshot: Snapshot, segment: Segment) -> None:
-        self._read = read
-        self._refs = snapshot.segments
-        self._found = {block.path: block for block in segment.blocks}
-
-    def __call__(self, paths: Iterable[str]) -> Mapping[str, Block]:
-        wanted = set(paths)
-        for ref in self._refs:
-            if wanted <= self._found.keys():
-                break
-            blocks = self._read(SegmentId(ref.id)).blocks
-            self._found.update((block.path, block) for block in blocks)
-        return {path: self._found[path] for path in wanted}

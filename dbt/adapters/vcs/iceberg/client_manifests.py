@@ -13,12 +13,11 @@ from dbt.adapters.vcs.core.errors import InputError, NotFoundError, UnsupportedE
 from dbt.adapters.vcs.core.ids import TableId
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.iceberg.avro_files import client_records, read_avro
-from dbt.adapters.vcs.iceberg.manifest_files import DELETED
+from dbt.adapters.vcs.iceberg.manifest_files import DATA, DELETED
 from dbt.adapters.vcs.iceberg.metadata_files import folder_of_table, place_of
 from dbt.adapters.vcs.iceberg.puffin_files import VectorPlace
 from dbt.adapters.vcs.table.partition_values import CLIENT_FOLDER
 
-_DATA: Final = 0
 _POSITIONS: Final = 1
 _VALUES: Final = 2
 _LOCAL: Final = "file://"
@@ -145,7 +144,7 @@ def _client_files(
     undeleted = False
     # Decision 23: of a file only its path counts; manifests are the client's word.
     for manifest in reader.records(manifest_list):
-        is_data = int(manifest.get("content") or _DATA) == _DATA
+        is_data = int(manifest.get("content") or DATA) == DATA
         for entry in reader.records(str(manifest["manifest_path"])):
             file: Mapping[str, Any] = entry["data_file"]
             if int(entry["status"]) == DELETED:

@@ -127,8 +127,7 @@ def describe_table(
     entry = shown_entry(repository, commit, relation, TableEntry)
     format_version = format_version_of(repository.objects.snapshot(entry.snapshot), format_version)
     lists = ManifestLists(repository, place, relation, format_version, files)
-    history = _History(repository, lists, relation)
-    history.read(commit)
+    history = _History(repository, lists, relation, commit)
     numbers = [number_of(item.shown.snapshot) for item in history.items]
     refs = metadata_refs(repository, relation, number_of(history.current), numbers, names)
     return _metadata(repository, place, relation, history, refs, format_version)
@@ -152,28 +151,18 @@ class _History:
     """The versions of a table that its metadata has, oldest first."""
 
     def __init__(
-        self, repository: Repository, lists: ManifestLists, relation: RelationName
+        self,
+        repository: Repository,
+        lists: ManifestLists,
+        relation: RelationName,
+        commit: CommitId,
     ) -> None:
         self._repository = repository
-        self._lists = lists
-        self._relation = relation
-        self.items: list[_Item] = []
-        self.shown: ShownVersion
-        self.log: list[tuple[Micros, int]] = []
-
-    @property
-    def current(self) -> SnapshotId:
-        """The version that the commit shows."""
-        return self.shown.snapshot
-
-    @property
-    def newest(self) -> Snapshot:
-        return self._repository.objects.snapshot(self.current)
-
-    def read(self, commit: CommitId) -> None:
-        since = kept_since(self._repository)
-        shown = list(shown_versions(self._repository, commit, self._relation, since))[::-1]
-        self.shown = shown[-1]
+        since = kept_since(repository)
+        shown = list(shown_versions(repository, commit, relation, since))[::-1]
+        # The version that the commit shows.
+        self.current = shown[-1].snapshot
+        self.newest = repository.objects.snapshot(self.current)
         # What can't be shown at all is refused before anything is written.
         iceberg_schema(self.newest, 0)
         # Iceberg needs a schema for each version that it shows.
@@ -183,8 +172,8 @@ class _History:
             known = items.get(one.snapshot)
             if known is None:
                 before = items.get(one.before) if one.before else None
-                listed = self._lists.of(one, before.listed.path if before else "")
-                stored = self._repository.objects.snapshot(one.snapshot)
+                listed = lists.of(one, before.listed.path if before else "")
+                stored = repository.objects.snapshot(one.snapshot)
                 known = items[one.snapshot] = _Item(one, listed, stored)
             # Decision 21: a version that is shown again after a revert is one snapshot, twice in
             # the log.

@@ -10,6 +10,7 @@ import pytest
 
 from dbt.adapters.vcs.client.lazy_table import open_table
 from dbt.adapters.vcs.core.model import RelationName
+from dbt.adapters.vcs.core.store.objects import Condemned
 from tests.unit.iceberg.lake import Lake
 
 from .hand_writer import Writer
@@ -67,6 +68,18 @@ def test_a_file_with_the_number_of_another_column_is_refused(renamed: Writer) ->
     new = renamed.write(base, [(2, "y", None, "b")], **NAMED)
     status, _, message = refusal(renamed.send(renamed.snapshot(base, [*files(renamed), new])))
     assert (status, "has the field id" in message) == (400, True)
+    assert head(renamed.lake) == before
+
+
+@pytest.mark.parametrize("end", ["", "-fitted.parquet"])
+def test_a_file_that_a_collection_has_let_go_of_is_not_taken(renamed: Writer, end: str) -> None:
+    """The request to delete it may arrive after the commit."""
+    base, before, blobs = renamed.load(), head(renamed.lake), renamed.lake.repository.blobs
+    new = renamed.write(base, [(2, "y", None, "b")], **NAMED)
+    (path,) = (info.path for info in blobs.walk("data") if new.endswith(info.path))
+    Condemned(blobs).condemn([f"{path}{end}"], renamed.lake.repository.clock())
+    status, _, message = refusal(renamed.send(renamed.snapshot(base, [*files(renamed), new])))
+    assert (status, "Write the rows to another file" in message) == (400, True)
     assert head(renamed.lake) == before
 
 

@@ -17,6 +17,7 @@ from dbt.adapters.vcs.core.model import Block, Field, Schema, Snapshot, Tombston
 from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.model.snapshot import FILE_COLUMN, POSITION_COLUMN
 from dbt.adapters.vcs.core.repository import Repository
+from dbt.adapters.vcs.core.store.objects import Condemned
 from dbt.adapters.vcs.iceberg.client_manifests import ClientPaths, DeleteFile, EqualityFile
 from dbt.adapters.vcs.iceberg.puffin_files import PuffinFile, VectorPlace
 from dbt.adapters.vcs.table.equality import group_ids, plain
@@ -61,8 +62,8 @@ def client_blocks(
         A block for each file with rows; `client_path` gives the client's file of each.
 
     Raises:
-        InputError: A file isn't there, is no Parquet file, lies outside of the folder, has other
-            columns than the table, or longer texts.
+        InputError: A file isn't there, or a collection has condemned it; is no Parquet file, lies
+            outside of the folder, has other columns than the table, or longer texts.
         UnsupportedError: The table can't take files of clients.
     """
     if not paths:
@@ -76,14 +77,18 @@ def client_blocks(
                 "was changed. Write it to the table's property write.data.path; load the table "
                 "again to see it."
             )
+    condemned = Condemned(repository.blobs)
+    condemned.refresh()
     footers: dict[str, Footer] = {}
     for path in paths:
+        _check_stays(condemned, path)
         footer = _footer(repository, path)
         found = footer.metadata.schema.to_arrow_schema()
         names = _columns(path, found, version.schema, numbers)
         if footer.rows and (numbers or _differs(names, version.schema)):
             # Decision 1: columns are found in our files by the field id, which is their name
             # there.
+            _check_stays(condemned, f"{path}{_FITTED}")
             path = _write_fitted_file(repository, path, names, version)
             footer = _footer(repository, path)
         footers[path] = footer
@@ -96,6 +101,15 @@ def client_blocks(
     }
     by = version.partition_by
     return read_blocks(repository.blobs, list(partitions), version.schema, by, footers, partitions)
+
+
+def _check_stays(condemned: Condemned, path: str) -> None:
+    # Decision 37: the request to delete it may still arrive. Data files have no second name.
+    if path in condemned:
+        raise InputError(
+            f"{path} was in no table for a day or longer, and a collection has let go of it. "
+            "Nothing was changed. Write the rows to another file."
+        )
 
 
 def _footer(repository: Repository, path: str) -> Footer:

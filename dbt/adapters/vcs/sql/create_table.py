@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import msgspec
 
@@ -28,13 +28,11 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
     Check,
     ColumnDef,
     check_properties,
-    is_replacing,
     primary_key_of,
     read_characteristics,
     read_check,
     read_column,
     read_constraint_name,
-    read_if_not_exists,
     read_names,
     read_primary_key,
     read_properties,
@@ -45,7 +43,7 @@ from dbt.adapters.vcs.sql.syntax.lexer import quote_name, quote_text
 from dbt.adapters.vcs.sql.syntax.names import Name, Target, list_of
 from dbt.adapters.vcs.sql.syntax.parser import ChangingStatement, Query, reads, remaining_query
 from dbt.adapters.vcs.sql.syntax.scan import QUERY_WORDS
-from dbt.adapters.vcs.sql.table import Clone, may_create
+from dbt.adapters.vcs.sql.table import Clone, Creation, may_create, read_creation
 from dbt.adapters.vcs.table.files.footers import read_blocks
 from dbt.adapters.vcs.table.manifests import folder_of, put_segments
 from dbt.adapters.vcs.table.partition_values import check_partition_type
@@ -53,7 +51,7 @@ from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope, handles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateTable(ChangingStatement):
+class CreateTable(Creation):
     """`create [or replace] table t (...)`, with or without a query.
 
     Attributes:
@@ -67,11 +65,8 @@ class CreateTable(ChangingStatement):
 
     writes_rows = True
 
-    target: Target
     columns: tuple[ColumnDef, ...] = ()
     query: Query | None = None
-    replace: bool = False
-    if_not_exists: bool = False
     provider: str | None = None
     partition_by: tuple[str, ...] = ()
     cluster_by: tuple[str, ...] = ()
@@ -108,25 +103,22 @@ class _Draft:
 
 @reads("create [or replace] [external] table")
 def _read_create_table(cursor: TokenCursor) -> CreateTable | CreateTableLike | Clone:
-    replace = is_replacing(cursor)
-    if_not_exists = read_if_not_exists(cursor, replace=replace)
-    target = cursor.target()
+    creation = read_creation(cursor)
     if cursor.take("like"):
-        return _like(cursor, target, replace, if_not_exists)
+        return _like(cursor, creation)
     if cursor.at("clone") or cursor.at("shallow", "clone") or cursor.at("deep", "clone"):
         # Other engines' words. No clone copies rows here, so both mean the same.
         cursor.take_any("shallow", "deep")
         cursor.expect("clone")
-        return _clone(cursor, target, replace, if_not_exists)
+        return _clone(cursor, creation)
     if cursor.take("from", "snapshot"):
-        return _clone(cursor, target, replace, if_not_exists)
+        return _clone(cursor, creation)
     draft = _draft_with_columns(cursor)
     while _clause(cursor, draft):
         pass
     if cursor.done and not draft.columns and (draft.location is not None or draft.options):
-        raise _outside(target, draft)
-    query = _query(cursor, draft)
-    return _finish(target, draft, query, replace, if_not_exists)
+        raise _outside(creation["target"], draft)
+    return _finish(creation, draft, _query(cursor, draft))
 
 
 @reads(
@@ -184,27 +176,24 @@ def _query(cursor: TokenCursor, draft: _Draft) -> Query | None:
     return remaining_query(cursor)
 
 
-def _finish(
-    target: Target, draft: _Draft, query: Query | None, replace: bool, if_not_exists: bool
-) -> CreateTable:
+def _finish(creation: dict[str, Any], draft: _Draft, query: Query | None) -> CreateTable:
+    name: Name = creation["target"].name
     if draft.columns:
         # Those of a query are known only when the engine has analysed it.
         known = {column.name.lower() for column in draft.columns}
-        for name in (*draft.partition_by, *draft.cluster_by, *draft.primary_key):
-            if name.lower() not in known:
+        for column in (*draft.partition_by, *draft.cluster_by, *draft.primary_key):
+            if column.lower() not in known:
                 raise InputError(
-                    f"The table {target.name} has no column '{name}'; its columns are: "
+                    f"The table {name} has no column '{column}'; its columns are: "
                     f"{', '.join(column.name for column in draft.columns)}."
                 )
     keys = draft.primary_key or primary_key_of(draft.properties)
     checks = [(column.name, check) for column in draft.columns for check in column.checks]
-    checks += [(target.name.identifier, check) for check in draft.checks]
+    checks += [(name.identifier, check) for check in draft.checks]
     return CreateTable(
-        target=target,
+        **creation,
         columns=tuple(draft.columns),
         query=query,
-        replace=replace,
-        if_not_exists=if_not_exists,
         provider=draft.provider,
         partition_by=draft.partition_by,
         cluster_by=draft.cluster_by,
@@ -328,9 +317,7 @@ def _refuse_clause(cursor: TokenCursor) -> None:
         )
 
 
-def _like(
-    cursor: TokenCursor, target: Target, replace: bool, if_not_exists: bool
-) -> CreateTableLike:
+def _like(cursor: TokenCursor, creation: dict[str, Any]) -> CreateTableLike:
     source = cursor.target()
     draft = _Draft()
     while _clause(cursor, draft):
@@ -339,19 +326,17 @@ def _like(
     if draft.partition_by:
         raise UnsupportedError(
             f"A table like {source.name} has its partitions. Leave `partitioned by` out, or "
-            f"write it before a query: create table {target.name} partitioned by "
+            f"write it before a query: create table {creation['target'].name} partitioned by "
             f"({', '.join(map(quote_name, draft.partition_by))}) as select * from {source.name} "
             "where false."
         )
-    return CreateTableLike(
-        source=source, table=_finish(target, draft, None, replace, if_not_exists)
-    )
+    return CreateTableLike(source=source, table=_finish(creation, draft, None))
 
 
-def _clone(cursor: TokenCursor, target: Target, replace: bool, if_not_exists: bool) -> Clone:
+def _clone(cursor: TokenCursor, creation: dict[str, Any]) -> Clone:
     source, at = cursor.versioned_target()
     cursor.end()
-    return Clone(target=target, source=source, replace=replace, if_not_exists=if_not_exists, at=at)
+    return Clone(**creation, source=source, at=at)
 
 
 _PROVIDERS = (None, "parquet", "vcs")
@@ -468,10 +453,7 @@ def _fields(columns: Iterable[tuple[str, str, str | None]]) -> list[Field]:
 
 
 def _may_create(scope: Scope, statement: CreateTable) -> bool:
-    name = scope.name(statement.target.name)
-    is_new = may_create(
-        scope, name, "table", replace=statement.replace, if_not_exists=statement.if_not_exists
-    )
+    is_new = may_create(scope, statement, "table")
     if is_new:
         _check_storage(statement)
     return is_new

@@ -18,12 +18,7 @@ from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Function, FunctionEntry, Parameter, RelationName
 from dbt.adapters.vcs.core.model.tree import Language, Shape, ViewColumn
 from dbt.adapters.vcs.sql.show import like
-from dbt.adapters.vcs.sql.syntax.clauses import (
-    is_replacing,
-    read_if_exists,
-    read_if_not_exists,
-    read_type,
-)
+from dbt.adapters.vcs.sql.syntax.clauses import read_if_exists, read_type
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.lexer import Kind, quote_text
 from dbt.adapters.vcs.sql.syntax.mentions import calls_of
@@ -36,13 +31,19 @@ from dbt.adapters.vcs.sql.syntax.parser import (
     reads,
     remaining_query,
 )
-from dbt.adapters.vcs.sql.table import drop, may_create, put_back_after_errors
+from dbt.adapters.vcs.sql.table import (
+    Creation,
+    drop,
+    may_create,
+    put_back_after_errors,
+    read_creation,
+)
 from dbt.adapters.vcs.sql.time_travel import check_view
 from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope, handles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateFunction(ChangingStatement):
+class CreateFunction(Creation):
     """`create [or replace] [aggregate] function f(...) ... return ... | as '...'`.
 
     Attributes:
@@ -54,7 +55,6 @@ class CreateFunction(ChangingStatement):
         runtime: From `runtime_version = '...'`.
     """
 
-    target: Target
     body: Query
     language: Language = "sql"
     shape: Shape = "scalar"
@@ -66,8 +66,6 @@ class CreateFunction(ChangingStatement):
     packages: tuple[str, ...] = ()
     runtime: str | None = None
     comment: str | None = None
-    replace: bool = False
-    if_not_exists: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,12 +108,12 @@ _Draft: TypeAlias = dict[str, Any]
 @reads("create [or replace] [aggregate] function")
 def _read_create_function(cursor: TokenCursor) -> CreateFunction:
     # The cursor is behind `function`: two tokens back is the word before it.
-    replace, aggregate = is_replacing(cursor), cursor.ahead(-2).word == "aggregate"
-    if_not_exists = read_if_not_exists(cursor, replace=replace)
-    target = cursor.target()
+    aggregate = cursor.ahead(-2).word == "aggregate"
+    creation = read_creation(cursor)
+    name: Name = creation["target"].name
     if cursor.at("as"):
         raise UnsupportedError(
-            f"A function of a Java class can't be kept on a branch ({target.name}). Make it "
+            f"A function of a Java class can't be kept on a branch ({name}). Make it "
             "temporary: create temporary function ... as '<class>'."
         )
     draft: _Draft = {"shape": "aggregate" if aggregate else "scalar", "language": "sql"}
@@ -123,15 +121,8 @@ def _read_create_function(cursor: TokenCursor) -> CreateFunction:
     while not (cursor.at("return") or cursor.at("as")):
         if not _clause(cursor, draft):
             cursor.fail("a clause of `create function`, or `return` and an expression")
-    body = _body(cursor, draft, target.name)
-    return CreateFunction(
-        target=target,
-        body=body,
-        parameters=parameters,
-        replace=replace,
-        if_not_exists=if_not_exists,
-        **draft,
-    )
+    body = _body(cursor, draft, name)
+    return CreateFunction(**creation, body=body, parameters=parameters, **draft)
 
 
 def _clause(cursor: TokenCursor, draft: _Draft) -> bool:
@@ -259,9 +250,7 @@ def create_function(scope: Scope, statement: CreateFunction) -> Outcome:
     name = scope.name(statement.target.name)
     # What the old version needs may be gone, so replacing it must not read it.
     scope.calls = tuple(call for call in scope.calls if scope.name(call) != name)
-    if not may_create(
-        scope, name, "function", replace=statement.replace, if_not_exists=statement.if_not_exists
-    ):
+    if not may_create(scope, statement, "function"):
         return Outcome()
     with put_back_after_errors(scope, name):
         scope.overlay.put_function(name, _function(scope, statement, name))

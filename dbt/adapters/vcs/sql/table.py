@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -14,7 +14,12 @@ from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.model import Absent, Input, Origin, RelationName, Snapshot
 from dbt.adapters.vcs.core.model.snapshot import fitted
 from dbt.adapters.vcs.core.retention import hold
-from dbt.adapters.vcs.sql.syntax.clauses import PartitionSpec, read_if_exists
+from dbt.adapters.vcs.sql.syntax.clauses import (
+    PartitionSpec,
+    is_replacing,
+    read_if_exists,
+    read_if_not_exists,
+)
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.names import At, Name, Target
 from dbt.adapters.vcs.sql.syntax.parser import ChangingRelation, ChangingStatement, reads
@@ -27,17 +32,23 @@ RelationKind = Literal["table", "view"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Clone(ChangingStatement):
+class Creation(ChangingStatement):
+    """A statement that creates a table, a view or a function."""
+
+    target: Target
+    replace: bool = False
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clone(Creation):
     """`create table a clone b`, or `create table a from snapshot b{...}`.
 
     Attributes:
         at: The version of the source; None for the branch's own.
     """
 
-    target: Target
     source: Target
-    replace: bool = False
-    if_not_exists: bool = False
     at: At | None = None
 
 
@@ -70,9 +81,7 @@ def clone(scope: Scope, statement: Clone) -> Outcome:
         NotFoundError: There is no such source or version.
     """
     name = scope.name(statement.target.name)
-    if not may_create(
-        scope, name, "table", replace=statement.replace, if_not_exists=statement.if_not_exists
-    ):
+    if not may_create(scope, statement, "table"):
         return Outcome()
     source = scope.name(statement.source.name)
     overlay = scope.overlay
@@ -123,9 +132,19 @@ def put_clone(
     overlay.put_table(name, new)
 
 
-def may_create(
-    scope: Scope, name: RelationName, kind: str, *, replace: bool, if_not_exists: bool
-) -> bool:
+def read_creation(cursor: TokenCursor) -> dict[str, Any]:
+    """Read `[if not exists] a` after `create [or replace] table`; return the fields of `Creation`.
+
+    Raises:
+        InputError: Both `or replace` and `if not exists` are given.
+        ForeignError: It is in another catalog.
+    """
+    replace = is_replacing(cursor)
+    if_not_exists = read_if_not_exists(cursor, replace=replace)
+    return {"replace": replace, "if_not_exists": if_not_exists, "target": cursor.target()}
+
+
+def may_create(scope: Scope, statement: Creation, kind: str) -> bool:
     """Return whether a table, view or function is to be created; false if it exists, and may.
 
     The schema of names without one is created with the first relation in it.
@@ -134,6 +153,7 @@ def may_create(
         NotFoundError: There is no such schema.
         InputError: The name is taken.
     """
+    name = scope.name(statement.target.name)
     if name.schema == scope.schema and not scope.overlay.has_schema(name.schema):
         # In Spark the current schema always exists. dbt creates only those of the selected nodes,
         # and hooks of packages write to tables without a schema.
@@ -145,11 +165,11 @@ def may_create(
     noun = existing.noun
     # As in Spark, tables and views share their names, and functions have their own: one of these
     # is not what was asked for.
-    if noun != kind and not (if_not_exists and "function" not in (noun, kind)):
+    if noun != kind and not (statement.if_not_exists and "function" not in (noun, kind)):
         raise InputError(f"{name} is a {noun}. Drop it first: drop {noun} {name}.")
-    if if_not_exists:
+    if statement.if_not_exists:
         return False
-    if not replace:
+    if not statement.replace:
         raise InputError(f"{name} already exists. Drop it first, or use create or replace {kind}.")
     return True
 

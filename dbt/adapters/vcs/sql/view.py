@@ -13,10 +13,8 @@ from dbt.adapters.vcs.core.model import RelationName, TableEntry, View, ViewColu
 from dbt.adapters.vcs.sql.syntax.clauses import is_replacing, read_if_not_exists, read_properties
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.mentions import calls_of
-from dbt.adapters.vcs.sql.syntax.names import Target
 from dbt.adapters.vcs.sql.syntax.parser import (
     ChangingRelation,
-    ChangingStatement,
     CreateTemporaryView,
     Query,
     qualified,
@@ -24,24 +22,21 @@ from dbt.adapters.vcs.sql.syntax.parser import (
     reads,
     remaining_query,
 )
-from dbt.adapters.vcs.sql.table import may_create, put_back_after_errors
+from dbt.adapters.vcs.sql.table import Creation, may_create, put_back_after_errors, read_creation
 from dbt.adapters.vcs.sql.time_travel import check_view, settled_query
 from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope, handles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CreateView(ChangingStatement):
+class CreateView(Creation):
     """`create [or replace] view v as ...`.
 
     Attributes:
         columns: The view's own names of its columns, and their comments.
     """
 
-    target: Target
     query: Query
     columns: tuple[tuple[str, str | None], ...] = ()
-    replace: bool = False
-    if_not_exists: bool = False
     comment: str | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
 
@@ -55,9 +50,7 @@ class AlterViewAs(ChangingRelation):
 
 @reads("create [or replace] view")
 def _read_create_view(cursor: TokenCursor) -> CreateView:
-    replace = is_replacing(cursor)
-    if_not_exists = read_if_not_exists(cursor, replace=replace)
-    target = cursor.target()
+    creation = read_creation(cursor)
     in_brackets = cursor.token.word == "("
     columns = cursor.items(lambda: _view_column(cursor)) if in_brackets else ()
     comment: str | None = None
@@ -79,11 +72,9 @@ def _read_create_view(cursor: TokenCursor) -> CreateView:
         else:
             cursor.fail("a clause of `create view` or `as` and a query")
     return CreateView(
-        target=target,
+        **creation,
         query=remaining_query(cursor),
         columns=columns,
-        replace=replace,
-        if_not_exists=if_not_exists,
         comment=comment,
         properties=properties,
     )
@@ -111,9 +102,7 @@ def create_view(scope: Scope, statement: CreateView) -> Outcome:
         EngineError: Spark rejects the query.
     """
     name = scope.name(statement.target.name)
-    if not may_create(
-        scope, name, "view", replace=statement.replace, if_not_exists=statement.if_not_exists
-    ):
+    if not may_create(scope, statement, "view"):
         return Outcome()
     return _put(
         scope,

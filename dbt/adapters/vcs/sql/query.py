@@ -9,13 +9,13 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import pyarrow as pa
 
 from dbt.adapters.vcs.core.model import Field, Input, Snapshot, TableEntry
 from dbt.adapters.vcs.core.model.data_type import INTEGERS, type_of
-from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, tokenize
+from dbt.adapters.vcs.sql.syntax.lexer import Token, tokenize
 from dbt.adapters.vcs.sql.syntax.names import Reference, is_name
 from dbt.adapters.vcs.sql.syntax.parser import Query, SparkCommand
 from dbt.adapters.vcs.workspace.statement_scope import ArrowRows, Outcome, Scope, handles
@@ -58,11 +58,12 @@ def spark_command(scope: Scope, statement: SparkCommand) -> Outcome:
 
 def _count_rows(scope: Scope, statement: Query) -> ArrowRows | None:
     """Return the rows of a count that the manifests know; None for any other query."""
-    wanted = _whole_count(statement)
-    version = None if wanted is None else _counted_version(scope, wanted.read)
-    if wanted is None or version is None:
+    read = _only_read(statement)
+    column = None if read is None else _count_column(statement.text, read)
+    version = None if read is None or column is None else _counted_version(scope, read)
+    if column is None or version is None:
         return None
-    return ArrowRows(pa.table({wanted.column: pa.array([version.rows], pa.int64())}))
+    return ArrowRows(pa.table({column: pa.array([version.rows], pa.int64())}))
 
 
 def _counted_version(scope: Scope, read: Reference) -> Snapshot | None:
@@ -87,13 +88,6 @@ _COUNTS: Final = ("select count ( * )", "select count ( 1 )")
 _SPARKS_NAME: Final = "count(1)"
 
 
-class WholeCount(NamedTuple):
-    """What `select count(*) [[as] n] from t` asks for."""
-
-    read: Reference
-    column: str
-
-
 def _only_read(query: Query) -> Reference | None:
     """Return the one relation that a query reads, as it is now; None if it reads anything else."""
     if len(query.reads) != 1 or query.files or query.diffs:
@@ -102,20 +96,12 @@ def _only_read(query: Query) -> Reference | None:
     return None if read.at is not None else read
 
 
-def _whole_count(query: Query) -> WholeCount | None:
-    """Return what a query counts; None if it does anything else."""
-    read = _only_read(query)
-    if read is None:
-        return None
-    tokens = [token for token in tokenize(query.text) if token.kind is not Kind.END]
+def _count_column(text: str, read: Reference) -> str | None:
+    """Return the column of `select count(*) [[as] n] from t`; None for any other query."""
+    tokens = tokenize(text)[:-1]
     before = [token for token in tokens if token.end <= read.start]
-    after = [token for token in tokens if token.start >= read.end]
-    name = _column(before) if _is_alias(after) else None
-    return None if name is None else WholeCount(read, name)
-
-
-def _column(before: Sequence[Token]) -> str | None:
-    """Return the name of the column; None if other tokens are before the relation."""
+    if not _is_alias([token for token in tokens if token.start >= read.end]):
+        return None
     if " ".join(token.word for token in before[:5]) not in _COUNTS or before[-1].word != "from":
         return None
     named = before[5:-1]

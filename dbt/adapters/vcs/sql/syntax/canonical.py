@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.core.errors import InputError
-from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, tokenize
+from dbt.adapters.vcs.sql.syntax.lexer import Kind, Token, quote_name, tokenize
 from dbt.adapters.vcs.sql.syntax.names import Name, is_name
 
 # White space is left out, but the border of two tokens counts: `a b` is not `ab`.
@@ -327,5 +327,5 @@ def _spelled(place: Meant, others: set[str]) -> str:
 def _exact(token: Token) -> str:
     if token.kind is Kind.QUOTED:
         # A token has no quotes, and without them a quoted name would be a keyword here.
-        return f"`{token.text.replace('`', '``')}`"
+        return quote_name(token.text)
     return token.text

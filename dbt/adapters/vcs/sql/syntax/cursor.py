@@ -39,16 +39,12 @@ class TokenCursor:
     """
 
     def __init__(
-        self,
-        text: str,
-        tokens: Sequence[Token],
-        index: int = 0,
-        timestamp: Callable[[], str] = instant,
+        self, text: str, tokens: Sequence[Token], timestamp: Callable[[], str] = instant
     ) -> None:
         self.timestamp = timestamp
         self.text = text
         self.tokens = tokens
-        self.index = index
+        self.index = 0
         self._padded = padded(tokens)
 
     @property

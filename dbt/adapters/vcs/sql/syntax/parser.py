@@ -230,14 +230,7 @@ def qualified(
 
 def query_of(text: str, tokens: Sequence[Token]) -> Query:
     """Return the query formed by adjacent tokens of a text, with offsets from its start."""
-    start, end = tokens[0].start, tokens[-1].end
-    found = scan(tokens)
-    return Query(
-        text=text[start:end],
-        reads=tuple(shifted(read, -start) for read in found.reads),
-        files=found.files,
-        diffs=tuple(moved(diff, -start) for diff in found.diffs),
-    )
+    return joined_query(text, [tokens])[0]
 
 
 def remaining_query(cursor: TokenCursor) -> Query:
@@ -324,15 +317,12 @@ def reads(*beginnings: str) -> Callable[[_R], _R]:
     return register
 
 
-class FoundReader(NamedTuple):
-    """The reader of a statement, and the number of words that were compared to find it."""
+def reader_of(tokens: Sequence[Token]) -> tuple[Reader, int] | None:
+    """Return the reader of a statement, and the number of words that were compared to find it.
 
-    read: Reader
-    words: int
-
-
-def reader_of(tokens: Sequence[Token]) -> FoundReader | None:
-    """Return the reader of a statement; None if no family reads such statements."""
+    Returns:
+        None if no family reads such statements.
+    """
     load_families()
     longest = max(map(len, _READERS))
     words = tuple(token.word for token in tokens[:longest])
@@ -340,7 +330,7 @@ def reader_of(tokens: Sequence[Token]) -> FoundReader | None:
     for count in range(longest, 0, -1):
         reader = _READERS.get(words[:count])
         if reader is not None:
-            return FoundReader(reader, count)
+            return reader, count
     return None
 
 
@@ -535,8 +525,9 @@ def _statement(cursor: TokenCursor) -> Statement:
         )
     reader = reader_of(tokens)
     if reader is not None:
-        cursor.index += reader.words
-        statement = reader.read(cursor)
+        read, words_read = reader
+        cursor.index += words_read
+        statement = read(cursor)
         if statement is not None:
             return statement
     # Decision 7: what nobody foresaw goes to Spark as it is, and whatever could be a relation is
@@ -563,8 +554,9 @@ def _read_query(cursor: TokenCursor) -> Statement:
     verb = _verb(cursor) if cursor.at("with") or cursor.at("from") else None
     reader = None if verb is None else reader_of(cursor.tokens[verb:])
     if verb is not None and reader is not None:
-        cursor.index = verb + reader.words
-        statement = reader.read(cursor)
+        read, words = reader
+        cursor.index = verb + words
+        statement = read(cursor)
         # Only readers that leave their statement to Spark return None, and those of these verbs
         # don't.
         assert statement is not None

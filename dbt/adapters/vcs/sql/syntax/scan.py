@@ -65,7 +65,7 @@ class _Part(NamedTuple):
     hidden: frozenset[str]
 
 
-def scan(tokens: Sequence[Token], expect: Expect = Expect.QUERY) -> Found:
+def scan(tokens: Sequence[Token]) -> Found:
     """Return what a query reads, given its tokens without an `END`.
 
     Raises:
@@ -74,7 +74,7 @@ def scan(tokens: Sequence[Token], expect: Expect = Expect.QUERY) -> Found:
     """
     ended = padded(tokens)
     closing = _closing(tokens)
-    todo = [_Part(0, len(tokens), expect, frozenset())]
+    todo = [_Part(0, len(tokens), Expect.QUERY, frozenset())]
     reads: list[Reference] = []
     files: set[str] = set()
     diffs: list[DiffReference] = []
@@ -214,7 +214,7 @@ class _Level:
     def _begin_relation(self, token: Token, following: Token) -> None:
         modified = is_name(following) and following.word != "as" and not ends_relation(following)
         if token.word == "lateral" and (following.word == "(" or modified):
-            self._lateral(following)
+            self._lateral()
         elif token.word == "stream" and modified:
             self.index += 1
             self._relation()
@@ -263,11 +263,7 @@ class _Level:
         if (
             # `is [not] distinct from` compares.
             self.tokens[self.index - 1].word == "distinct"
-            and self.tokens[self.index - 2].word
-            in (
-                "is",
-                "not",
-            )
+            and self.tokens[self.index - 2].word in ("is", "not")
         ) or self._is_called_from():
             self.index += 1
         else:
@@ -316,15 +312,12 @@ class _Level:
             self.index += 1
         self._go(Expect.QUERY, in_from=False)
 
-    def _lateral(self, following: Token) -> None:
+    def _lateral(self) -> None:
         # `lateral view explode(a) t as x, y`: commas separate columns from here on.
-        if following.word == "view":
+        if self.tokens[self.index + 1].word == "view":
             self._end_from()
         else:
             self.index += 1
-
-    def _lateral_view(self) -> None:
-        self._lateral(self.tokens[self.index + 1])
 
     def _table(self, following: Token) -> None:
         self.index += 1
@@ -395,7 +388,7 @@ class _Level:
 _ACTIONS: Final[dict[str, Callable[[_Level], None]]] = {
     "from": _Level._from,
     "join": _Level._join,
-    "lateral": _Level._lateral_view,
+    "lateral": _Level._lateral,
     # In Hive's `from s select a, b` the relations come first.
     "select": _Level._end_from,
     "insert": _Level._end_from,

@@ -127,18 +127,17 @@ def read_comment_on(cursor: TokenCursor) -> Statement:
     cursor.expect("on")
     if cursor.take("table"):
         target = cursor.target()
-        cursor.expect("is")
-        return CommentOnTable(
-            target=target, comment=_last_value(cursor, read_comment_value(cursor))
-        )
+        return CommentOnTable(target=target, comment=_comment(cursor))
     if cursor.take("column"):
         return _comment_on_column(cursor)
     cursor.fail("`table`, `column` or `schema`")
 
 
-def _last_value(cursor: TokenCursor, value: str | None) -> str | None:
+def _comment(cursor: TokenCursor) -> str | None:
+    cursor.expect("is")
+    comment = read_comment_value(cursor)
     cursor.end()
-    return value
+    return comment
 
 
 def _comment_on_column(cursor: TokenCursor) -> AlterColumn:
@@ -153,15 +152,9 @@ def _comment_on_column(cursor: TokenCursor) -> AlterColumn:
     if name is None:
         raise ForeignError
     # The column and its dot are the last two tokens that were read.
-    end = cursor.tokens[cursor.index - 3].end
-    cursor.expect("is")
-    comment = _last_value(cursor, read_comment_value(cursor))
-    return AlterColumn(
-        # Empty text removes the comment; None would leave it.
-        target=Target(name=name, start=start, end=end),
-        column=parts[-1],
-        comment=comment or "",
-    )
+    target = Target(name=name, start=start, end=cursor.tokens[cursor.index - 3].end)
+    # Empty text removes the comment; None would leave it.
+    return AlterColumn(target=target, column=parts[-1], comment=_comment(cursor) or "")
 
 
 def _alter(cursor: TokenCursor, kind: RelationKind) -> Statement:

@@ -107,7 +107,7 @@ def _describe_schema(cursor: TokenCursor) -> DescribeSchema:
 
 def _other_kind(cursor: TokenCursor) -> bool:
     """Return whether the next word means that a query or an object of Spark is described."""
-    kinds = {"function", "procedure", "query", "catalog", "("}
+    kinds = {"procedure", "query", "catalog", "("}
     return cursor.token.word in kinds | QUERY_WORDS - {"table"}
 
 

@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, TypeAlias, TypeVar, cast
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Function, FunctionEntry, Parameter, RelationName
 from dbt.adapters.vcs.core.model.tree import Language, Shape, ViewColumn
-from dbt.adapters.vcs.sql.show import like
+from dbt.adapters.vcs.sql.show import like, read_schema_filter
 from dbt.adapters.vcs.sql.syntax.clauses import read_if_exists, read_type
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
 from dbt.adapters.vcs.sql.syntax.lexer import Kind, quote_text
@@ -381,7 +381,7 @@ def _returns(function: Function) -> str:
 @reads("show functions", "show user functions", "show all functions")
 def _read_show_functions(cursor: TokenCursor) -> ShowFunctions:
     kind = cursor.tokens[1].word
-    schema = cursor.schema() if cursor.take_any("in", "from") else None
+    schema = read_schema_filter(cursor)
     pattern: str | None = None
     if cursor.take("like") or not cursor.done:
         if cursor.token.kind is Kind.STRING:

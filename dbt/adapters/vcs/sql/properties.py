@@ -66,8 +66,7 @@ def set_properties(scope: Scope, statement: SetProperties) -> Outcome:
         InputError: A table setting gets an invalid value.
     """
     name = scope.name(statement.target.name)
-    given = dict(statement.properties)
-    _alter_properties(scope, name, given, removed=())
+    _alter_properties(scope, name, dict(statement.properties), removed=())
     return Outcome()
 
 
@@ -96,10 +95,8 @@ def comment_on_table(scope: Scope, statement: CommentOnTable) -> Outcome:
         NotFoundError: There is no such relation.
     """
     name = scope.name(statement.target.name)
-    if statement.comment is None:
-        _alter_properties(scope, name, {}, removed=(_COMMENT,))
-    else:
-        _alter_properties(scope, name, {_COMMENT: statement.comment}, removed=())
+    given = {} if statement.comment is None else {_COMMENT: statement.comment}
+    _alter_properties(scope, name, given, removed=() if given else (_COMMENT,))
     return Outcome()
 
 

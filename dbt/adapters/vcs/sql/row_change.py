@@ -456,13 +456,13 @@ def read_value(cursor: TokenCursor, stop: Callable[[], bool]) -> Slice | None:
 
 def check_once(columns: Iterable[str]) -> None:
     """Check that no column gets two values."""
-    seen: Collection[str] = set()
+    seen: set[str] = set()
     for column in columns:
         if column.lower() in seen:
             raise InputError(
                 f"Expected one value for the column '{column}', found two. Remove one of them."
             )
-        seen = {*seen, column.lower()}
+        seen.add(column.lower())
 
 
 def change_fields(

@@ -91,11 +91,7 @@ def _read_create_schema(cursor: TokenCursor) -> CreateSchema:
 
 @reads("create or replace schema", "create or replace database", "create or replace namespace")
 def _refuse_replace(cursor: TokenCursor) -> NoReturn:
-    """Refuse what Spark does not have: it would drop the schema's tables.
-
-    Raises:
-        UnsupportedError: Always.
-    """
+    # It would drop the schema's tables.
     raise UnsupportedError(
         "`create or replace schema` is not supported: Spark does not have it. Write create schema "
         "if not exists; to begin with an empty schema, drop it before (drop schema ... cascade)."

@@ -163,8 +163,7 @@ def _keys(cursor: TokenCursor) -> tuple[tuple[str, ...], ...] | str | None:
         if cursor.token.word == ",":
             raise InputError(
                 "Expected one query or a list of keys after `keys`, found several queries. Write "
-                "one "
-                "query: keys (select ... union all select ...), or values: keys (1), (2)."
+                "one query: keys (select ... union all select ...), or values: keys (1), (2)."
             )
         return cursor.text[start : cursor.last.start].strip()
     keys = cursor.bare_items(lambda: cursor.items(lambda: cursor.sql_until(lambda: False)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -135,34 +135,45 @@ def _kept(objects: ObjectStore, ours: Snapshot, edit: BlockEdit) -> Sequence[Seg
     """Return the segments of ours without what is removed."""
     if not edit.blocks.gone and not edit.deletions.gone:
         return ours.segments
-    segments = objects.segments(ref.id for ref in ours.segments)
-    reduced = (
-        _reduced(objects, ref, segment, edit)
-        for ref, segment in zip(ours.segments, segments, strict=True)
+    return _reduced(
+        objects, ours.segments, edit.blocks.gone, lambda *pair: pair in edit.deletions.gone
     )
-    return [ref for ref in reduced if ref is not None]
 
 
 def _reduced(
-    objects: ObjectStore, ref: SegmentRef, segment: Segment, edit: BlockEdit
-) -> SegmentRef | None:
-    """Return a segment without what is removed; None if nothing is left."""
-    blocks = tuple(block for block in segment.blocks if block.path not in edit.blocks.gone)
-    left: list[Tombstone] = []
-    for tombstone in segment.tombstones:
-        targets = {
-            path: rows
-            for path, rows in tombstone.targets.items()
-            if (tombstone.path, path) not in edit.deletions.gone
-        }
-        # Decision 9: the entry goes on without the blocks that left, and the file stays as it is.
-        if targets:
-            left.append(msgspec.structs.replace(tombstone, targets=targets))
-    rest = msgspec.structs.replace(segment, blocks=blocks, tombstones=tuple(left))
-    # Kept by its id, so that a comparison of the two versions skips it.
-    if rest == segment:
-        return ref
-    return put_segment(objects, rest) if blocks or left else None
+    objects: ObjectStore,
+    refs: Sequence[SegmentRef],
+    gone: Collection[str],
+    is_dropped: Callable[[str, str], bool],
+) -> tuple[SegmentRef, ...]:
+    """Return segments without some blocks, given by path, and without some deletions.
+
+    Args:
+        is_dropped: Tells whether the deletion of a tombstone's rows from a block is left out.
+    """
+    kept: list[SegmentRef] = []
+    for ref, segment in zip(refs, objects.segments(ref.id for ref in refs), strict=True):
+        blocks = tuple(block for block in segment.blocks if block.path not in gone)
+        left: list[Tombstone] = []
+        for tombstone in segment.tombstones:
+            targets = {
+                path: rows
+                for path, rows in tombstone.targets.items()
+                if not is_dropped(tombstone.path, path)
+            }
+            if len(targets) == len(tombstone.targets):
+                left.append(tombstone)
+            # Decision 9: the entry goes on without the blocks that left, and the file stays as it
+            # is.
+            elif targets:
+                left.append(msgspec.structs.replace(tombstone, targets=targets))
+        rest = msgspec.structs.replace(segment, blocks=blocks, tombstones=tuple(left))
+        # Kept by its id, so that a comparison of the two versions skips it.
+        if rest == segment:
+            kept.append(ref)
+        elif blocks or left:
+            kept.append(put_segment(objects, rest))
+    return tuple(kept)
 
 
 def _tombstones(
@@ -204,27 +215,7 @@ def without_blocks(
 
     Segments that mention none of them keep their id.
     """
-    kept: list[SegmentRef] = []
-    for ref, segment in zip(refs, objects.segments(ref.id for ref in refs), strict=True):
-        blocks = tuple(block for block in segment.blocks if block.path not in gone)
-        tombstones = tuple(
-            tombstone
-            for item in segment.tombstones
-            if (tombstone := _trimmed(item, gone)) is not None
-        )
-        if len(blocks) == len(segment.blocks) and tombstones == segment.tombstones:
-            kept.append(ref)
-        elif blocks or tombstones:
-            rest = msgspec.structs.replace(segment, blocks=blocks, tombstones=tombstones)
-            kept.append(put_segment(objects, rest))
-    return tuple(kept)
-
-
-def _trimmed(tombstone: Tombstone, gone: Collection[str]) -> Tombstone | None:
-    targets = {path: rows for path, rows in tombstone.targets.items() if path not in gone}
-    if len(targets) == len(tombstone.targets):
-        return tombstone
-    return msgspec.structs.replace(tombstone, targets=targets) if targets else None
+    return _reduced(objects, refs, gone, lambda _, path: path in gone)
 
 
 def joined_segments(objects: ObjectStore, refs: Sequence[SegmentRef]) -> tuple[SegmentRef, ...]:

@@ -112,7 +112,6 @@ def key_value(
 
 
 def _of_text(text: str, type_: str, wanted: pa.DataType, zone: tzinfo) -> Any:
-    """Parse a text as a Python value."""
     if pa.types.is_string(wanted):
         return _limited(text, type_)
     if pa.types.is_boolean(wanted):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
@@ -105,10 +106,7 @@ def _any_null(rows: pa.Table) -> pa.ChunkedArray | None:
     """Return a mask of the rows with a NULL; None if there are none."""
     if not any(column.null_count for column in rows.columns):
         return None
-    found = pc.is_null(rows.column(0))
-    for column in rows.columns[1:]:
-        found = pc.or_(found, pc.is_null(column))
-    return found
+    return reduce(pc.or_, map(pc.is_null, rows.columns))
 
 
 def _plain(rows: pa.Table) -> pa.Table:

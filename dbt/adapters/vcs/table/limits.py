@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from dbt.adapters.vcs.core.errors import UnsupportedError
-from dbt.adapters.vcs.core.model import ColumnStats
 from dbt.adapters.vcs.core.plan.delta import Piece
 
 
@@ -84,16 +83,11 @@ def _memory(piece: Piece) -> int:
     if piece.info is None:
         return _ROW * piece.rows
     stats = piece.info.stats.values()
-    texts = sum(len(max(_text_bounds(each), key=len)) for each in stats)
+    bounds = ([len(bound) for bound in each[:2] if isinstance(bound, str)] for each in stats)
+    texts = sum(max(lengths, default=0) for lengths in bounds)
     stored = _STORED * piece.info.bytes / max(1, piece.info.rows)
     values = _VALUE * len(piece.info.stats) + max(_CHARACTER * texts, stored)
     return int(piece.rows * (_ROW + values))
-
-
-def _text_bounds(stats: ColumnStats) -> tuple[str, str]:
-    """Return the bounds of a column of texts; empty ones for other columns."""
-    low, high = (bound if isinstance(bound, str) else "" for bound in stats[:2])
-    return low, high
 
 
 def _measured(pieces: Iterable[Piece]) -> tuple[int, int]:

@@ -428,17 +428,11 @@ def _parts(
         return
     # Tombstones say positions in the file, so batches have to come in order, without a gap.
     start = 0
-    for batch in _streamed(file, stored, batch_rows, path):
-        yield batch, left[start : start + batch.num_rows]
-        start += batch.num_rows
-    _check_rows(path, start, rows)
-
-
-def _streamed(
-    file: Any, stored: Sequence[str], batch_rows: int, path: str
-) -> Iterator[pa.RecordBatch]:
     with naming_damage(path):
-        yield from file.iter_batches(batch_size=batch_rows, columns=list(stored))
+        for batch in file.iter_batches(batch_size=batch_rows, columns=list(stored)):
+            yield batch, left[start : start + batch.num_rows]
+            start += batch.num_rows
+    _check_rows(path, start, rows)
 
 
 # Decision 19: checksums cover the contents of pages and not their headers, so rows are counted.

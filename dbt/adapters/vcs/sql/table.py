@@ -1,4 +1,4 @@
-"""Tables as a whole: clones, drops and new names; their partitions."""
+"""Tables as a whole: clones, drops, new names, past versions, fewer files; their partitions."""
 
 from __future__ import annotations
 
@@ -9,9 +9,20 @@ from typing import Any, Literal
 
 import msgspec
 
-from dbt.adapters.vcs.core.errors import InputError, NotFoundError
+from dbt.adapters.vcs.changes.writes.compaction import put_optimized, rewrite_table
+from dbt.adapters.vcs.changes.writes.past_versions import Past, last_of, put_back, splits
+from dbt.adapters.vcs.core.errors import InputError, NotFoundError, UnsupportedError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
-from dbt.adapters.vcs.core.model import Absent, Input, Origin, RelationName, Snapshot
+from dbt.adapters.vcs.core.model import (
+    Absent,
+    FunctionEntry,
+    Input,
+    Origin,
+    RelationName,
+    Snapshot,
+    TableEntry,
+    ViewEntry,
+)
 from dbt.adapters.vcs.core.model.snapshot import fitted
 from dbt.adapters.vcs.core.retention import hold
 from dbt.adapters.vcs.sql.syntax.clauses import (
@@ -19,14 +30,15 @@ from dbt.adapters.vcs.sql.syntax.clauses import (
     is_replacing,
     read_if_exists,
     read_if_not_exists,
+    read_names,
 )
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor
-from dbt.adapters.vcs.sql.syntax.names import At, Name, Target
+from dbt.adapters.vcs.sql.syntax.names import At, Name, TableAt, Target, is_name
 from dbt.adapters.vcs.sql.syntax.parser import ChangingRelation, ChangingStatement, reads
 from dbt.adapters.vcs.table.quoting import sql_type
 from dbt.adapters.vcs.workspace.overlay import Overlay
 from dbt.adapters.vcs.workspace.points import pinned, zone_of
-from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope, handles
+from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope, handles
 
 RelationKind = Literal["table", "view"]
 
@@ -245,6 +257,168 @@ def _hide(scope: Scope, name: RelationName) -> None:
     # Else the session's catalog would still show the relation under its old name.
     if scope.mounts.is_shown(name):
         scope.mounts.hide(name, scope.session)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestoreTable(ChangingStatement):
+    """`restore table t from snapshot s{...}`, or `restore table t to version as of ...`.
+
+    Attributes:
+        source: The version to restore, which is always given. With `to`, it is a version of
+            the table itself.
+    """
+
+    target: Target
+    source: TableAt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndropTable(ChangingStatement):
+    """`undrop table t`."""
+
+    target: Target
+
+
+@reads("restore")
+def _read_restore(cursor: TokenCursor) -> RestoreTable:
+    cursor.expect("table")
+    target = cursor.target()
+    if cursor.take("to"):
+        if cursor.token.word not in ("version", "timestamp"):
+            cursor.fail("`version as of` or `timestamp as of`")
+        source = TableAt(target.name, cursor.version())
+    else:
+        if not cursor.take("from", "snapshot"):
+            cursor.fail("`from snapshot`, `to version as of` or `to timestamp as of`")
+        named, at = cursor.versioned_target()
+        source = TableAt(named.name, at)
+        if source.at is None:
+            cursor.fail("{snapshot = '...'} or {timestamp = '...'} after the table")
+    cursor.end()
+    return RestoreTable(target=target, source=source)
+
+
+@handles(RestoreTable)
+def restore_table(scope: Scope, statement: RestoreTable) -> Outcome:
+    """Restore a table to a past version of itself or of another one: `restore table`.
+
+    Returns `relation`, `snapshot`, `commit`, and `stays`: the relations that were changed
+    together with it and are not restored.
+
+    Raises:
+        NotFoundError: There is no such version.
+        InputError: The name is a view.
+    """
+    name, source = scope.name(statement.target.name), scope.name(statement.source.name)
+    standing = scope.overlay.entry(name)
+    if isinstance(standing, ViewEntry | FunctionEntry):
+        raise InputError(f"{name} is a {standing.noun}; restore table needs a table.")
+    assert statement.source.at is not None
+    found = pinned(scope.overlay, lambda: zone_of(scope.session), source, statement.source.at)
+    past = Past(TableEntry(snapshot=found.snapshot), found.commit)
+    put_back(scope.overlay, name, past, author=scope.overlay.author)
+    is_changed = scope.overlay.entry(name) != standing
+    # A commit of several tables is undone in part: what belongs together may no longer fit.
+    apart = splits(scope.overlay.repository, scope.overlay.base, name, past) if is_changed else ()
+    # Several of these commits may have changed the same relation.
+    others = sorted({other for split in apart for other in split.others})
+    return _answer(name, past, ", ".join(others))
+
+
+@reads("undrop")
+def _read_undrop(cursor: TokenCursor) -> UndropTable:
+    cursor.expect("table")
+    target = cursor.target()
+    cursor.end()
+    return UndropTable(target=target)
+
+
+@handles(UndropTable)
+def undrop_table(scope: Scope, statement: UndropTable) -> Outcome:
+    """Restore the last version of a dropped table: `undrop table`.
+
+    Raises:
+        InputError: The relation exists.
+        NotFoundError: It never existed in the branch's history.
+    """
+    name = scope.name(statement.target.name)
+    overlay = scope.overlay
+    if overlay.entry(name) is None and isinstance(before := overlay.before(name), TableEntry):
+        # It was dropped by this run, in no commit yet.
+        past = Past(before, overlay.base)
+    else:
+        past = last_of(overlay.repository, overlay.base, name, overlay.branch)
+    put_back(overlay, name, past, author=overlay.author)
+    return _answer(name, past, "")
+
+
+def _answer(name: RelationName, past: Past, stays: str) -> Outcome:
+    version = past.entry.version
+    rows = Listing.of(
+        ["relation", "snapshot", "commit", "stays"], [[str(name), version, past.commit, stays]]
+    )
+    return Outcome(rows=rows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Optimize(ChangingStatement):
+    """`optimize t [cluster by (...)]`: the same rows in fewer files.
+
+    Attributes:
+        cluster_by: Columns to sort rows by; empty for the table's own.
+    """
+
+    writes_rows = True
+
+    target: Target
+    cluster_by: tuple[str, ...] = ()
+
+
+@reads("optimize")
+def read_optimize(cursor: TokenCursor) -> Optimize:
+    """Read what follows `optimize`.
+
+    Raises:
+        UnsupportedError: It has `where` or `zorder by`.
+    """
+    # `optimize table` alone is about a table of that name.
+    if cursor.at("table") and is_name(cursor.ahead()):
+        cursor.index += 1
+    target = cursor.target()
+    if cursor.at("where"):
+        raise UnsupportedError(
+            "`optimize ... where` is not supported on versioned tables: blocks of a good size "
+            "are not rewritten anyway. Leave the condition out."
+        )
+    if cursor.at("zorder"):
+        raise UnsupportedError(
+            f"`optimize {target.name} ... zorder by` is not supported on versioned tables. "
+            "Sort the rows by columns instead: optimize ... cluster by (a, b)."
+        )
+    cluster_by = read_names(cursor) if cursor.take("cluster", "by") else ()
+    cursor.end()
+    return Optimize(target=target, cluster_by=cluster_by)
+
+
+@handles(Optimize)
+def optimize(scope: Scope, statement: Optimize) -> Outcome:
+    """Compact a table; returns one row: `relation, blocks_before, blocks_after, dropped_rows`.
+
+    Raises:
+        NotFoundError: There is no such table.
+        InputError: A column to cluster by doesn't exist, or its type has no ranges.
+    """
+    name = scope.name(statement.target.name)
+    before = scope.overlay.require_table(name)
+    rewrites = rewrite_table(
+        scope.overlay.repository, before, scope.engine, cluster_by=statement.cluster_by
+    )
+    # Nothing is stored where no block is worth a rewrite.
+    after = put_optimized(scope.overlay, name, rewrites, scope.made_by()) or before
+    row = [str(name), *(str(number) for number in (before.block_count, after.block_count))]
+    gone = sum(tombstone.rows for item in rewrites for tombstone in item.tombstones)
+    names = ["relation", "blocks_before", "blocks_after", "dropped_rows"]
+    return Outcome(rows=Listing.of(names, [[*row, str(gone)]]))
 
 
 def partition_values(

@@ -225,6 +225,19 @@ def test_one_column_is_a_condition_before_a_query_in_parentheses() -> None:
     assert (statement.replace_where, statement.query.text) == ("`flag`", "(select 2)")
 
 
+def test_the_condition_of_replace_where_reads_relations_too() -> None:
+    # Else a result would be reused after `v` changed, and its version would reach Spark as it is.
+    text = (
+        "insert into t replace where a in (select a from v{snapshot='s1'}) "
+        "and exists (select 1 from w) select * from u"
+    )
+    statement = parse(text)
+    assert isinstance(statement, Insert)
+    assert sorted(map(told, statement.reads)) == ["u", "v@version:s1", "w"]
+    assert [told(read) for read in statement.query.reads] == ["u"]
+    assert [text[read.start :][:1] for read in statement.reads] == ["u", "v", "w"]
+
+
 def test_files_outside_go_to_spark() -> None:
     text = (
         "with c as (select * from u) insert overwrite local directory '/x' using csv "

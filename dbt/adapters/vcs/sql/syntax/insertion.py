@@ -25,7 +25,7 @@ from dbt.adapters.vcs.sql.syntax.parser import (
     joined_query,
     reads,
 )
-from dbt.adapters.vcs.sql.syntax.scan import QUERY_WORDS
+from dbt.adapters.vcs.sql.syntax.scan import QUERY_WORDS, Found, scan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +35,8 @@ class Insert(ChangingRelation):
     Attributes:
         query: The rows to write, as a query of its own; `values` is one. It is not runnable if
             its values hold `default`.
-        reads: What the query reads, with offsets into `text`.
-        diffs: Diffs of versions that the query reads, with offsets into `text`.
+        reads: What the query and `replace where` read, with offsets into `text`.
+        diffs: Diffs of versions that they read, with offsets into `text`.
         text: The whole statement; nothing follows its last token.
         columns: The column list; empty if there is none.
         if_not_exists: True with that clause: write only if the partition doesn't exist.
@@ -100,15 +100,15 @@ def read_insert(cursor: TokenCursor) -> Insert | SparkCommand:
     if cursor.at("table") and is_name(cursor.ahead()):
         cursor.index += 1
     target = cursor.target()
-    header = _header(cursor)
+    header, condition = _header(cursor)
     rest = cursor.tokens[cursor.index : -1]
     _check_query(cursor, prefix, rest)
     query, found = joined_query(cursor.text, (prefix, rest))
     return Insert(
         target=target,
         query=query,
-        reads=found.reads,
-        diffs=found.diffs,
+        reads=(*found.reads, *condition.reads),
+        diffs=(*found.diffs, *condition.diffs),
         text=cursor.text,
         overwrite=overwrite,
         verb=Slice(verb_token.start, verb_token.end),
@@ -116,8 +116,11 @@ def read_insert(cursor: TokenCursor) -> Insert | SparkCommand:
     )
 
 
-def _header(cursor: TokenCursor) -> dict[str, Any]:
-    """Read the clauses between the table and the query, by the fields of `Insert`."""
+def _header(cursor: TokenCursor) -> tuple[dict[str, Any], Found]:
+    """Read the clauses between the table and the query, by the fields of `Insert`.
+
+    Also returns what the condition of `replace where` reads.
+    """
     if cursor.at("with") and cursor.ahead().word == "(":
         cursor.index += 1
         cursor.skip_group()
@@ -129,13 +132,15 @@ def _header(cursor: TokenCursor) -> dict[str, Any]:
     columns: tuple[str, ...] = ()
     if not by_name and cursor.token.word == "(" and _is_column_list(cursor):
         columns = read_names(cursor)
-    replace_where = None
+    replace_where, found = None, scan(())
     aliased = cursor.token.word not in QUERY_WORDS and cursor.ahead().word == "replace"
     if cursor.at("replace") or cursor.at("as") or aliased:
-        start = cursor.token.start
+        start, first = cursor.token.start, cursor.index
         replace_where = _replace_where(cursor)
         condition = Slice(start, cursor.last.end)
-    return {
+        # Apart from the query, whose common table expressions don't reach it.
+        found = scan(cursor.tokens[first : cursor.index])
+    fields = {
         "columns": columns,
         "by_name": by_name,
         "partition": partition,
@@ -143,6 +148,7 @@ def _header(cursor: TokenCursor) -> dict[str, Any]:
         "replace_where": replace_where,
         "condition": condition,
     }
+    return fields, found
 
 
 def _is_column_list(cursor: TokenCursor) -> bool:

@@ -14,7 +14,8 @@ from dbt.adapters.vcs.core.errors import (
     ReadOnlyError,
     VcsError,
 )
-from dbt.adapters.vcs.core.model import Origin, TableEntry
+from dbt.adapters.vcs.core.ids import ViewId
+from dbt.adapters.vcs.core.model import Origin, TableEntry, View, ViewEntry
 from dbt.adapters.vcs.workspace.lines.line_workspace import Workspace
 from dbt.adapters.vcs.workspace.lines.lines import BranchLine, Line, PinnedLine
 from tests.unit.tables import Tables
@@ -29,10 +30,20 @@ def first(warehouse: Warehouse) -> TableEntry:
     return entry
 
 
-def run(warehouse: Warehouse, *texts: str, line: Line | None = None) -> list[tuple[Any, ...]]:
-    def no_engine() -> NoReturn:
-        raise AssertionError("an engine was started")
+def no_engine() -> NoReturn:
+    raise AssertionError("an engine was started")
 
+
+def run_together(warehouse: Warehouse, *texts: str) -> list[tuple[Any, ...]]:
+    """Run statements on one overlay, which isn't committed, as those of a run."""
+    line = BranchLine(warehouse.repository, "main", "ann")
+    connection = Workspace(warehouse.repository, line, no_engine, schema="shop").connect("test")
+    overlay = connection.workspace.begin()
+    *_, last = [connection.execute(text, overlay, origin=Origin()) for text in texts]
+    return last.rows.fetch() if last.rows is not None else []
+
+
+def run(warehouse: Warehouse, *texts: str, line: Line | None = None) -> list[tuple[Any, ...]]:
     line = line or BranchLine(warehouse.repository, "main", "ann")
     connection = Workspace(warehouse.repository, line, no_engine, schema="shop").connect("test")
     rows: list[tuple[Any, ...]] = []
@@ -52,6 +63,22 @@ def test_a_dropped_table_comes_back(warehouse: Warehouse, first: TableEntry) -> 
         run(warehouse, "undrop table t")
     with pytest.raises(NotFoundError, match="never existed"):
         run(warehouse, "undrop table nix")
+
+
+def test_a_table_of_this_run_is_not_replaced_by_a_dropped_one(
+    warehouse: Warehouse, first: TableEntry
+) -> None:
+    run(warehouse, "create table u clone t", "drop table t")
+    kept = warehouse.shown()
+    with pytest.raises(InputError, match="t exists"):
+        run_together(warehouse, "create table t clone u", "undrop table t")
+    assert warehouse.shown() == kept
+
+
+def test_a_view_that_this_run_dropped_comes_back(warehouse: Warehouse) -> None:
+    view = warehouse.repository.objects.put(View(text="select 1 a", columns=(), reads=()))
+    warehouse.put(v=ViewEntry(view=ViewId(view)))
+    assert run_together(warehouse, "drop view v", "undrop table v")[0][:2] == ("shop.v", view)
 
 
 def test_a_restore_names_what_was_changed_together(

@@ -343,7 +343,11 @@ def undrop_table(scope: Scope, statement: UndropTable) -> Outcome:
     """
     name = scope.name(statement.target.name)
     overlay = scope.overlay
-    if overlay.entry(name) is None and isinstance(before := overlay.before(name), TableEntry):
+    before = overlay.before(name)
+    # It may have been made by this run, and is in no commit yet.
+    if overlay.entry(name) is not None:
+        raise InputError(f"{name} exists. Only a dropped relation can be restored this way.")
+    if before is not None:
         # It was dropped by this run, in no commit yet.
         past = Past(before, overlay.base)
     else:

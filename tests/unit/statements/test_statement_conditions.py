@@ -114,6 +114,15 @@ def test_no_condition_says_nothing() -> None:
         ("t using u", "t.a = (select u.a) and not t.b = u.b", []),
         ("t x using u y", "t.a = u.a and x.b = y.b", [("b", "y.b")]),
         ("t using (select 1)", "t.a = b", []),
+        # The clock of the statement that asks for the source's keys isn't that of the merge.
+        ("t using u", "t.a = u.a and t.b = u.b + unix_timestamp()", [("a", "u.a")]),
+        (
+            "t using u",
+            "t.a = date_add(now(), u.a) and t.b = unix_timestamp(u.b)",
+            [
+                ("b", "unix_timestamp(u.b)"),
+            ],
+        ),
     ],
 )
 def test_which_equalities_every_match_fulfils(

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from dbt.adapters.vcs.core.errors import InputError
+from dbt.adapters.vcs.sql.syntax.canonical import moment_in
 from dbt.adapters.vcs.sql.syntax.cursor import TokenCursor, read_expression
 from dbt.adapters.vcs.sql.syntax.lexer import Kind, Slice, Token, decode, tokenize
 from dbt.adapters.vcs.sql.syntax.names import Name, is_name, qualifiers_of
@@ -143,7 +144,9 @@ def key_pairs_of(
             column = column_of(one, qualifiers) if len(one) > 1 else None
             if column is not None and _is_of(other, source):
                 sql = condition[other[0].start : other[-1].end]
-                found.append(KeyPair(column, sql))
+                # The source's keys are computed apart from the merge, when a clock shows more.
+                if moment_in(sql) is None:
+                    found.append(KeyPair(column, sql))
     return tuple(found)
 
 

@@ -291,6 +291,25 @@ def test_a_view_below_that_varies_is_found(files: Path) -> None:
         Place({"varying view"}, files).key("create")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "insert into target select * from {named}",
+        "insert into target replace where id in (select id from {named}) select * from orders",
+        "merge into target t using {named} s on t.id = s.id when matched then delete",
+        "update target set id = 1 where id in (select id from {named})",
+        "delete from target where id in (select id from {named})",
+    ],
+)
+def test_files_that_a_change_names_count(text: str, files: Path, tmp_path: Path) -> None:
+    file = tmp_path / "rows.json"
+    found = set()
+    for contents in ('{"id": 1}', '{"id": 22}'):
+        file.write_text(contents)
+        found.add(Place(set(), files).key_of(text.format(named=f"json.`{file}`")))
+    assert len(found) == 2
+
+
 @pytest.mark.parametrize("form", ["insert", "merge", "delete"])
 def test_a_default_of_the_target_that_depends_on_the_moment_counts(form: str, files: Path) -> None:
     with pytest.raises(NotReusableError, match="current_timestamp"):

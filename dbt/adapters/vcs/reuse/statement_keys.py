@@ -129,8 +129,7 @@ def _change(
             raise NotReusableError(f"it may give another result each time: {word}")
     maker = KeyMaker(scope, context)
     maker.text(statement.text, statement.reads, statement.diffs, target=statement.target)
-    if isinstance(statement, Insert):
-        maker.files(statement.query.files)
+    maker.files(statement.files)
     maker.calls(scope.calls)
     maker.fact(type(statement).__name__)
     maker.defaults(name)

@@ -60,6 +60,7 @@ class RowChange:
         text: The whole statement; nothing follows its last token.
         reads: What it reads besides the target, with offsets into `text`.
         diffs: Diffs of versions that it reads, with offsets into `text`.
+        files: format.`path` of files that it reads directly, sorted.
         with_: Place of the preceding common table expressions, or None.
     """
 
@@ -68,6 +69,7 @@ class RowChange:
     text: str
     reads: tuple[Reference, ...]
     diffs: tuple[DiffReference, ...]
+    files: tuple[str, ...]
     with_: Slice | None
 
 
@@ -485,5 +487,6 @@ def change_fields(
         "text": cursor.text,
         "reads": found.reads,
         "diffs": found.diffs,
+        "files": found.files,
         "with_": with_,
     }

@@ -37,6 +37,7 @@ class Insert(ChangingRelation):
             its values hold `default`.
         reads: What the query and `replace where` read, with offsets into `text`.
         diffs: Diffs of versions that they read, with offsets into `text`.
+        files: format.`path` of files that they read directly.
         text: The whole statement; nothing follows its last token.
         columns: The column list; empty if there is none.
         if_not_exists: True with that clause: write only if the partition doesn't exist.
@@ -50,6 +51,7 @@ class Insert(ChangingRelation):
     query: Query
     reads: tuple[Reference, ...]
     diffs: tuple[DiffReference, ...] = ()
+    files: tuple[str, ...] = ()
     text: str
     columns: tuple[str, ...] = ()
     by_name: bool = False
@@ -109,6 +111,7 @@ def read_insert(cursor: TokenCursor) -> Insert | SparkCommand:
         query=query,
         reads=(*found.reads, *condition.reads),
         diffs=(*found.diffs, *condition.diffs),
+        files=(*found.files, *condition.files),
         text=cursor.text,
         overwrite=overwrite,
         verb=Slice(verb_token.start, verb_token.end),

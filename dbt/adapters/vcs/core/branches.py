@@ -294,35 +294,17 @@ class Names:
                 )
             made = moved
 
-    def change(
-        self,
-        name: str,
-        *,
-        author: str,
-        action: str,
-        note: str = "",
-        delete: bool = False,
-        state: Mapping[str, str] | None = None,
-    ) -> Ref:
-        """Delete a name, or replace its state without moving it, whatever others do meanwhile.
+    def delete(self, name: str, *, author: str, note: str = "") -> None:
+        """Delete a name, whatever others do meanwhile.
 
         Raises:
             NotFoundError: It doesn't exist.
-            ProtectedError: It is to be deleted, and is protected.
+            ProtectedError: It is protected.
         """
-        verb = "delete" if delete else "change"
-        for _ in attempts(f"{verb} the {self._word} {name!r}"):
-            commit, last = self.get(name)
-            if delete:
-                self._check_removable(last, "deleted")
-            kept = last.move.state if state is None else state
-            target = None if delete else commit
-            move = self.follow(
-                last, name, target, author=author, action=action, note=note, state=kept
-            )
-            if move is not None:
-                return move
-        raise AssertionError("attempts raises when it ends")
+        for _ in attempts(f"delete the {self._word} {name!r}"):
+            _, last = self.get(name)
+            if self.remove(last, author=author, note=note):
+                return
 
     def remove(self, last: Ref, *, author: str, note: str = "") -> bool:
         """Delete a name by the move after the given one; return False if another came first.
@@ -342,21 +324,40 @@ class Names:
         )
         return gone is not None
 
-    def protect(self, name: str, protection: Protection | None, *, author: str) -> Ref:
-        """Protect a name, or remove its protection; its other state is kept.
+    def protect(
+        self, name: str, protection: Protection | None, *, author: str
+    ) -> tuple[CommitId, Ref]:
+        """Protect a name, or remove its protection; return where it points.
 
         Raises:
             NotFoundError: It doesn't exist.
         """
-        note = "protect" if protection else "unprotect"
-        for _ in attempts(f"{note} the {self._word} {name!r}"):
+        verb = "protect" if protection else "unprotect"
+        change = partial(protected_state, protection=protection)
+        return self.change_state(name, change, author=author, verb=verb, note=verb)
+
+    def change_state(
+        self,
+        name: str,
+        change: Callable[[Mapping[str, str]], Mapping[str, str]],
+        *,
+        author: str,
+        verb: str = "change",
+        note: str = "",
+    ) -> tuple[CommitId, Ref]:
+        """Change a name's state, whatever others do meanwhile; return where it points.
+
+        Raises:
+            NotFoundError: It doesn't exist.
+        """
+        for _ in attempts(f"{verb} the {self._word} {name!r}"):
             commit, last = self.get(name)
-            state = protected_state(last.move.state, protection)
+            state = change(last.move.state)
             move = self.follow(
                 last, name, commit, author=author, action="state", note=note, state=state
             )
             if move is not None:
-                return move
+                return commit, move
         raise AssertionError("attempts raises when it ends")
 
     def follow(  # noqa: PLR0913
@@ -565,7 +566,7 @@ class SnapshotNames:
         """
         names = self._names(relation)
         found = _named_snapshot(relation, *names.get(name))
-        names.change(name, author=author, action="delete", delete=True)
+        names.delete(name, author=author)
         return found
 
     def protect(
@@ -576,9 +577,9 @@ class SnapshotNames:
         Raises:
             NotFoundError: It doesn't exist; the message names near matches.
         """
-        names = self._names(relation)
-        ref = names.protect(name, Protection() if is_protected else None, author=author)
-        return _named_snapshot(relation, names.get(name)[0], ref)
+        protection = Protection() if is_protected else None
+        found = self._names(relation).protect(name, protection, author=author)
+        return _named_snapshot(relation, *found)
 
     def made(self, item: NamedSnapshot) -> RefMove:
         """Return the move that created a named snapshot."""

@@ -322,7 +322,7 @@ class Repository(CommitGraph):
                 f"The branch {name!r} is the repository's default branch and can't be deleted: "
                 "other branches start from it."
             )
-        self._heads.change(name, author=author, action="delete", note=note, delete=True)
+        self._heads.delete(name, author=author, note=note)
 
     def delete_unmoved(self, branch: Branch, *, author: str, note: str = "") -> bool:
         """Delete a branch unless it has moved since it was read; return whether it was deleted.
@@ -338,11 +338,7 @@ class Repository(CommitGraph):
         Raises:
             NotFoundError: It doesn't exist.
         """
-        ref = self._heads.change(name, author=author, action="state", state=state)
-        commit = ref.move.commit
-        # A state is only set where the name leads to a commit, and the move keeps it.
-        assert commit is not None
-        return Branch(name, commit, ref)
+        return Branch(name, *self._heads.change_state(name, lambda _: state, author=author))
 
     def protect(self, name: str, protection: Protection | None, *, author: str) -> Branch:
         """Protect a branch, so that it only takes promotions, or remove its protection.
@@ -350,10 +346,7 @@ class Repository(CommitGraph):
         Raises:
             NotFoundError: It doesn't exist.
         """
-        ref = self._heads.protect(name, protection, author=author)
-        commit = ref.move.commit
-        assert commit is not None
-        return Branch(name, commit, ref)
+        return Branch(name, *self._heads.protect(name, protection, author=author))
 
     def ensure_protection(self, name: str, wanted: Protection | None, *, author: str) -> None:
         """Protect a branch as its project wants, if it exists and isn't protected so already."""
@@ -367,10 +360,8 @@ class Repository(CommitGraph):
         Raises:
             NotFoundError: It doesn't exist.
         """
-        ref = self._tags.protect(name, Protection() if is_protected else None, author=author)
-        commit = ref.move.commit
-        assert commit is not None
-        return Tag(name, commit, ref)
+        protection = Protection() if is_protected else None
+        return Tag(name, *self._tags.protect(name, protection, author=author))
 
     def move_branch(
         self,
@@ -434,7 +425,7 @@ class Repository(CommitGraph):
             NotFoundError: It doesn't exist.
             ProtectedError: It is protected.
         """
-        self._tags.change(name, author=author, action="delete", delete=True)
+        self._tags.delete(name, author=author)
 
     def resolve(self, revision: str) -> CommitId:
         """Return the commit that a revision names; `core.resolver` has the grammar.

@@ -164,17 +164,6 @@ class Names:
         self._of = f" of {of}" if of else ""
         self._gate = gate
 
-    def all(
-        self,
-        on_damage: Callable[[DamagedError], None] = lambda _: None,
-        names: Iterable[str] | None = None,
-    ) -> list[tuple[CommitId, Ref]]:
-        """Return all existing refs, or those of some names, whose log is whole, sorted by name.
-
-        `on_damage` is told of the others.
-        """
-        return list(self.each(on_damage, names))
-
     def each(
         self,
         on_damage: Callable[[DamagedError], None] = lambda _: None,
@@ -182,7 +171,10 @@ class Names:
         *,
         takes_few: bool = False,
     ) -> Iterator[tuple[CommitId, Ref]]:
-        """Yield what `all` returns; `takes_few` if only the first ones are going to be taken."""
+        """Yield all existing refs, or those of some names, whose log is whole, sorted by name.
+
+        `on_damage` is told of the others. `takes_few` if only the first ones are to be taken.
+        """
         read = self._refs.read_each if takes_few else self._refs.read_listed
         for ref in read(self._space, on_damage, names):
             if ref.move.commit is not None:
@@ -524,7 +516,7 @@ class SnapshotNames:
 
     def of(self, relation: RelationName) -> list[NamedSnapshot]:
         """Return the named snapshots of a relation, sorted by name."""
-        return [_named_snapshot(relation, *found) for found in self._names(relation).all()]
+        return [_named_snapshot(relation, *found) for found in self._names(relation).each()]
 
     def find(self, relation: RelationName, name: str) -> NamedSnapshot | None:
         """Return a named snapshot, None if it doesn't exist."""

@@ -396,7 +396,7 @@ class Repository(CommitGraph):
         names: Iterable[str] | None = None,
     ) -> list[Tag]:
         """Return all tags, or those of some names, whose log is whole; see `branches`."""
-        return [Tag(ref.name, commit, ref) for commit, ref in self._tags.all(on_damage, names)]
+        return [Tag(ref.name, commit, ref) for commit, ref in self._tags.each(on_damage, names)]
 
     def count_names(self) -> int:
         """Return how many branches and tags ever existed, from two listings."""

@@ -229,7 +229,7 @@ class Forwards:
         self._lock = threading.Lock()
         self._read: set[str] = set()
         self._next: dict[str, str] = {}
-        self._kinds: dict[str, set[str]] = {}
+        self._commits: set[str] = set()
 
     def load(self) -> None:
         """Read the files that are new.
@@ -261,9 +261,9 @@ class Forwards:
         self.load()
         return self.of(id)
 
-    def old(self, kind: str) -> Collection[str]:
-        """Return the ids of one kind that were replaced: `commit`, `tree`, ..., `move`."""
-        return frozenset(self._kinds.get(kind, ()))
+    def old_commits(self) -> Collection[str]:
+        """Return the ids of the commits that were replaced."""
+        return frozenset(self._commits)
 
     def applied(self, move: RefMove) -> RefMove:
         """Return a move with the new ids of what it names and what is gone."""
@@ -286,15 +286,8 @@ class Forwards:
         return id if is_there else self.of(id)
 
     def _add(self, path: str, rewritten: Forwarding) -> None:
-        kinds = {
-            "commit": rewritten.commits,
-            "tree": rewritten.trees,
-            "snapshot": rewritten.snapshots,
-            "segment": rewritten.segments,
-            "move": rewritten.moves,
-        }
         with self._lock:
             self._read.add(path)
-            for kind, ids in kinds.items():
+            self._commits.update(rewritten.commits)
+            for ids in msgspec.structs.astuple(rewritten):
                 self._next.update(ids)
-                self._kinds.setdefault(kind, set()).update(ids)

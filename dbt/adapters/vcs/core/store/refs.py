@@ -548,7 +548,7 @@ class RefStore:
         Nothing is returned for the start of several.
         """
         self._forwards.load()
-        found = [id for id in self._forwards.old("commit") if id.startswith(start)]
+        found = [id for id in self._forwards.old_commits() if id.startswith(start)]
         return self._forwards.of(found[0]) if len(found) == 1 else None
 
     def _forward(self, space: Space, seq: int, move: RefMove) -> RefMove:

@@ -246,18 +246,6 @@ class Maintenance:
         finally:
             lease.end()
 
-    def _settled(self) -> Ref | None:
-        """Wait until no purge is running, and return the record.
-
-        It is read once where none is: each move of a name asks.
-
-        Raises:
-            RetryError: It took too long.
-        """
-        while (last := self._record()) is not None and last.move.action in _OPEN:
-            self._wait()
-        return last
-
     def _record(self) -> Ref | None:
         return self._refs.read(SPACE, PURGE)
 
@@ -278,14 +266,16 @@ class Maintenance:
             )
         return made
 
-    def _wait(self) -> None:
-        """Wait until no purge is running; complete or undo one that died.
+    def _settled(self) -> Ref | None:
+        """Wait until no purge is running, and return the record; end one that died.
+
+        It is read once where none is: each move of a name asks.
 
         Raises:
             RetryError: It took too long.
         """
         began, is_told = time.monotonic(), False
-        while (record := self.running()) is not None:
+        while (record := self._record()) is not None and record.move.action in _OPEN:
             move = record.move
             since = f"{datetime_of(move.at):%Y-%m-%d %H:%M:%S} UTC"
             whose = f"the {PURGE} that {move.by} runs on {move.host} (process {move.pid})"
@@ -303,6 +293,7 @@ class Maintenance:
                 _LOG.warning("Waiting for %s since %s.", whose, since)
                 is_told = True
             time.sleep(min(_LOOK, self.patience))
+        return record
 
     def _take_over(self, whose: str) -> bool:
         """Complete or undo a purge that died; return False if somebody else is at work."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from typing import Final, NamedTuple, TypeVar
 
 from dbt.adapters.vcs.core.errors import DamagedError
@@ -135,26 +135,20 @@ def files_of(segment: Segment, relation: str = "") -> dict[str, NeededFile]:
     They include tombstones applied by a compaction: a diff from an earlier version reads the rows
     they hold.
     """
-    return {entry.path: _file(entry, relation) for entry in _entries(segment)}
-
-
-def _entries(segment: Segment) -> Iterator[Block | Tombstone]:
-    yield from segment.blocks
-    for item in segment.derivations:
-        yield from item.tombstones
-    yield from segment.tombstones
-
-
-def _file(entry: Block | Tombstone, relation: str) -> NeededFile:
-    return NeededFile(
-        path=entry.path,
-        bytes=entry.bytes,
-        rows=entry.rows,
-        is_tombstone=isinstance(entry, Tombstone),
-        footer=entry.footer,
-        whole=entry.whole,
-        relation=relation,
-    )
+    applied = (item.tombstones for item in segment.derivations)
+    entries: Iterable[Block | Tombstone] = chain(segment.blocks, *applied, segment.tombstones)
+    return {
+        entry.path: NeededFile(
+            path=entry.path,
+            bytes=entry.bytes,
+            rows=entry.rows,
+            is_tombstone=isinstance(entry, Tombstone),
+            footer=entry.footer,
+            whole=entry.whole,
+            relation=relation,
+        )
+        for entry in entries
+    }
 
 
 class Marking:

@@ -99,7 +99,7 @@ def merge_bases(left: N, right: N, parents_of: ParentsOf[N], age_of: AgeOf[N] = 
     (commit-reach.c), both sides' marks flow to parents until only nodes below a common one are
     left. Ages affect how many nodes are visited, never the result.
     """
-    candidates, _ = _paint_down(left, right, parents_of, age_of)
+    candidates = _paint_down(left, right, parents_of, age_of)
     # The walk stops early, so a candidate may still be an ancestor of another one.
     redundant = {
         node
@@ -117,7 +117,7 @@ def descends_from(
     Ages affect how many nodes are visited, never the result.
     """
     # Nothing that two nodes have in common is above one of them.
-    return node in _paint_down(descendant, node, parents_of, age_of)[0]
+    return node in _paint_down(descendant, node, parents_of, age_of)
 
 
 def reaches_alone(
@@ -319,13 +319,8 @@ class _Sides:
         return _parts(each, self.bits << 1 | self.unnamed)
 
 
-def _paint_down(
-    left: N, right: N, parents_of: ParentsOf[N], age_of: AgeOf[N]
-) -> tuple[list[N], dict[N, int]]:
-    """Return common ancestors, including all best ones, and the marks of all that was visited.
-
-    What only one of the two reaches is visited, and has its mark alone.
-    """
+def _paint_down(left: N, right: N, parents_of: ParentsOf[N], age_of: AgeOf[N]) -> list[N]:
+    """Return common ancestors, including all best ones."""
     seen: dict[N, int] = {}
     live = 0
     queue: _Queue[N] = _Queue(age_of)
@@ -355,7 +350,7 @@ def _paint_down(
         for parent in parents_of(node):
             live += mark(parent, flags)
     # Where ages don't order them, a node may have been found common before its child was.
-    return [node for node in common if not seen[node] & _STALE], seen
+    return [node for node in common if not seen[node] & _STALE]
 
 
 def _parts(sides: Collection[int], reached: int) -> bool:

@@ -109,7 +109,11 @@ def diff_trees(old: Tree, new: Tree, load: LoadSchema) -> TreeDiff:
         before, after = old.schemas.get(name, Absent), new.schemas.get(name, Absent)
         if info_of(before) != info_of(after):
             schemas.append(SchemaChange(name, info_of(before), info_of(after)))
-        relations.extend(_changed_relations(name, before, after, load))
+        if before is Absent or after is Absent or before.id != after.id:
+            changed = differences(_relations(before, load), _relations(after, load))
+            relations += [
+                Change(RelationName(name, item.identifier), item.old, item.new) for item in changed
+            ]
     return TreeDiff(relations=tuple(relations), schemas=tuple(schemas))
 
 
@@ -173,15 +177,6 @@ def _chosen_entry(triple: Sides[T]) -> T | AbsentType | None:
 
 def _relations(ref: SchemaRef | AbsentType, load: LoadSchema) -> SchemaRelations:
     return load(ref.id if isinstance(ref, SchemaRef) else None)
-
-
-def _changed_relations(
-    schema: str, old: SchemaRef | AbsentType, new: SchemaRef | AbsentType, load: LoadSchema
-) -> Iterator[Change]:
-    if isinstance(old, SchemaRef) and isinstance(new, SchemaRef) and old.id == new.id:
-        return
-    for item in differences(_relations(old, load), _relations(new, load)):
-        yield Change(RelationName(schema, item.identifier), item.old, item.new)
 
 
 MAX_NAME_LENGTH: Final = 255
@@ -309,13 +304,9 @@ def edit_tree(
 def _schema_infos(
     before: Mapping[str, SchemaRef], changes: Mapping[str, SchemaInfo | AbsentType]
 ) -> dict[str, SchemaInfo]:
-    infos = {name: SchemaInfo(ref.comment, ref.properties) for name, ref in before.items()}
-    for name, info in changes.items():
-        if isinstance(info, SchemaInfo):
-            infos[name] = info
-        else:
-            infos.pop(name, None)
-    return infos
+    old = {name: SchemaInfo(ref.comment, ref.properties) for name, ref in before.items()}
+    new = {**old, **changes}
+    return {name: info for name, info in new.items() if isinstance(info, SchemaInfo)}
 
 
 def _check_names(changes: TreeChanges) -> None:

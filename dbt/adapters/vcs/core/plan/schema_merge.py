@@ -351,24 +351,20 @@ class _Merger:
     ) -> list[str]:
         """Return ids in the order of the side that changed it, with the other's new ids."""
         # Columns that a side added or dropped are no change of the order.
-        everywhere = [
-            field.id for field in base.fields if ours.by_id(field.id) and theirs.by_id(field.id)
-        ]
-        common = set(everywhere)
-        sides = {"ours": ours, "theirs": theirs}
-        orders = {
-            name: tuple(field.id for field in side.fields if field.id in common)
-            for name, side in sides.items()
-        }
+        sides = (base, ours, theirs)
+        common = set.intersection(*({field.id for field in side.fields} for side in sides))
+        old, our, their = (
+            tuple(field.id for field in side.fields if field.id in common) for side in sides
+        )
         chosen = self.value(
             "order",
             "",
-            tuple(everywhere),
-            orders["ours"],
-            orders["theirs"],
+            old,
+            our,
+            their,
             lambda ids: ", ".join(merged[id].name for id in ids if id in merged),
         )
-        main, other = (ours, theirs) if chosen == orders["ours"] else (theirs, ours)
+        main, other = (ours, theirs) if chosen == our else (theirs, ours)
         order = [field.id for field in main.fields if field.id in merged]
         return _merged_order(order, [field.id for field in other.fields if field.id in merged])
 

@@ -8,6 +8,7 @@ import shlex
 import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Final, NamedTuple, Protocol
@@ -491,6 +492,7 @@ class NamedSnapshot(NamedTuple):
     ref: Ref
 
 
+@dataclass(frozen=True, slots=True)
 class SnapshotNames:
     """The named snapshots of a repository.
 
@@ -498,13 +500,10 @@ class SnapshotNames:
     keeps its version and everything that the version needs, even if no commit shows it.
     """
 
-    def __init__(
-        self, objects: ObjectStore, refs: RefStore, clock: Clock, gate: RefGate | None = None
-    ) -> None:
-        self._objects = objects
-        self._refs = refs
-        self._clock = clock
-        self._gate = gate
+    _objects: ObjectStore
+    _refs: RefStore
+    _clock: Clock
+    _gate: RefGate | None = None
 
     def all(self) -> list[NamedSnapshot]:
         """Return every named snapshot, sorted by relation, then name."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Final, NamedTuple, TypeAlias
 
@@ -446,30 +447,25 @@ def names_of(
     if seen is None:
         seen = SeenRefs(listed_refs(repository), {}, repository.clock())
     listed = seen.listed
-    found = _Found(repository, cutoff, on_damage, seen)
+    names = NamedRoots(set(), set(), set(), set())
+    found = _Found(names, repository, cutoff, on_damage, seen)
     found.pins(listed.get(PINS, ()))
     for space in ("heads", "tags"):
         found.commits(space, listed.get(space, ()))
     for space in sorted(space for space in listed if space.startswith(f"{ROOT}/")):
         found.snapshots(space, listed[space])
-    return found.names
+    return names
 
 
+@dataclass(slots=True)
 class _Found:
     """The commits and versions found so far; each method reads one kind of refs."""
 
-    def __init__(
-        self,
-        repository: Repository,
-        cutoff: Micros,
-        on_damage: Callable[[DamagedError], None] | None,
-        seen: SeenRefs,
-    ) -> None:
-        self.names = NamedRoots(set(), set(), set(), set())
-        self._repository = repository
-        self._cutoff = cutoff
-        self._on_damage = on_damage
-        self._seen = seen
+    names: NamedRoots
+    _repository: Repository
+    _cutoff: Micros
+    _on_damage: Callable[[DamagedError], None] | None
+    _seen: SeenRefs
 
     def pins(self, names: Collection[str]) -> None:
         """Read pins."""

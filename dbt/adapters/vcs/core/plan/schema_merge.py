@@ -136,26 +136,19 @@ def merge_definitions(
         edited: Columns that one side dropped and in which the other changed values: by id, which
             rows, in words.
     """
-    return _Merger(base, ours, theirs, prefer, edited).merge()
+    return _Merger(base, ours, theirs, prefer, edited, []).merge()
 
 
+@dataclass(slots=True)
 class _Merger:
     """One merge, which collects its conflicts."""
 
-    def __init__(
-        self,
-        base: Snapshot | None,
-        ours: Snapshot,
-        theirs: Snapshot,
-        prefer: Side | None,
-        edited: Mapping[str, str],
-    ) -> None:
-        self._base = base
-        self._ours = ours
-        self._theirs = theirs
-        self._prefer = prefer
-        self._edited = edited
-        self._conflicts: list[SchemaConflict] = []
+    _base: Snapshot | None
+    _ours: Snapshot
+    _theirs: Snapshot
+    _prefer: Side | None
+    _edited: Mapping[str, str]
+    _conflicts: list[SchemaConflict]
 
     def merge(self) -> SchemaMerge:
         base, ours, theirs = self._base, self._ours, self._theirs

@@ -4,13 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.vcs.core.errors import DamagedError, InputError
+from dbt.adapters.vcs.core.errors import DamagedError, InputError, NotFoundError
 from dbt.adapters.vcs.core.ids import SnapshotId
 from dbt.adapters.vcs.core.model import RelationName, TableEntry
 from dbt.adapters.vcs.core.repository import Repository
 from dbt.adapters.vcs.core.store.branch_names import is_name, quote, unquote
 from dbt.adapters.vcs.core.store.opening import open_blobs
 from dbt.adapters.vcs.core.tree_changes import SchemaInfo, TreeChanges
+from tests.watched_blobs import RequestBlobs
 
 ACCEPTED = {
     "main": "main",
@@ -53,6 +54,19 @@ def test_a_refused_name_says_why(name: str) -> None:
 def test_a_folder_that_no_name_makes_is_named(folder: str) -> None:
     with pytest.raises(DamagedError, match="none that a branch or tag makes"):
         unquote(folder)
+
+
+def test_a_near_name_is_suggested_without_reading_all_that_were_deleted() -> None:
+    blobs = RequestBlobs()
+    repository = Repository.create(blobs, author="ann")
+    main = repository.branch("main").head
+    for number in range(20):
+        repository.create_branch(f"a{number}", main, author="ann")
+        repository.delete_branch(f"a{number}", author="ann")
+    before = blobs.requests
+    with pytest.raises(NotFoundError, match="Did you mean 'main'"):
+        repository.branch("maim")
+    assert blobs.requests - before < 20
 
 
 def test_no_name_leads_out_of_the_repository(tmp_path: Path) -> None:

@@ -430,12 +430,10 @@ class Names:
             if last.move.note.startswith(RENAMED):
                 return f"{gone[:-1]}, {last.move.note}."
             return f"{gone} To have it back, type dbt-vcs branch undelete {shlex.quote(name)}."
-        near = self._near_names(name)
-        # One more than is shown, to tell whether there are others.
-        names = self._first_names(_SHOWN + 1)
-        if near:
+        if near := self._near_names(name):
             hint = f"Did you mean {' or '.join(map(repr, near))}?"
-        elif names:
+        # One more than is shown, to tell whether there are others.
+        elif names := self._first_names(_SHOWN + 1):
             more = " and others" if len(names) > _SHOWN else ""
             hint = f"There is: {', '.join(names[:_SHOWN])}{more}."
         else:

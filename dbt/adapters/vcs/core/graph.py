@@ -389,7 +389,6 @@ class _Queue(Generic[N]):
         return False
 
     def pop(self) -> N:
-        """Take the first node."""
         _, _, node = heapq.heappop(self._heap)
         self._waiting.discard(node)
         return node
@@ -473,7 +472,6 @@ class _Search(Generic[N]):
         return ranked[int(len(ranked) * share**1.5)]
 
     def learn(self, node: N, mark: Mark) -> None:
-        """Take in what a look found."""
         if mark is Mark.SKIPPED:
             self._skipped.add(node)
         elif mark is Mark.BAD:

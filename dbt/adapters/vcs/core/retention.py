@@ -468,7 +468,6 @@ class _Found:
     _seen: SeenRefs
 
     def pins(self, names: Collection[str]) -> None:
-        """Read pins."""
         for pin in self._last(PINS, names):
             if pin.move.commit is not None and self._is_young(pin):
                 self.names.origins.add(pin.move.commit)
@@ -490,7 +489,6 @@ class _Found:
         return self._time(PINS, pin.name, first.seq, first.move.at) > self._seen.now - GRACE
 
     def commits(self, space: Space, names: Collection[str]) -> None:
-        """Read branches or tags."""
         for last in self._last(space, names):
             # Nobody can want it back, so it isn't kept as other names are for a while.
             if last.move.commit is None and last.move.note == EXPIRED:
@@ -506,7 +504,6 @@ class _Found:
                 self.names.live.update(_named_in(self._repository, last))
 
     def snapshots(self, space: Space, names: Collection[str]) -> None:
-        """Read the named snapshots of one relation."""
         for last in self._last(space, names):
             for move in self._moves(space, last):
                 if move.move.commit is not None:
@@ -579,7 +576,6 @@ def _young(repository: Repository, commits: set[CommitId], cutoff: Micros) -> se
 
 
 def _lineages(repository: Repository, versions: set[SnapshotId]) -> dict[TableId, set[SnapshotId]]:
-    """Return versions by the lineage that they belong to."""
     found: dict[TableId, set[SnapshotId]] = {}
     read = repository.objects.snapshot
     for some in lots(versions):
@@ -603,7 +599,6 @@ def _version_bases(
         [set[SnapshotId], ParentsOf[SnapshotId], AgeOf[SnapshotId]], set[SnapshotId]
     ] = all_merge_bases,
 ) -> set[SnapshotId]:
-    """Return the merge bases of all pairs of some versions of a table."""
     if len(lineage) < 2:
         return set()
     parents = _parents(repository, lineage)

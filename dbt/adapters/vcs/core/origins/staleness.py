@@ -304,7 +304,6 @@ class _Finder:
     def moved(
         self, inputs: Iterable[Input], shown: Callable[[RelationName], Entry | None]
     ) -> Iterator[Moved]:
-        """Yield the inputs that are others now."""
         for item in inputs:
             entry = shown(name_of(item))
             if entry is None:

@@ -156,7 +156,6 @@ def _is_riddled(block: Block, deleted: Mapping[str, int]) -> bool:
 
 
 def _bytes_left(block: Block, deleted: Mapping[str, int]) -> int:
-    """Return the approximate size of a block's remaining rows."""
     return block.bytes * (block.rows - deleted.get(block.path, 0)) // max(block.rows, 1)
 
 

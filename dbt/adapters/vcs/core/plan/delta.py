@@ -347,7 +347,6 @@ class _Changed(NamedTuple):
         deletions: Iterable[Deletion],
         updates: tuple[Replacement, ...],
     ) -> _Changed:
-        """Return a side of a delta."""
         paths = frozenset(block.path for block in blocks)
         holed = {item.block for item in deletions}
         images = tuple(item for item in deletions if item.block not in paths)

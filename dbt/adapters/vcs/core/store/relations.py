@@ -290,7 +290,6 @@ class _Edit:
         return first, node
 
     def _node_before(self, level: int, first: str) -> tuple[str, SchemaTree] | None:
-        """Return the node before the one with a first name."""
         before, node = "", self._root
         if node.level == level:
             return None

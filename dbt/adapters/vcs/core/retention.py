@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, NamedTuple, TypeAlias
@@ -283,16 +284,12 @@ def _is_kept(repository: Repository, commit: CommitId, known: CommitId) -> bool:
         return False
     if repository.is_ancestor(commit, known):
         return True
-    heads = {branch.head for branch in repository.branches()}
-    return any(_is_in_history(repository, commit, head) for head in heads)
-
-
-def _is_in_history(repository: Repository, commit: CommitId, head: CommitId) -> bool:
-    try:
-        return repository.is_ancestor(commit, head)
-    except DamagedError:
-        # The branch doesn't keep it surely, so something else has to.
-        return False
+    for head in {branch.head for branch in repository.branches()}:
+        # A damaged branch doesn't keep it surely, so something else has to.
+        with suppress(DamagedError):
+            if repository.is_ancestor(commit, head):
+                return True
+    return False
 
 
 def _gone_message(repository: Repository, id: SnapshotId, path: str) -> str:
@@ -320,13 +317,9 @@ def names_in(repository: Repository, space: str) -> Names:
 
 
 def _retention(last: Ref | None) -> Retention:
-    if last is None:
-        return Retention()
-    state = last.move.state
-    usual = Retention()
+    state = {} if last is None else last.move.state
     return Retention(
-        keep=Micros(int(state.get("keep", usual.keep))),
-        horizon=Micros(int(state.get("horizon", usual.horizon))),
+        keep=Micros(int(state.get("keep", KEEP))), horizon=Micros(int(state.get("horizon", 0)))
     )
 
 

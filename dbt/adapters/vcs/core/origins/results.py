@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from dbt.adapters.vcs.core.codec import UNREADABLE, decode_record, encode_record
+from dbt.adapters.vcs.core.codec import decode_record, encode_record
 from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
 from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.model import Input
@@ -119,7 +119,7 @@ class Results:
         """Return the result of a key; None if there is none, or it can't be read."""
         try:
             return decode_record(Result, self._blobs.get(_path(key)), f"result {key}")
-        except (NotFoundError, DamagedError, *UNREADABLE):
+        except (NotFoundError, DamagedError):
             # Damage costs one computation, so it is not worth an error.
             return None
 

@@ -155,16 +155,13 @@ def _is_riddled(block: Block, deleted: Mapping[str, int]) -> bool:
     return deleted.get(block.path, 0) > MUCH_DELETED * block.rows
 
 
-def _bytes_left(block: Block, deleted: Mapping[str, int]) -> int:
-    return block.bytes * (block.rows - deleted.get(block.path, 0)) // max(block.rows, 1)
-
-
 def _bins(blocks: Iterable[Block], contents: Contents, target_bytes: int) -> list[Bin]:
     bins: list[Bin] = []
     held: list[Block] = []
     size = 0
     for block in blocks:
-        left = _bytes_left(block, contents.deleted)
+        rows = block.rows - contents.deleted.get(block.path, 0)
+        left = block.bytes * rows // max(block.rows, 1)
         if held and size + left > target_bytes:
             bins.append(Bin(tuple(held), size))
             held, size = [], 0

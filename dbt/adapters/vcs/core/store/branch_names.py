@@ -124,21 +124,14 @@ def check_new_name(name: str, word: str) -> None:
     Raises:
         InputError: The name is not allowed; the message says which rule it breaks.
     """
-    reason = _broken_rule(name)
+    rules = (_bad_sign, _bad_dots, _bad_slashes, _reads_as_revision)
+    reason = next(filter(None, (rule(name) for rule in rules)), None)
     if reason is not None:
         raise InputError(
             f"The name {quoted(name)} can't be given to a {word}: {reason}. Names follow git's "
             "rules (git check-ref-format): letters, digits, and dots, dashes, underscores or "
             "slashes between them are always fine."
         )
-
-
-def _broken_rule(name: str) -> str | None:
-    for rule in (_bad_sign, _bad_dots, _bad_slashes, _reads_as_revision):
-        reason = rule(name)
-        if reason is not None:
-            return reason
-    return None
 
 
 def _bad_sign(name: str) -> str | None:

@@ -118,11 +118,7 @@ class CloudBlobs:
 
     def exists(self, path: str) -> bool:
         """Return whether there is a blob with this path."""
-        try:
-            self.size(path)
-        except NotFoundError:
-            return False
-        return True
+        return self.modified_at(path) is not None
 
     def folders(self, folder: str) -> list[str]:
         """Return the names of the direct sub-folders."""

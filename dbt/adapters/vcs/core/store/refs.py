@@ -104,12 +104,11 @@ class RefStore:
             )
         if last == 0:
             return None
-        path, data = move_path(space, name, last), found.get(last)
-        data = self._bytes_of(space, name, last) if data is None else data
+        path = move_path(space, name, last)
+        data = found.get(last) or self._bytes_of(space, name, last)
         move = move_of(opened(data, path), name, path)
         if last > 1:
-            before = found.get(last - 1)
-            before = self._bytes_of(space, name, last - 1) if before is None else before
+            before = found.get(last - 1) or self._bytes_of(space, name, last - 1)
             check_follows(
                 move, path, before, move_path(space, name, last - 1), self._forwards.latest
             )

@@ -444,10 +444,9 @@ class Maintenance:
         tables.update(f"data/{table}" for table in state.get("tables", "").split())
         for info in self._blobs.walk(ASIDE):
             original = info.path.split("/", 2)[2]
-            # Manifests have bounds of rows.
-            if "/".join(original.split("/")[:2]) in tables or original.startswith(
-                "objects/segment/"
-            ):
+            # Manifests have bounds of rows, and commits and moves have texts.
+            has_any = original.startswith(("objects/segment/", "objects/commit/", "refs/"))
+            if has_any or "/".join(original.split("/")[:2]) in tables:
                 yield info.path
 
     def _check(self, commit: CommitId, before: CommitId | None) -> None:

@@ -371,9 +371,7 @@ def roots_of(repository: Repository, cutoff: Micros) -> Roots:
     whole = commits | _young(repository, commits, cutoff)
     # Decision 38: a merge takes its base from commits, and where they say nothing, from versions.
     whole |= repository.all_merge_bases(names.live)
-    versions = set(names.versions)
-    for lineage in _lineages(repository, _shown_versions(repository, names)).values():
-        versions |= _version_bases(repository, lineage)
+    versions = names.versions | _version_bases(repository, _shown_versions(repository, names))
     return Roots(commits=commits | names.origins, whole=whole, versions=versions)
 
 
@@ -398,8 +396,7 @@ def needed_by_names(
     marking.files(tables)
     versions = names.versions.union(others)
     shown = versions.union(version for _, version in tables)
-    for lineage in _lineages(repository, shown).values():
-        versions |= _version_bases(repository, lineage, outer_merge_bases)
+    versions |= _version_bases(repository, shown, outer_merge_bases)
     return marking.rest((*commits, *names.origins, *whole), versions)
 
 
@@ -568,15 +565,6 @@ def _young(repository: Repository, commits: set[CommitId], cutoff: Micros) -> se
     return found
 
 
-def _lineages(repository: Repository, versions: set[SnapshotId]) -> dict[TableId, set[SnapshotId]]:
-    found: dict[TableId, set[SnapshotId]] = {}
-    read = repository.objects.snapshot
-    for some in lots(versions):
-        for version, snapshot in zip(some, each(read, some), strict=True):
-            found.setdefault(snapshot.table, set()).add(version)
-    return found
-
-
 def _shown_versions(repository: Repository, names: NamedRoots) -> set[SnapshotId]:
     """Return the versions of tables that have names, or that commits with a name show."""
     read = repository.objects
@@ -587,18 +575,25 @@ def _shown_versions(repository: Repository, names: NamedRoots) -> set[SnapshotId
 
 def _version_bases(
     repository: Repository,
-    lineage: set[SnapshotId],
+    versions: set[SnapshotId],
     bases_of: Callable[
         [set[SnapshotId], ParentsOf[SnapshotId], AgeOf[SnapshotId]], set[SnapshotId]
     ] = all_merge_bases,
 ) -> set[SnapshotId]:
-    if len(lineage) < 2:
-        return set()
-    parents = _parents(repository, lineage)
-    # Not by their times: machines whose clocks differ make versions that are older than their
-    # parents.
-    ages = generations(lineage, parents.__getitem__)
-    return bases_of(lineage, parents.__getitem__, ages.__getitem__)
+    """Return the merge bases of all pairs of these versions that are of one table."""
+    lineages: dict[TableId, set[SnapshotId]] = {}
+    for some in lots(versions):
+        for version, snapshot in zip(some, each(repository.objects.snapshot, some), strict=True):
+            lineages.setdefault(snapshot.table, set()).add(version)
+    found: set[SnapshotId] = set()
+    for lineage in lineages.values():
+        if len(lineage) > 1:
+            parents = _parents(repository, lineage)
+            # Not by their times: machines whose clocks differ make versions that are older than
+            # their parents.
+            ages = generations(lineage, parents.__getitem__)
+            found |= bases_of(lineage, parents.__getitem__, ages.__getitem__)
+    return found
 
 
 def _parents(

@@ -319,8 +319,8 @@ def _check_names(changes: TreeChanges) -> None:
             check_name(name.identifier, "table or view")
 
 
-def check_name(name: str, what: str) -> str:
-    r"""Return a schema's or relation's name: `\w+` in lower case, as Spark's catalog keeps it.
+def check_name(name: str, what: str) -> None:
+    r"""Check a schema's or relation's name: `\w+` in lower case, as Spark's catalog keeps it.
 
     Raises:
         InputError: It is not such a name.
@@ -338,4 +338,3 @@ def check_name(name: str, what: str) -> str:
             f"The name {name[:40]}... of a {what} has {len(name)} characters, at most "
             f"{MAX_NAME_LENGTH} are allowed. Give a shorter one, in dbt through `alias`."
         )
-    return name

@@ -15,7 +15,7 @@ from dbt.adapters.vcs.core.errors import DamagedError, NotFoundError
 from dbt.adapters.vcs.core.ids import Micros
 from dbt.adapters.vcs.core.model import Input
 from dbt.adapters.vcs.core.model.tree import Value
-from dbt.adapters.vcs.core.store.blobs import Blobs, each
+from dbt.adapters.vcs.core.store.blobs import Blobs, delete_below
 
 FOLDER: Final = "results"
 
@@ -147,11 +147,9 @@ class Results:
         """Return how many are stored."""
         return sum(1 for _ in self.all())
 
-    def drop_all(self) -> int:
-        """Forget all results, and return how many there were."""
-        found = list(self._blobs.walk(FOLDER))
-        each(lambda info: self._blobs.delete(info.path), found)
-        return len(found)
+    def drop_all(self) -> None:
+        """Forget all results."""
+        delete_below(self._blobs, FOLDER)
 
     def drop(self, key: str) -> None:
         """Forget a result; nothing happens if there is none."""

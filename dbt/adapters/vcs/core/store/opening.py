@@ -411,15 +411,15 @@ def check_vacant(blobs: Blobs) -> None:
         )
 
 
-def write_header(blobs: Blobs, header: Header) -> bool:
-    """Make a location a repository; return False if it already is one.
+def write_header(blobs: Blobs, header: Header) -> None:
+    """Make a location a repository; nothing happens to one that already is one.
 
     A local folder also gets a `.gitignore`, since rows are not code.
     """
     # Not only inside a work tree: `git init` in the project may come after its first build.
     if isinstance(blobs, LocalBlobs):
         blobs.create(".gitignore", b"*\n")
-    return blobs.create(HEADER_PATH, encode_record(header))
+    blobs.create(HEADER_PATH, encode_record(header))
 
 
 def read_header(blobs: Blobs) -> Header:
@@ -442,8 +442,8 @@ def read_header(blobs: Blobs) -> Header:
     return decode_record(Header, data, f"{HEADER_PATH} of {blobs.uri}")
 
 
-def upgrade_header(blobs: Blobs, header: Header) -> Header:
-    """Give a repository the newest format, and return its header.
+def upgrade_header(blobs: Blobs, header: Header) -> None:
+    """Give a repository the newest format.
 
     All else of a repository stays as it is: an older format has nothing that a newer one lacks.
 
@@ -453,7 +453,6 @@ def upgrade_header(blobs: Blobs, header: Header) -> Header:
     new = msgspec.structs.replace(header, format=FORMAT_VERSION)
     if new != header:
         blobs.replace_all({HEADER_PATH: encode_record(new)})
-    return new
 
 
 def _check_known(found: _Version, uri: str) -> None:

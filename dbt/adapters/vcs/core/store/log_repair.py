@@ -42,7 +42,6 @@ class LogRepair:
         moves: The moves that are whole, by number.
     """
 
-    folder: str
     moves: Mapping[int, RefMove]
     lost: tuple[int, ...] = ()
     foreign: tuple[str, ...] = ()
@@ -81,7 +80,6 @@ def plan_log(
         return None
     files, lost = _sealed_again(folder, name, numbers[-1], whole, author, Forwards(blobs).latest)
     return LogRepair(
-        folder=folder,
         moves={number: move for number, (move, _) in whole.items()},
         lost=tuple(lost),
         foreign=tuple(foreign),

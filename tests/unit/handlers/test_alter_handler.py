@@ -93,6 +93,19 @@ def test_types_that_would_lose_something_are_refused(
         shelf.run(f"alter table t alter column {column} type {type_}")
 
 
+@pytest.mark.parametrize(("old", "new"), [("decimal(5,2)", "decimal(7,3)"), ("float", "double")])
+def test_a_partition_column_keeps_the_spelling_of_its_values(
+    shelf: Shelf, old: str, new: str
+) -> None:
+    """An overwrite of the partition 1.500 would leave the rows of 1.50."""
+    shelf.run(f"create table p (id int, by {old}) partitioned by (by)")
+    with pytest.raises(UnsupportedError, match=r"partitions s\.p.*Rebuild the table"):
+        shelf.run(f"alter table p alter column by type {new}")
+    shelf.run("create table q (id int, by decimal(5,2)) partitioned by (by)")
+    shelf.run("alter table q alter column by type decimal(9,2)")
+    assert ("by", "decimal(9,2)") in [(f.name, f.type) for f in shelf.snapshot("q").schema.fields]
+
+
 def test_a_widened_key_is_still_checked(shelf: Shelf) -> None:
     shelf.run("create table k (id int, primary key (id))")
     shelf.append("k", id=[1, 2])

@@ -11,6 +11,7 @@ from dbt.adapters.vcs.changes.writes.checks import PRIMARY_KEY, check_unnamed, c
 from dbt.adapters.vcs.changes.writes.versions import changed
 from dbt.adapters.vcs.core.errors import InputError, UnsupportedError
 from dbt.adapters.vcs.core.model import Field, RelationName, Schema, Snapshot
+from dbt.adapters.vcs.core.model.data_type import type_of
 from dbt.adapters.vcs.core.model.snapshot import widens
 from dbt.adapters.vcs.sql.properties import (
     CommentOnTable,
@@ -451,13 +452,16 @@ def alter_column(scope: Scope, statement: AlterColumn) -> Outcome:
 
     Raises:
         InputError: There is no such column, or existing rows don't allow the change.
-        UnsupportedError: The new type does not hold every value of the old one.
+        UnsupportedError: The new type does not hold every value of the old one, or spells those of
+            partitions in another way.
     """
     name = scope.name(statement.target.name)
     snapshot = scope.overlay.require_table(name)
     field = snapshot.schema.field(statement.column)
     # The type first: a new default has to fit the new one.
     if statement.type is not None and statement.type != field.type:
+        if field.id in snapshot.partition_by:
+            _check_spelled_alike(name, field, statement.type)
         field = _wider_field(name, field, statement.type)
     if statement.default is not None:
         if statement.default:
@@ -477,6 +481,17 @@ def alter_column(scope: Scope, statement: AlterColumn) -> Outcome:
     if schema != snapshot.schema:
         changed(scope, name, snapshot, operation="alter", schema=schema)
     return Outcome()
+
+
+def _check_spelled_alike(name: RelationName, field: Field, type_: str) -> None:
+    # Partitions are found by the texts of their values: 1.50 and 1.500 would be two.
+    old, new = type_of(field.type), type_of(type_)
+    if new.kind == "double" or (new.kind == "decimal" and new.scale != old.scale):
+        raise UnsupportedError(
+            f"The column {field.name} partitions {name}, so it can't change from {field.type} to "
+            f"{type_} in place: the partitions that are there would not be found by values of "
+            "that type. Rebuild the table instead: create or replace table ... as select cast(...)"
+        )
 
 
 def _wider_field(name: RelationName, field: Field, type_: str) -> Field:

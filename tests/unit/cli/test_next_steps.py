@@ -136,6 +136,8 @@ def test_the_options_of_the_call_are_printed_and_no_secret() -> None:
         name, *rest = verb.split(" ", 1)
         words = " ".join([f"dbt {name} --profile shop --target dev", *rest])
         assert with_options(f"Run: dbt {verb}", target) == f"Run: {words}"
+    no_command = "Nothing can be changed here: dbt compile only reads."
+    assert with_options(no_command, target) == no_command
 
 
 @pytest.mark.parametrize(

@@ -55,11 +55,12 @@ def current_settings(ctx: click.Context) -> Settings:
 
 
 _VERB: Final = re.compile(rf"\bdbt-vcs (?=(?:{'|'.join(COMMANDS)})\b)")
-# A sentence may speak of a dbt run; what is to be typed stands behind a colon.
+# A sentence may speak of a dbt run; what is to be typed stands behind a colon. "Nothing can be
+# changed here: dbt compile only reads" is no command.
 _DBT: Final = re.compile(
     r"(?<=: )dbt (?:build|compile|docs generate|parse|retry|run(?:-operation)?|seed|show|snapshot"
     r"|source freshness|test)\b"
-    r"(?! --(?:pro|target))"
+    r"(?! --(?:pro|target)| only reads)"
 )
 
 

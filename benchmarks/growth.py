@@ -88,7 +88,7 @@ DIMENSIONS = (
     Dimension(
         "branches",
         "number of branches",
-        (10, 100, 1_000, 10_000, 100_000),
+        (10, 100, 1_000, 10_000, 100_000, 1_000_000),
         lambda size: Shape(branches=size),
         {
             "status": op.status,

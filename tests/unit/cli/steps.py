@@ -359,7 +359,7 @@ CASES = [
         then=1,
     ),
     Case("commands/revisions.py", "The last run for", "diff main...dev", 0, at.failed_on_dev),
-    Case("commands/runs.py", "The run id is empty", "runs publish ''", 2, at.history),
+    Case("workspace/run_branch.py", "The run id is empty", "runs publish ''", 2, at.history),
     Case("commands/status.py", "the first dbt run on it", "status", 0, at.no_branch, steps=()),
     Case("commands/status.py", "made from other versions", "status dev", 0, at.stale),
     Case(
@@ -680,6 +680,10 @@ ELSEWHERE: Mapping[Place, tuple[str, str]] = {
     ("commands/run.py", "Not published"): (
         "tests/unit/serve/test_run_command.py",
         "diff main {run.name}",
+    ),
+    ("commands/run.py", "when the run had been"): (
+        "tests/unit/serve/test_run_command.py",
+        "show {run.name}",
     ),
     ("changes/merges/merge_plan.py", "Values were chosen"): (
         "tests/unit/commands/test_resolve_values.py",

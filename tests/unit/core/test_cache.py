@@ -25,7 +25,7 @@ from dbt.adapters.vcs.core.model import (
 )
 from dbt.adapters.vcs.core.model.snapshot import ColumnStats
 from dbt.adapters.vcs.core.repository import Repository
-from dbt.adapters.vcs.core.store.blobs import MemoryBlobs
+from dbt.adapters.vcs.core.store.blobs import MemoryBlobs, Parallel
 from dbt.adapters.vcs.core.store.local import LocalBlobs
 from dbt.adapters.vcs.core.store.objects import BoundedCache, ObjectCache, ObjectStore
 
@@ -173,12 +173,13 @@ def test_many_large_manifests_take_no_more_than_the_bound() -> None:
 
 
 def reached(root: object) -> int:
-    """Return how many objects an object leads to, those in bounded caches left out."""
+    """Return how many objects an object leads to, those in bounded caches and pools left out."""
     seen: dict[int, object] = {}
     waiting = [root]
     while waiting:
         found = waiting.pop()
-        if id(found) in seen or isinstance(found, type | ModuleType | FunctionType | BoundedCache):
+        bounded = BoundedCache | Parallel
+        if id(found) in seen or isinstance(found, type | ModuleType | FunctionType | bounded):
             continue
         seen[id(found)] = found
         waiting += gc.get_referents(found)

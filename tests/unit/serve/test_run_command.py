@@ -42,6 +42,16 @@ duck.execute("create schema vcs.raw")
 duck.execute("create table vcs.raw.orders as select 1 as id union all select 2")
 """
 FAILING = PYICEBERG + "raise SystemExit(3)"
+PUBLISHING = (
+    PYICEBERG
+    + """
+import sys
+from dbt.adapters.vcs.cli import main
+
+main(["-r", sys.argv[1], "run", "publish"], standalone_mode=False)
+raise SystemExit(3)
+"""
+)
 
 
 @pytest.fixture
@@ -80,6 +90,18 @@ def test_what_a_program_wrote_that_failed_is_kept_aside(repository: Repository) 
     assert (run.status, run.target) == (Status.FAILED, "main")
     assert f"diff main {run.name}" in done.stderr
     assert ids(repository, run.name) == [1, 2]
+
+
+def test_what_a_program_published_before_it_failed_is_published(repository: Repository) -> None:
+    done = ran(repository, sys.executable, "-c", PUBLISHING, repository.uri)
+    assert done.exit_code == 3
+    (run,) = runs(repository)
+    assert run.status is Status.PUBLISHED
+    assert ids(repository) == [1, 2]
+    assert "Not published" not in done.stderr
+    assert f"when the run had been published: dbt-vcs -r {repository.uri} show {run.name}" in (
+        done.stderr
+    )
 
 
 def test_another_branch_may_be_meant(repository: Repository) -> None:

@@ -17,7 +17,7 @@ HOUR = 3_600_000_000
 @pytest.mark.parametrize(("hours", "stored"), [(1, False), (47, False), (49, True)])
 def test_a_result_in_use_is_stored_again_every_other_day(hours: int, stored: bool) -> None:
     results = Results(MemoryBlobs())
-    reuse = Reuse(results, purges=lambda: 0)
+    reuse = Reuse(results, is_purged=lambda: False)
     results.put(KEY, Result(kind="answer", rows="[[1]]", made_at=Micros(1)))
     now = Micros(hours * HOUR)
     for _ in range(2):
@@ -46,15 +46,19 @@ def test_rows_that_a_purge_may_have_erased_are_not_remembered(moment: str) -> No
                 purge()
             super().put(key, result, replace=replace)
 
+    def reuse_from_now() -> Reuse:
+        before = repository.maintenance.steps()
+        return Reuse(results, is_purged=lambda: repository.maintenance.steps() != before)
+
     results = Raced(repository.blobs)
-    reuse = Reuse(results, purges=repository.maintenance.steps)
+    reuse = reuse_from_now()
     reuse.refresh(Micros(100 * HOUR), KEY, Result(kind="answer", rows='[["jane"]]'))
     if moment == "before it is stored":
         purge()
     reuse.remember()
     assert (results.find(KEY) is not None) == (moment == "never")
     # What is computed from now on is.
-    later = Reuse(results, purges=repository.maintenance.steps)
+    later = reuse_from_now()
     later.refresh(Micros(200 * HOUR), KEY, Result(kind="answer", rows='[["kim"]]'))
     moment = "never"
     later.remember()

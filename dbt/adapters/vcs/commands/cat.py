@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
-from pathlib import Path
+from contextlib import contextmanager, nullcontext
 from typing import IO, Annotated, Literal
 
 import click
 
+from dbt.adapters.vcs.commands.output import whole_file
 from dbt.adapters.vcs.commands.session import CommandSession
 from dbt.adapters.vcs.commands.verb import Option, verb
-from dbt.adapters.vcs.core.errors import InputError
 
 
 @verb(prints_json=False, pages=True)
@@ -70,21 +68,10 @@ def cat_command(
 
 @contextmanager
 def _sink(output: str | None) -> Iterator[IO[bytes]]:
-    """Yield standard output, or a file that is there only once it is whole."""
+    """Yield standard output, or a file."""
     if output is None:
-        stream = sys.stdout.buffer
-        yield stream
-        stream.flush()
-        return
-    # Beside the file, since only within a file system is a rename one step.
-    part = Path(f"{output}.part-{os.getpid()}")
-    try:
-        with part.open("xb") as file:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    else:
+        with whole_file(output) as file:
             yield file
-        part.replace(output)
-    except OSError as error:
-        why = error.strerror or error
-        raise InputError(f"Can't write {output}: {why}. Give another --output.") from error
-    finally:
-        with suppress(FileNotFoundError):
-            part.unlink()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import fields, is_dataclass
 from itertools import islice
 from operator import eq
+from pathlib import Path
 from time import monotonic
 from typing import IO, TYPE_CHECKING, Any, Final, overload
 
@@ -26,6 +29,7 @@ from dbt.adapters.vcs.commands.layout import (
     line,
     plain_text,
 )
+from dbt.adapters.vcs.core.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -95,6 +99,27 @@ def print_lines(lines: Iterable[str], file: IO[str] | None = None) -> None:
 _INDENT: Final = "  "
 _HELD: Final = (str, bytes, Mapping, list, tuple, set, frozenset, msgspec.Struct)
 """Iterables held in memory; any other iterable is read while it is printed."""
+
+
+@contextmanager
+def whole_file(output: str) -> Iterator[IO[bytes]]:
+    """Yield a file that is there only once it is whole: nobody reads half of one.
+
+    Raises:
+        InputError: It can't be written there.
+    """
+    # Beside the file, since only within a file system is a rename one step.
+    part = Path(f"{output}.part-{os.getpid()}")
+    try:
+        with part.open("wb") as file:
+            yield file
+        part.replace(output)
+    except OSError as error:
+        why = error.strerror or error
+        raise InputError(f"Can't write {output}: {why}. Give another --output.") from error
+    finally:
+        with suppress(OSError):
+            part.unlink()
 
 
 def print_json(value: Any) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import os
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -18,7 +17,7 @@ from dbt.adapters.vcs.changes.diffs.summaries import how_changed
 from dbt.adapters.vcs.commands.diff import read_ends, resolved
 from dbt.adapters.vcs.commands.layout import Block, counted, line, size
 from dbt.adapters.vcs.commands.options import chosen_options, with_words
-from dbt.adapters.vcs.commands.output import json_lines, print_lines
+from dbt.adapters.vcs.commands.output import json_lines, print_lines, whole_file
 from dbt.adapters.vcs.commands.review_report import (
     RelationReview,
     Reproduction,
@@ -321,21 +320,9 @@ def page_of(found: Review) -> str:
 
 
 def write_review(output: str, text: str) -> None:
-    """Write a file as a whole: nobody reads half of one.
-
-    Raises:
-        InputError: It can't be written there.
-    """
-    place = Path(output)
-    part = place.with_name(f".{place.name}.{os.getpid()}")
-    try:
-        part.write_text(text, encoding="utf-8", newline="\n")
-        part.replace(place)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise InputError(
-            f"Can't write {output}: {error.strerror}. Give another --output."
-        ) from error
+    """Write a review's text, by `whole_file`."""
+    with whole_file(output) as file:
+        file.write(text.encode())
 
 
 def written_text(found: Review, output: str) -> Iterator[Block]:

@@ -54,7 +54,10 @@ class ReuseModes:
             InputError: The variable has no such value.
         """
         self._results = Results(repository.blobs)
-        self._purges = repository.maintenance.steps
+        # Looked at once for all nodes: a purge while they run is rare, and costs their results.
+        purges = repository.maintenance.steps
+        before = purges()
+        self._is_purged = lambda: purges() != before
         self._node_of = node_of
         self._said = mode_said(said)
         self._told = str(said).strip().lower()
@@ -74,7 +77,7 @@ class ReuseModes:
         mode, refusal = self._mode(node, name)
         return Reuse(
             self._results,
-            purges=self._purges,
+            is_purged=self._is_purged,
             mode=mode,
             own_text=own_text,
             branch=branch,

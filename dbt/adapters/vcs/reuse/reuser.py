@@ -65,7 +65,7 @@ class Reuse:
         self,
         results: Results,
         *,
-        purges: Callable[[], int],
+        is_purged: Callable[[], bool],
         mode: ReuseMode = "auto",
         own_text: str | None = None,
         branch: str = "",
@@ -74,8 +74,8 @@ class Reuse:
     ) -> None:
         """Take the repository's results and the branch that is worked for.
 
-        `refusal` says why nothing is taken; None if results are. `purges` is asked for a number
-        that changes with each purge, before anything is read.
+        `refusal` says why nothing is taken; None if results are. `is_purged` returns whether a
+        purge has begun since before anything was read.
         """
         self.mode: ReuseMode = mode
         self.tally = Tally(refused=[] if refusal is None else [refusal])
@@ -83,8 +83,7 @@ class Reuse:
         self.is_declared = is_declared or mode == "always"
         self._results = results
         self._branch = branch
-        self._purges = purges
-        self._since = purges()
+        self._is_purged = is_purged
         self._lock = threading.Lock()
 
     @property
@@ -166,13 +165,13 @@ class Reuse:
         with self._lock:
             # The store is slow, and other threads go on.
             pending, self.tally.pending = self.tally.pending, []
-        if not pending or self._purges() != self._since:
+        if not pending or self._is_purged():
             return
         for key, result, is_gone in pending:
             self._results.put(key, result, replace=is_gone)
         # Decision 36: a purge drops all results once it has begun. One that has begun since may
         # have looked before these were there.
-        if self._purges() != self._since:
+        if self._is_purged():
             for key, _, _ in pending:
                 self._results.drop(key)
 

@@ -30,7 +30,7 @@ from dbt.adapters.vcs.sql.syntax.parser import Statement
 from dbt.adapters.vcs.table.files.block_reader import Positions
 from dbt.adapters.vcs.table.python_values import arrow_array, python_value
 from dbt.adapters.vcs.table.types import arrow_type
-from dbt.adapters.vcs.workspace.points import zone_named, zone_of
+from dbt.adapters.vcs.workspace.points import zone_named
 from dbt.adapters.vcs.workspace.statement_scope import Outcome, Scope
 
 _MOUNTED: Final = "__vcs_conflicts"
@@ -150,7 +150,7 @@ def _with_values(
     values: Mapping[str, pa.ChunkedArray],
     choice: Choice | None,
 ) -> ConflictTable:
-    zone = zone_named(zone_of(scope.session))
+    zone = zone_named(scope.zone())
     exact: dict[str, list[Any]] = {name: [] for name in values}
     for row in range(len(rows)):
         given = exact_values(table, {name: item[row] for name, item in values.items()}, zone)

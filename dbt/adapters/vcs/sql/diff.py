@@ -234,7 +234,7 @@ def diff_relations(
     found: dict[DiffReference, str] = {}
     for number, item in enumerate(diffs):
         # Decision 32: the rows are right only if the table accounts for the first version.
-        check_reader(scope.overlay, item, lambda: zone_of(scope.session))
+        check_reader(scope.overlay, item, scope.zone)
         difference = _difference(scope, item.before, item.after, item.columns, item.shape)
         names = named_columns(scope.text, item.where or "")
         if names is not None and isinstance(difference, Difference):
@@ -265,9 +265,7 @@ def _difference(
     old, new = (side and TableText(scope.name(side.name), side.at) for side in (before, after))
     # Only the first version may be missing, which the line above hides from the type checker.
     assert new is not None
-    difference, inputs = find_difference(
-        scope.overlay, old, new, columns, shape, lambda: zone_of(scope.session)
-    )
+    difference, inputs = find_difference(scope.overlay, old, new, columns, shape, scope.zone)
     for read in inputs:
         scope.note(read)
     return difference

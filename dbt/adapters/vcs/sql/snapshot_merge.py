@@ -40,7 +40,7 @@ from dbt.adapters.vcs.table.exact_values import key_value
 from dbt.adapters.vcs.table.python_values import python_rows, python_value
 from dbt.adapters.vcs.table.quoting import quoted
 from dbt.adapters.vcs.table.types import arrow_type
-from dbt.adapters.vcs.workspace.points import find_point, zone_named, zone_of
+from dbt.adapters.vcs.workspace.points import find_point, zone_named
 from dbt.adapters.vcs.workspace.statement_scope import ArrowRows, Outcome, Scope, handles
 
 ConflictMode: TypeAlias = Literal["fail", "skip", "accept", "cell", "cell_skip", "cell_accept"]
@@ -251,7 +251,7 @@ def _work(scope: Scope, statement: SnapshotMerge) -> TableMerge:
 
 def _version(scope: Scope, table: TableAt) -> SnapshotId:
     name = scope.name(table.name)
-    point = find_point(scope.overlay, name, table.at, lambda: zone_of(scope.session))
+    point = find_point(scope.overlay, name, table.at, scope.zone)
     read = point.input()
     if read is None or read.snapshot is None:
         raise NotFoundError(f"There is no table {name} to merge from. Check its name and version.")
@@ -435,7 +435,7 @@ def _zone(scope: Scope, column: Field) -> tzinfo:
     if not pa.types.is_temporal(arrow_type(column.type)):
         # Other columns don't ask the session for its setting: that may start an engine.
         return timezone.utc
-    return zone_named(zone_of(scope.session))
+    return zone_named(scope.zone())
 
 
 def _check_count(work: TableMerge, columns: Sequence[Field], count: int) -> None:

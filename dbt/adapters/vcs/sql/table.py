@@ -10,7 +10,13 @@ from typing import Any, Literal
 import msgspec
 
 from dbt.adapters.vcs.changes.writes.compaction import put_optimized, rewrite_table
-from dbt.adapters.vcs.changes.writes.past_versions import Past, last_of, put_back, splits
+from dbt.adapters.vcs.changes.writes.past_versions import (
+    Past,
+    check_dropped,
+    last_of,
+    put_back,
+    splits,
+)
 from dbt.adapters.vcs.core.errors import InputError, NotFoundError, UnsupportedError
 from dbt.adapters.vcs.core.ids import CommitId, SnapshotId
 from dbt.adapters.vcs.core.model import (
@@ -37,7 +43,7 @@ from dbt.adapters.vcs.sql.syntax.names import At, Name, TableAt, Target, is_name
 from dbt.adapters.vcs.sql.syntax.parser import ChangingRelation, ChangingStatement, reads
 from dbt.adapters.vcs.table.quoting import sql_type
 from dbt.adapters.vcs.workspace.overlay import Overlay
-from dbt.adapters.vcs.workspace.points import pinned, zone_of
+from dbt.adapters.vcs.workspace.points import pinned
 from dbt.adapters.vcs.workspace.statement_scope import Listing, Outcome, Scope, handles
 
 RelationKind = Literal["table", "view"]
@@ -118,7 +124,7 @@ def named_version(
     overlay = scope.overlay
     if at is None:
         return overlay.require_version(name), overlay.base
-    found = pinned(overlay, lambda: zone_of(scope.session), name, at)
+    found = pinned(overlay, scope.zone, name, at)
     # What no branch shows may be collected at any time, so it is held before it is named.
     hold(
         overlay.repository,
@@ -314,7 +320,7 @@ def restore_table(scope: Scope, statement: RestoreTable) -> Outcome:
     if isinstance(standing, ViewEntry | FunctionEntry):
         raise InputError(f"{name} is a {standing.noun}; restore table needs a table.")
     assert statement.source.at is not None
-    found = pinned(scope.overlay, lambda: zone_of(scope.session), source, statement.source.at)
+    found = pinned(scope.overlay, scope.zone, source, statement.source.at)
     past = Past(TableEntry(snapshot=found.snapshot), found.commit)
     put_back(scope.overlay, name, past, author=scope.overlay.author)
     is_changed = scope.overlay.entry(name) != standing
@@ -343,12 +349,10 @@ def undrop_table(scope: Scope, statement: UndropTable) -> Outcome:
     """
     name = scope.name(statement.target.name)
     overlay = scope.overlay
+    # What this run made or dropped is in no commit yet.
+    check_dropped(name, overlay.entry(name))
     before = overlay.before(name)
-    # It may have been made by this run, and is in no commit yet.
-    if overlay.entry(name) is not None:
-        raise InputError(f"{name} exists. Only a dropped relation can be restored this way.")
     if before is not None:
-        # It was dropped by this run, in no commit yet.
         past = Past(before, overlay.base)
     else:
         past = last_of(overlay.repository, overlay.base, name, overlay.branch)

@@ -15,7 +15,7 @@ from dbt.adapters.vcs.sql.diff import check_in_view, diff_relations
 from dbt.adapters.vcs.sql.syntax.diff_call import DiffReference
 from dbt.adapters.vcs.sql.syntax.names import Reference
 from dbt.adapters.vcs.sql.syntax.parser import Query, reparsed
-from dbt.adapters.vcs.workspace.points import pinned, zone_of
+from dbt.adapters.vcs.workspace.points import pinned
 from dbt.adapters.vcs.workspace.statement_scope import Scope
 from dbt.adapters.vcs.workspace.table_version import Version
 
@@ -93,7 +93,7 @@ def _version_relation(scope: Scope, read: Reference) -> str:
             "view reads its table."
         )
     name: RelationName = scope.name(read.name)
-    id = pinned(scope.overlay, lambda: zone_of(scope.session), name, read.at).snapshot
+    id = pinned(scope.overlay, scope.zone, name, read.at).snapshot
     # Pinned: what was built from it isn't stale when the table moves on.
     scope.note(Input(relation=str(name), snapshot=id, pinned=True))
     snapshot = scope.overlay.snapshot(id)

@@ -21,6 +21,7 @@ from dbt.adapters.vcs.sql.syntax.parser import Query, Statement, load_families
 from dbt.adapters.vcs.table.types import plain_type_text
 from dbt.adapters.vcs.workspace.mounts import Externals, Mounts
 from dbt.adapters.vcs.workspace.overlay import Overlay
+from dbt.adapters.vcs.workspace.points import zone_of
 from dbt.adapters.vcs.workspace.temporary_names import (
     Followed,
     Temporaries,
@@ -68,6 +69,10 @@ class Scope:
     def session(self) -> Session:
         """The engine's session."""
         return self.engine()
+
+    def zone(self) -> str:
+        """Return the time zone for times without one; only the session knows it."""
+        return zone_of(self.session)
 
     @property
     def now(self) -> Micros:

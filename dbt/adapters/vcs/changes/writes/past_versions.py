@@ -63,6 +63,16 @@ def past_of(repository: Repository, name: RelationName, revision: str) -> Past:
     return Past(TableEntry(snapshot=found.snapshot), found.commit)
 
 
+def check_dropped(name: RelationName, shown: Entry | None) -> None:
+    """Check that there is no relation where a dropped one is to be restored.
+
+    Raises:
+        InputError: There is one.
+    """
+    if shown is not None:
+        raise InputError(f"{name} exists. Only a dropped relation can be restored this way.")
+
+
 def last_of(
     repository: Repository, head: CommitId, name: RelationName, branch: str | None
 ) -> Past:
@@ -72,8 +82,7 @@ def last_of(
         InputError: The relation exists.
         NotFoundError: The relation never existed in this history.
     """
-    if repository.tree(head).entry(name) is not None:
-        raise InputError(f"{name} exists. Only a dropped relation can be restored this way.")
+    check_dropped(name, repository.tree(head).entry(name))
     for id, _ in repository.log(head):
         entry = repository.tree(id).entry(name)
         if entry is not None:
